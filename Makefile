@@ -1,0 +1,43 @@
+# Every command a contributor needs. `make` alone lists them.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+# uv is quicker where it is installed; a plain Python is enough.
+UV := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint check format codegen clean
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## Make .venv with everything that development needs
+
+$(READY): pyproject.toml
+	$(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
+	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet -e '.[dev]',$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]')
+	@touch $@
+
+test: $(READY) ## Run the tests
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(READY) ## Check format, style, types and the import rows
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+check: test lint ## Both of the above
+
+format: $(READY) ## Format the code and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+codegen: $(READY) ## Regenerate src/masthead/api from ../shared/kubernetes-1.36
+	$(BIN)/python -m tools.regenerate
+
+clean: ## Remove what the commands above made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,78 @@
+"""``python -m masthead.codegen``: generate types from OpenAPI, a live server or CRD manifests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masthead.codegen import generate, sources
+from masthead.errors import MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead.codegen.spec import Spec
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(
+        prog="masthead generate",
+        description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
+    )
+    source = made.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents"
+    )
+    source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
+    source.add_argument("--crd", type=Path, nargs="+", metavar="FILE", help="CRD manifests, YAML or JSON")
+    made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
+    made.add_argument(
+        "--package", metavar="NAME", help="the package's dotted name (default: the folder's name)"
+    )
+    made.add_argument(
+        "--group", action="append", default=[], metavar="GROUP", help="only this API group; repeatable"
+    )
+    made.add_argument("--docs", action="store_true", help="take the API's documentation over into docstrings")
+    made.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
+    made.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server"
+    )
+    made.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
+    made.add_argument("--insecure", action="store_true", help="trust any certificate of the server")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    options = parser().parse_args(arguments)
+    package = options.package or options.out.resolve().name
+    try:
+        files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
+        changed = generate.changes(files, options.out)
+        if not options.check:
+            generate.write(files, options.out)
+    except (MastheadError, OSError) as error:
+        print(f"masthead generate: {error}", file=sys.stderr)
+        return 2
+    for path in changed:
+        print(f"{'would change' if options.check else 'wrote'} {path}")
+    print(f"{len(files)} files, {len(changed)} changed", file=sys.stderr)
+    return 1 if options.check and changed else 0
+
+
+def _spec(options: argparse.Namespace) -> Spec:
+    if options.openapi:
+        return sources.from_folder(options.openapi)
+    if options.crd:
+        return sources.from_manifests(options.crd)
+    token = options.token_file.read_text().strip() if options.token_file else ""
+    return sources.from_server(
+        options.server, token=token, ca_file=options.ca_file, insecure=options.insecure, groups=options.group
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,417 @@
+"""Every error that masthead raises.
+
+::
+
+    MastheadError
+     ├─ InvalidValueError            a value that the API's own grammar refuses (also a ValueError)
+     │   ├─ DecodeError              bytes or data that are not the object they should be
+     │   ├─ QuantityError            "12 Gigs"
+     │   ├─ TimeError                "yesterday"
+     │   ├─ SelectorError            "app in web"
+     │   └─ NameFormatError          "My_Pod"
+     ├─ UnknownKindError             nothing registered under that kind, resource or class (also a LookupError)
+     ├─ GenerateError                a schema that no types can be made from
+     ├─ ConfigError                  where the cluster is could not be found out
+     ├─ AuthError                    who we are could not be shown
+     ├─ TransportError               no answer came
+     │   ├─ ConnectError             ... because no connection was made
+     │   ├─ DeadlineError            ... in time (also a TimeoutError)
+     │   └─ ProtocolError            ... that could be understood
+     ├─ ClosedError                  the client, informer or stream is closed
+     └─ StatusError                  the server answered with a failure: one subclass per reason
+         ├─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
+
+A message says what happened, to which object, and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead.meta.v1 import Status, StatusDetails
+
+
+class MastheadError(Exception):
+    """The root: ``except MastheadError`` catches everything of ours and nothing else."""
+
+
+class InvalidValueError(MastheadError, ValueError):
+    """A value that the API's own grammar refuses.
+
+    Attributes:
+        value: What was given.
+    """
+
+    def __init__(self, message: str, *, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+class DecodeError(InvalidValueError):
+    """Bytes or data that are not the object they should be.
+
+    Attributes:
+        kind: The kind that was expected, such as ``Pod``.
+        subject: Which object it was, as ``namespace/name``, where that could still be read.
+        path: The field at fault, such as ``spec.containers[0].ports``; empty for the whole object.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, problem: str, *, kind: str = "", subject: str = "", path: str = "") -> None:
+        where = " ".join(part for part in (kind, f'"{subject}"' if subject else "") if part)
+        super().__init__(": ".join(part for part in (where, path, problem) if part))
+        self.kind = kind
+        self.subject = subject
+        self.path = path
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by parts; the default would take the whole message for the problem."""
+        return _restore_decode_error, (self.problem, self.kind, self.subject, self.path)
+
+
+def _restore_decode_error(problem: str, kind: str, subject: str, path: str) -> DecodeError:
+    return DecodeError(problem, kind=kind, subject=subject, path=path)
+
+
+class QuantityError(InvalidValueError):
+    """Not a quantity such as ``500m`` or ``128Mi``."""
+
+
+class TimeError(InvalidValueError):
+    """Not an RFC 3339 time, or a ``datetime`` without a time zone."""
+
+
+class SelectorError(InvalidValueError):
+    """Not a label or field selector."""
+
+
+class NameFormatError(InvalidValueError):
+    """A name, label or annotation key that the API refuses."""
+
+
+class UnknownKindError(MastheadError, LookupError):
+    """Nothing is registered under that kind, resource or class."""
+
+
+class GenerateError(MastheadError):
+    """A schema that no types can be made from."""
+
+
+class ConfigError(MastheadError):
+    """Where the cluster is, and how to reach it, could not be found out."""
+
+
+class AuthError(MastheadError):
+    """Who we are could not be shown: a credential is missing, broken or could not be renewed."""
+
+
+class TransportError(MastheadError):
+    """No usable answer came from the server.
+
+    Attributes:
+        verb: The HTTP method, or empty when no request was under way.
+        url: The path that was asked for, without host or query.
+        attempts: How often it was tried.
+    """
+
+    def __init__(self, message: str, *, verb: str = "", url: str = "", attempts: int = 1) -> None:
+        super().__init__(message)
+        self.verb = verb
+        self.url = url
+        self.attempts = attempts
+
+
+class ConnectError(TransportError):
+    """No connection could be made."""
+
+
+class DeadlineError(TransportError, TimeoutError):
+    """No answer came in time."""
+
+
+class ProtocolError(TransportError):
+    """The answer was cut short or is not HTTP."""
+
+
+class ClosedError(MastheadError):
+    """The client, informer or stream has been closed and cannot be used again."""
+
+
+class StatusError(MastheadError):
+    """The server answered with a failure.
+
+    Catch the subclass for the reason that you can handle. This class itself stands for a reason that no
+    subclass knows, which a newer server or an aggregated API may give.
+
+    Attributes:
+        verb: What was tried, as the API names it: ``get``, ``create``, ``patch`` ...
+        resource: On which resource, such as ``pods`` or ``deployments.apps``.
+        namespace: In which namespace; empty for none.
+        name: On which object; empty for a collection.
+        code: The HTTP status code.
+        reason: The server's word for it, such as ``NotFound``.
+        message: The server's sentence.
+        details: Causes, uid and retry delay, where the server gave them.
+    """
+
+    reason_name: ClassVar[str] = ""
+    """The ``reason`` of a Status that this class stands for."""
+    usual_code: ClassVar[int] = 0
+    """The HTTP code that goes with the reason."""
+    advice: ClassVar[str] = ""
+    """What to do next; ends the message."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        verb: str = "",
+        resource: str = "",
+        namespace: str = "",
+        name: str = "",
+        code: int = 0,
+        reason: str = "",
+        details: StatusDetails | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.verb = verb
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+        self.code = code or self.usual_code
+        self.reason = reason or self.reason_name
+        self.details = details
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds that the server asked to wait, or None."""
+        seconds = self.details.retry_after_seconds if self.details is not None else None
+        return float(seconds) if seconds else None
+
+    def __str__(self) -> str:
+        subject = "/".join(part for part in (self.namespace, self.name) if part)
+        tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
+        said = f"{self.message or 'the server gave no message'} ({self.code} {self.reason or 'Unknown'})"
+        return " ".join(part for part in (f"{tried}: {said}." if tried else f"{said}.", self.advice) if part)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with every attribute, so that an error survives a process pool."""
+        return _restore_status_error, (type(self), self.message, dict(self.__dict__))
+
+
+def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:
+    error = cls(message)
+    error.__dict__.update(state)
+    return error
+
+
+class BadRequestError(StatusError):
+    """The request itself is wrong."""
+
+    reason_name, usual_code = "BadRequest", 400
+    advice = "Check the body and the options against the API's schema; sending it again will not help."
+
+
+class UnauthorizedError(StatusError):
+    """The server does not know who is asking."""
+
+    reason_name, usual_code = "Unauthorized", 401
+    advice = "Renew the credentials, or check which user the kubeconfig's current context names."
+
+
+class ForbiddenError(StatusError):
+    """The server knows who is asking, and says no."""
+
+    reason_name, usual_code = "Forbidden", 403
+    advice = "Grant the user a role with this verb on this resource, or check the admission rule named above."
+
+
+class NotFoundError(StatusError):
+    """There is no such object, or no such resource."""
+
+    reason_name, usual_code = "NotFound", 404
+    advice = "Check name and namespace; for a custom resource, that its definition is installed."
+
+
+class MethodNotAllowedError(StatusError):
+    """The resource does not have this verb."""
+
+    reason_name, usual_code = "MethodNotAllowed", 405
+    advice = "Ask discovery which verbs the resource has."
+
+
+class NotAcceptableError(StatusError):
+    """The server has no representation that the client accepts."""
+
+    reason_name, usual_code = "NotAcceptable", 406
+    advice = "Ask for application/json."
+
+
+class AlreadyExistsError(StatusError):
+    """An object of that name is there already."""
+
+    reason_name, usual_code = "AlreadyExists", 409
+    advice = "Update or apply it instead, or create under another name."
+
+
+class ConflictError(StatusError):
+    """Somebody else changed the object, or owns the field."""
+
+    reason_name, usual_code = "Conflict", 409
+    advice = "Read the object again, repeat the change on the new version, and retry."
+
+
+class GoneError(StatusError):
+    """What was asked for is no longer there, and will not come back."""
+
+    reason_name, usual_code = "Gone", 410
+    advice = "List again and continue from the new resource version."
+
+
+class ExpiredError(StatusError):
+    """The resource version or continue token is older than what the server remembers."""
+
+    reason_name, usual_code = "Expired", 410
+    advice = "List again and continue from the new resource version."
+
+
+class RequestEntityTooLargeError(StatusError):
+    """The body is larger than the server takes."""
+
+    reason_name, usual_code = "RequestEntityTooLarge", 413
+    advice = "Split the object, or keep large data outside the API."
+
+
+class UnsupportedMediaTypeError(StatusError):
+    """The server cannot read the body's content type."""
+
+    reason_name, usual_code = "UnsupportedMediaType", 415
+    advice = "Use another patch kind; custom resources take no strategic merge patch."
+
+
+class InvalidError(StatusError):
+    """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
+
+    reason_name, usual_code = "Invalid", 422
+    advice = "Mend the fields that details.causes names."
+
+
+class TooManyRequestsError(StatusError):
+    """The server is protecting itself."""
+
+    reason_name, usual_code = "TooManyRequests", 429
+    advice = "Wait for retry_after seconds, then try again."
+
+
+class InternalError(StatusError):
+    """Something broke inside the server."""
+
+    reason_name, usual_code = "InternalError", 500
+    advice = "Try again; if it stays, the API server's log says more."
+
+
+class StoreReadError(StatusError):
+    """The server cannot read the object from its storage, for example because it cannot decrypt it."""
+
+    reason_name, usual_code = "StorageReadError", 500
+    advice = "Check the API server's encryption configuration; a retry will not help."
+
+
+class ServerTimeoutError(StatusError):
+    """The server could not finish in time, and may or may not have done it."""
+
+    reason_name, usual_code = "ServerTimeout", 500
+    advice = "Read the object to see whether the change was made, then try again."
+
+
+class ServiceUnavailableError(StatusError):
+    """The server, or the aggregated API behind it, is not ready."""
+
+    reason_name, usual_code = "ServiceUnavailable", 503
+    advice = "Try again a little later."
+
+
+class GatewayTimeoutError(StatusError):
+    """The request ran out of time on the server."""
+
+    reason_name, usual_code = "Timeout", 504
+    advice = "Try again, with a smaller page or a longer timeout."
+
+
+_STATUS_ERRORS: tuple[type[StatusError], ...] = (
+    BadRequestError,
+    UnauthorizedError,
+    ForbiddenError,
+    NotFoundError,
+    MethodNotAllowedError,
+    NotAcceptableError,
+    ConflictError,
+    AlreadyExistsError,
+    ExpiredError,
+    GoneError,
+    RequestEntityTooLargeError,
+    UnsupportedMediaTypeError,
+    InvalidError,
+    TooManyRequestsError,
+    InternalError,
+    StoreReadError,
+    ServerTimeoutError,
+    ServiceUnavailableError,
+    GatewayTimeoutError,
+)
+
+BY_REASON: Mapping[str, type[StatusError]] = {cls.reason_name: cls for cls in _STATUS_ERRORS}
+"""The one table: which class a Status' reason becomes."""
+
+BY_CODE: Mapping[int, type[StatusError]] = {cls.usual_code: cls for cls in reversed(_STATUS_ERRORS)}
+"""The class for a code whose reason nobody knows; the first of `_STATUS_ERRORS` with that code."""
+
+
+def status_error_class(*, reason: str, code: int, verb: str = "") -> type[StatusError]:
+    """Choose the class for a failure: by its reason and, where that says nothing, by its code.
+
+    A 409 without a reason means that the name is taken when creating, and a conflict otherwise. Any other
+    code from 500 up is an internal error, as client-go has it.
+    """
+    if cls := BY_REASON.get(reason):
+        return cls
+    if code == AlreadyExistsError.usual_code and verb == "create":
+        return AlreadyExistsError
+    return BY_CODE.get(code, InternalError if code >= InternalError.usual_code else StatusError)
+
+
+def error_from_status(
+    status: Status, *, verb: str = "", resource: str = "", namespace: str = "", name: str = ""
+) -> StatusError:
+    """Turn a Status of failure into the error to raise.
+
+    What the caller does not know is taken from the Status' own details.
+
+    Args:
+        status: What the server answered.
+        verb: What was tried.
+        resource: On which resource.
+        namespace: In which namespace.
+        name: On which object.
+    """
+    details = status.details
+    if details is not None:
+        group = f".{details.group}" if details.group else ""
+        resource = resource or (f"{details.kind}{group}" if details.kind else "")
+        name = name or details.name or ""
+    code, reason = status.code or 0, status.reason or ""
+    return status_error_class(reason=reason, code=code, verb=verb)(
+        status.message or "",
+        verb=verb,
+        resource=resource,
+        namespace=namespace,
+        name=name,
+        code=code,
+        reason=reason,
+        details=details,
+    )

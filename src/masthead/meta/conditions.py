@@ -1,0 +1,80 @@
+"""Conditions: what every controller does with ``status.conditions``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, MutableSequence
+    from datetime import datetime
+
+    from masthead.meta.v1 import Condition, ConditionStatus
+
+
+class ConditionLike(Protocol):
+    """Any kind's condition: those of pods, nodes and the rest have types of their own."""
+
+    type: str
+    status: str
+
+
+C = TypeVar("C", bound=ConditionLike)
+
+
+def find_condition(conditions: Iterable[C], type_: str) -> C | None:
+    """The condition of a type, or None."""
+    return next((each for each in conditions if each.type == type_), None)
+
+
+def is_condition_true(conditions: Iterable[ConditionLike], type_: str) -> bool:
+    """Whether a condition is there and True; an absent one is not."""
+    return has_condition_status(conditions, type_, "True")
+
+
+def is_condition_false(conditions: Iterable[ConditionLike], type_: str) -> bool:
+    """Whether a condition is there and False; an absent one is not."""
+    return has_condition_status(conditions, type_, "False")
+
+
+def has_condition_status(conditions: Iterable[ConditionLike], type_: str, status: ConditionStatus) -> bool:
+    """Whether a condition is there and has this status."""
+    found = find_condition(conditions, type_)
+    return found is not None and found.status == status
+
+
+def set_condition(conditions: MutableSequence[Condition], wanted: Condition, *, now: datetime) -> bool:
+    """Put a condition into a list, in the place of the one of its type.
+
+    The time of the last transition moves only when the status does, unless `wanted` brings its own.
+
+    Args:
+        conditions: The list to change.
+        wanted: What to say.
+        now: The time to note for a transition.
+
+    Returns:
+        Whether anything changed, so that a controller can save itself an update.
+    """
+    standing = find_condition(conditions, wanted.type)
+    stamped = wanted.copy()
+    if standing is None:
+        stamped.last_transition_time = wanted.last_transition_time or now
+        conditions.append(stamped)
+        return True
+    moved = standing.status != wanted.status
+    stamped.last_transition_time = (
+        (wanted.last_transition_time or now) if moved else standing.last_transition_time
+    )
+    if stamped == standing:
+        return False
+    conditions[conditions.index(standing)] = stamped
+    return True
+
+
+def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:
+    """Take a condition out of a list; returns whether it was there."""
+    kept = [each for each in conditions if each.type != type_]
+    removed = len(kept) != len(conditions)
+    if removed:
+        conditions[:] = kept
+    return removed

@@ -1,0 +1,123 @@
+"""How the API names its kinds and resources."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import msgspec
+
+from masthead.errors import InvalidValueError
+
+
+class GroupVersion(msgspec.Struct, frozen=True, order=True):
+    """An API group at one version, such as ``apps/v1``; the core group is empty."""
+
+    group: str
+    version: str
+
+    @classmethod
+    def parse(cls, api_version: str) -> Self:
+        """Read an object's ``apiVersion``, such as ``v1`` or ``apps/v1``.
+
+        Raises:
+            InvalidValueError: if it is neither.
+        """
+        group, slash, version = api_version.rpartition("/")
+        if not version or bool(slash) != bool(group) or "/" in group:
+            raise InvalidValueError(
+                f'"{api_version}" is no API version; it looks like "v1" or "apps/v1"', value=api_version
+            )
+        return cls(group, version)
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """Where the server keeps it: ``/api/v1`` or ``/apis/apps/v1``."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def kind(self, kind: str) -> GroupVersionKind:
+        """Name a kind of this group and version."""
+        return GroupVersionKind(self.group, self.version, kind)
+
+    def resource(self, resource: str) -> GroupVersionResource:
+        """Name a resource of this group and version."""
+        return GroupVersionResource(self.group, self.version, resource)
+
+
+class GroupKind(msgspec.Struct, frozen=True, order=True):
+    """A kind, whatever its version."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+class GroupResource(msgspec.Struct, frozen=True, order=True):
+    """A resource, whatever its version."""
+
+    group: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
+    """What an object is: ``GroupVersionKind("apps", "v1", "Deployment")``."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> Self:
+        """Take it from an object's ``apiVersion`` and ``kind``.
+
+        Raises:
+            InvalidValueError: if the API version is none.
+        """
+        parsed = GroupVersion.parse(api_version)
+        return cls(parsed.group, parsed.version, kind)
+
+    def __str__(self) -> str:
+        return f"{self.api_version}, kind {self.kind}"
+
+    @property
+    def api_version(self) -> str:
+        """As an object's ``apiVersion`` says it."""
+        return str(self.group_version)
+
+    @property
+    def group_version(self) -> GroupVersion:
+        """The group and version alone."""
+        return GroupVersion(self.group, self.version)
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The kind without its version."""
+        return GroupKind(self.group, self.kind)
+
+
+class GroupVersionResource(msgspec.Struct, frozen=True, order=True):
+    """Where objects of a kind live: ``GroupVersionResource("apps", "v1", "deployments")``."""
+
+    group: str
+    version: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.group_version}, resource {self.resource}"
+
+    @property
+    def group_version(self) -> GroupVersion:
+        """The group and version alone."""
+        return GroupVersion(self.group, self.version)
+
+    @property
+    def group_resource(self) -> GroupResource:
+        """The resource without its version."""
+        return GroupResource(self.group, self.resource)

@@ -1,0 +1,74 @@
+"""The metadata that every object and every list carries."""
+
+from masthead.meta.merge import Merge
+from masthead.meta.model import Struct, field
+from masthead.meta.shape import FieldsV1
+from masthead.meta.time import Time
+
+
+class OwnerReference(Struct):
+    """Names an object that this one belongs to; it goes when all its owners have gone."""
+
+    ATOMIC = True
+
+    api_version: str = ""
+    block_owner_deletion: bool | None = None
+    controller: bool | None = None
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ManagedFieldsEntry(Struct):
+    """Which fields a manager has set, and how."""
+
+    api_version: str | None = None
+    fields_type: str | None = None
+    fields_v1: FieldsV1 | None = field(default=None, name="fieldsV1")
+    manager: str | None = None
+    operation: str | None = None
+    subresource: str | None = None
+    time: Time | None = None
+
+
+# plain: names and versions are read millions of times, so they are bare slots and an explicit "" counts as
+# unset, which is what it means to the server. lazy: managed fields are half of the bytes and hardly ever read.
+class ObjectMeta(Struct, plain=True, lazy=("managed_fields",)):
+    """What every object has. Strings are never None: an unset one is empty."""
+
+    MERGE = {
+        "finalizers": Merge(list_type="set", strategy=("merge",)),
+        "ownerReferences": Merge(list_type="map", keys=("uid",), strategy=("merge",), merge_key="uid"),
+    }
+
+    annotations: dict[str, str] = {}
+    creation_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
+    deletion_timestamp: Time | None = None
+    finalizers: list[str] = []
+    generate_name: str = ""
+    generation: int = 0
+    labels: dict[str, str] = {}
+    managed_fields: list[ManagedFieldsEntry] = []
+    name: str = ""
+    namespace: str = ""
+    owner_references: list[OwnerReference] = []
+    resource_version: str = ""
+    self_link: str = ""
+    uid: str = ""
+
+
+class ShardInfo(Struct):
+    """Which part of a collection a sharded list holds."""
+
+    selector: str = ""
+
+
+class ListMeta(Struct, plain=True):
+    """What every list has. Strings are never None: an unset one is empty."""
+
+    continue_: str = field(default="", name="continue")
+    remaining_item_count: int | None = None
+    resource_version: str = ""
+    self_link: str = ""
+    shard_info: ShardInfo | None = None

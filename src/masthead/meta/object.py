@@ -1,0 +1,566 @@
+"""Objects and lists of the API: typed, and decoded only where you look.
+
+An object that came off the wire keeps its bytes. Its metadata is decoded at once; every other section (``spec``,
+``status``, ``data``) holds its own part of the bytes until it is read for the first time::
+
+    bytes ──from_wire──> Pod(metadata: decoded, spec: bytes, status: bytes)
+                               │ pod.spec.node_name
+                               v
+                         Pod(metadata: decoded, spec: decoded, status: bytes)
+
+Nobody can tell the difference but for the time it takes. Because the bytes are kept, a section that was only
+read is written back byte for byte, a copy is a fresh decode, and whether an object was changed is known
+exactly: decode it anew and compare.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    Self,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    overload,
+)
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from masthead.errors import DecodeError
+from masthead.meta import names, shape, wire
+from masthead.meta.gvk import GroupVersionKind
+from masthead.meta.metadata import ListMeta, ObjectMeta
+from masthead.meta.model import (
+    Struct,
+    StructType,
+    ValueSlot,
+    annotations_in,
+    decode_field,
+    field,
+    is_blank,
+    is_field,
+    is_lazy,
+    member_of,
+    members,
+    same,
+    set_fields,
+    shallow_copy,
+    show,
+    written,
+)
+from masthead.meta.quantity import Quantity
+from masthead.meta.resource import Resource
+from masthead.meta.time import MicroTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Data: TypeAlias = "Mapping[str, Any]"
+"""Plain data with the names of the wire or of Python, to be checked."""
+
+_TYPE: Final = frozenset({"api_version", "kind"})
+_EAGER: Final = _TYPE | {"metadata"}
+_SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), MicroTime, Quantity})
+
+parts_decoder: Final = msgspec.json.Decoder(dict[str, Raw])
+_items_decoder: Final = msgspec.json.Decoder(list[Raw] | None)
+
+
+class KindType(StructType):
+    """The metaclass of kinds and their lists: lets each class answer to its own kind only."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        /,
+        **config: Any,  # noqa: ANN401
+    ) -> KindType:
+        """Make a kind or list; its ``GVK`` says which, and ``ITEM`` what a list holds."""
+        gvk: GroupVersionKind | None = namespace.get("GVK")
+        said = {"api_version": gvk.api_version, "kind": gvk.kind} if gvk is not None and gvk.kind else {}
+        for attribute, value in said.items():
+            annotations_in(namespace)[attribute] = Union[Literal[value], UnsetType]
+            namespace[attribute] = UNSET
+        made = cast("KindType", super().__new__(cls, name, bases, namespace, **config))
+        for attribute, value in said.items():
+            member = member_of(made.__mro__[1], attribute)
+            type.__setattr__(made, attribute, ValueSlot(member, value))
+        if item := namespace.get("ITEM"):
+            type.__setattr__(made, "declared", {**made.declared, "items": types.GenericAlias(list, (item,))})
+        return made
+
+
+class ObjectType(KindType):
+    """The metaclass of kinds: makes their sections lazy."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        /,
+        **config: Any,  # noqa: ANN401
+    ) -> ObjectType:
+        """Make a kind whose sections are decoded when they are read."""
+        if "api_type" not in config:
+            scope = vars(sys.modules.get(namespace["__module__"], types))
+            config["lazy"] = tuple(
+                each
+                for each, annotation in annotations_in(namespace).items()
+                if is_field(each, annotation) and each not in _EAGER and not _is_scalar(annotation, scope)
+            )
+        return cast("ObjectType", super().__new__(cls, name, bases, namespace, **config))
+
+
+def _is_scalar(annotation: object, scope: dict[str, object]) -> bool:
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, scope)
+        except NameError:  # a type that is defined further down
+            return False
+    if get_origin(annotation) in {Union, types.UnionType}:
+        return all(_is_scalar(each, scope) for each in get_args(annotation))
+    return get_origin(annotation) is Annotated or cast("Any", annotation) in _SCALARS
+
+
+class Backing:
+    """Slots beside msgspec's, of which it need not know.
+
+    Attributes:
+        _source: The bytes that an object came from.
+        _sections: What an object without a type keeps instead of fields.
+    """
+
+    __slots__ = ("_sections", "_source")
+
+
+SOURCE: Final[Any] = Backing.__dict__["_source"]
+
+
+class Object(Struct, Backing, metaclass=ObjectType):
+    """An object of the API: a kind, its metadata and its sections.
+
+    Each kind is a subclass. `from_json`, `from_yaml` and `from_dict` read what a person may have written and
+    check it; `from_wire` reads what a server sent. Objects from a cache are shared: `copy` before changing one.
+    """
+
+    GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+    """What objects of this class are."""
+    RESOURCE: ClassVar[Resource | None] = None
+    """Where they are served; None for a kind that is only sent to a subresource."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+    if not TYPE_CHECKING:
+
+        @classmethod
+        def new(cls, name="", *, namespace="", generate_name="", labels=None, annotations=None, **sections):  # noqa: ANN001, ANN003, ANN206
+            """Make an object: its name, the metadata that is set most often, and its sections.
+
+            Args:
+                name: Its name; may be left out where `generate_name` is given.
+                namespace: Its namespace.
+                generate_name: What the server starts a unique name with.
+                labels: Its labels.
+                annotations: Its annotations.
+                sections: ``spec``, ``data`` and so on: typed objects, or dicts, which are checked.
+
+            Raises:
+                DecodeError: if a section does not fit.
+                NameFormatError: if a name or label is none.
+            """
+            metadata = {"name": name, "namespace": namespace, "generate_name": generate_name}
+            for each in filter(None, metadata.values()):
+                names.check_path_segment_name(each)
+            for key, value in (labels or {}).items():
+                names.check_qualified_name(key)
+                names.check_label_value(value)
+            given = {**metadata, "labels": labels or None, "annotations": annotations or None}
+            return cls(metadata={key: value for key, value in given.items() if value}, **sections)
+
+    @classmethod
+    def from_wire(cls, data: bytes) -> Self:
+        """Read an object as a server wrote it, decoding metadata only.
+
+        Raises:
+            DecodeError: if it is not JSON, is of another kind, or its metadata does not fit.
+        """
+        try:
+            decoded = wire.decoder_for(cls).decode(data)
+        except msgspec.ValidationError:
+            decoded = _decode_parts(cls, data)
+        except wire.MALFORMED as error:
+            raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
+        SOURCE.__set__(decoded, data)
+        return cast("Self", decoded)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """Read JSON text that a person may have written.
+
+        Sections are decoded, and their mistakes found, when they are read.
+
+        Raises:
+            DecodeError: if it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
+        """
+        text = _utf8(data, cls.__name__)
+        try:
+            wire.refuse_duplicate_keys(text)
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+        return cls.from_wire(text)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+        """Take plain data with the names of the wire, such as a parsed manifest, and check all of it.
+
+        Args:
+            data: Dicts, lists, strings and numbers; typed objects may stand among them.
+            strict: Refuse fields that the type does not know instead of keeping them.
+
+        Raises:
+            DecodeError: if something does not fit the type.
+        """
+        rules = shape.STRICT if strict else shape.FROM_WIRE
+        try:
+            _check_kind(cls, data)
+            return cast("Self", shape.StructOf(cls).build(data, rules))
+        except shape.Fault as fault:
+            raise DecodeError(
+                fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
+            ) from None
+
+    def to_json(self) -> bytes:
+        """Write compact JSON; sections that were not changed as they came, byte for byte.
+
+        Raises:
+            InvalidValueError: if something in it cannot be written as JSON.
+        """
+        return wire.encode(self.to_write(typed=True))
+
+    def copy(self) -> Self:
+        """Return an independent copy: a fresh decode of the bytes."""
+        source = self.wire_bytes
+        return self.from_wire(source if source is not None and not self.is_modified() else self.to_json())
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self).api_type, self.to_json())
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={show(value)}" for name, value in set_fields(self) if name not in _TYPE)
+        return f"{type(self).__name__}({shown})"
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, or ``name`` for an object without a namespace."""
+        namespace, name = self.metadata.namespace, self.metadata.name
+        return f"{namespace}/{name}" if namespace else name
+
+    @property
+    def wire_bytes(self) -> bytes | None:
+        """The bytes that the object came from; None if it was made here."""
+        try:
+            return cast("bytes", SOURCE.__get__(self))
+        except AttributeError:
+            return None
+
+    def is_modified(self) -> bool:
+        """Whether the object says something else than the bytes that it came from.
+
+        Exact: only sections that were read can have changed, and those are decoded anew and compared. An
+        object that was made here has no bytes, and counts as modified.
+        """
+        source = self.wire_bytes
+        if source is None:
+            return True
+        parts = parts_decoder.decode(source)
+        return any(
+            self._differs(name, value, parts.get(wire_name))
+            for name, wire_name, value in _held(self)
+            if name not in _TYPE
+        )
+
+    def decode_error(self, fault: shape.Fault) -> DecodeError:
+        """Say what is wrong with a field of this object."""
+        return DecodeError(fault.problem, kind=type(self).__name__, subject=self.key, path=fault.path)
+
+    def _differs(self, name: str, value: object, original: Raw | None) -> bool:
+        if type(value) is Raw:
+            return original is None or bytes(value) != bytes(original)
+        is_empty = value is UNSET or value is None or is_blank(value)
+        if original is None:
+            return not is_empty
+        fresh = _fresh(type(self), name, original)
+        return not is_empty if fresh is None else not same(fresh, value)
+
+    def to_write(self, *, typed: bool) -> Object:
+        """A shallow copy to encode, in which what was not changed is its own bytes."""
+        source = self.wire_bytes
+        parts = parts_decoder.decode(source) if source is not None else {}
+        result = shallow_copy(self)
+        for (name, wire_name, value), (_, member, _) in zip(_held(self), members(type(self)), strict=True):
+            original = parts.get(wire_name)
+            if type(value) is Raw:
+                continue
+            if name in _TYPE:
+                if typed:
+                    member.__set__(result, getattr(self, name))
+            elif original is not None and not self._differs(name, value, original):
+                member.__set__(result, original)
+            else:
+                member.__set__(result, UNSET if is_blank(value) else written(value))
+        return result
+
+
+def _held(instance: Struct) -> Iterator[tuple[str, str, object]]:
+    """The attribute, wire name and slot of every field."""
+    cls = type(instance)
+    for (name, member, _), wire_name in zip(members(cls), cls.__struct_encode_fields__, strict=True):
+        yield name, wire_name, member.__get__(instance)
+
+
+def _fresh(cls: type[Object], name: str, original: Raw) -> object:
+    """What a field's bytes say; those of an unknown field are their own meaning."""
+    if name not in shape.fields_by_attribute(cls.api_type):
+        return original
+    return decode_field(cls.api_type, name, original)
+
+
+def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
+    return cls.from_wire(data)
+
+
+def _utf8(data: bytes | str, kind: str) -> bytes:
+    try:
+        return data.encode() if isinstance(data, str) else bytes(data)
+    except UnicodeEncodeError:
+        raise DecodeError("not text: it has lone surrogates", kind=kind) from None
+
+
+def _decode_parts(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
+    """Decode an object one field at a time: it has unknown ones, or something does not fit.
+
+    Raises:
+        DecodeError: if something does not fit.
+    """
+    try:
+        parts = parts_decoder.decode(data)
+    except msgspec.DecodeError:
+        problem = f"expected an object, got {shape.describe(wire.decode_plain(data))}"
+        raise DecodeError(problem, kind=cls.__name__) from None
+    try:
+        _check_kind(
+            cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts}
+        )
+        return _build_parts(cls, parts)
+    except shape.Fault as fault:
+        subject = subject_in({"metadata": wire.decode_plain(parts.get("metadata", b"null"))})
+        raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
+
+
+def _build_parts(cls: type[Object | ObjectList[Any]], parts: Mapping[str, Raw]) -> Struct:
+    fields = shape.fields_of(cls)
+    known: dict[str, object] = {}
+    unknown: dict[str, object] = {}
+    for key, raw in parts.items():
+        this = fields.get(key)
+        if this is None:
+            unknown[key] = raw
+        elif this.attribute in _TYPE:
+            continue  # checked already, and the class knows them
+        elif is_lazy(cls, this.attribute):
+            known[this.attribute] = raw
+        elif this.attribute == "items":
+            known["items"] = _split_items(raw)
+        else:
+            known[this.attribute] = this.build(wire.decode_plain(raw), shape.FROM_WIRE)
+    built = shape.construct_with_unknown(cls, known, unknown) if unknown else shape.construct(cls, known)
+    return cast("Struct", built)
+
+
+def _split_items(raw: Raw) -> list[Raw] | None:
+    try:
+        return cast("list[Raw] | None", _items_decoder.decode(raw))
+    except msgspec.ValidationError:
+        fault = shape.Fault(f"expected a list, got {shape.describe(wire.decode_plain(raw))}")
+        fault.steps.append(".items")
+        raise fault from None
+
+
+def _check_kind(cls: type[Object | ObjectList[Any]], data: object) -> None:
+    """Refuse an object of another kind; one that does not say what it is counts as the right one.
+
+    Raises:
+        Fault: naming both kinds, or if it is no object at all.
+    """
+    if not isinstance(data, Mapping):
+        raise shape.Fault(f"expected an object, got {shape.describe(data)}")
+    content = cast("Mapping[str, object]", data)
+    expected = {"apiVersion": {cls.GVK.api_version}, "kind": {cls.GVK.kind}}
+    if issubclass(cls, ObjectList):  # as kubectl prints any list
+        expected["apiVersion"].add("v1")
+        expected["kind"].add("List")
+    for name, right in expected.items():
+        said = content.get(name)
+        if said and said not in right:
+            fault = shape.Fault(f'expected "{next(iter(right))}", got {shape.describe(said)}')
+            fault.steps.append(f".{name}")
+            raise fault
+
+
+def subject_in(data: object) -> str:
+    """``namespace/name`` of an object's data, as far as it can be made out."""
+    metadata = cast("Mapping[str, object]", data).get("metadata") if isinstance(data, Mapping) else None
+    if isinstance(metadata, ObjectMeta):
+        parts: tuple[object, ...] = (metadata.namespace, metadata.name)
+    elif isinstance(metadata, Mapping):
+        content = cast("Mapping[str, object]", metadata)
+        parts = (content.get("namespace"), content.get("name"))
+    else:
+        return ""
+    return "/".join(part for part in parts if part and isinstance(part, str))
+
+
+T = TypeVar("T", bound=Object)
+
+
+class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
+    """A list as a server answers it: its metadata, and its items, which are decoded where you look.
+
+    Iterating, indexing and ``len`` go to `items`. Each item has bytes of its own: one that is kept does not
+    keep the whole answer in memory.
+    """
+
+    GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+    """What the list is."""
+    ITEM: ClassVar[type[Object]] = Object
+    """What its items are."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ListMeta = field(default_factory=ListMeta)
+    items: list[T] = []
+
+    @classmethod
+    def from_wire(cls, data: bytes, *, on_error: Callable[[DecodeError], None] | None = None) -> Self:
+        """Read a list as a server wrote it, decoding the items' metadata only.
+
+        Args:
+            data: The server's answer.
+            on_error: Is told of each item that cannot be read, which is then left out; its bytes are the
+                error's ``value``. Without it, the first such item raises.
+
+        Raises:
+            DecodeError: if it is not JSON or not such a list, or an item cannot be read.
+        """
+        try:
+            decoded = wire.decoder_for(cls).decode(data)
+        except msgspec.ValidationError:
+            decoded = _decode_parts(cls, data)
+        except wire.MALFORMED as error:
+            raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
+        member = member_of(cls, "items")
+        if raws := member.__get__(decoded):
+            member.__set__(decoded, _decode_items(cls.ITEM, raws, on_error))
+        return cast("Self", decoded)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """Read JSON text; the same as `from_wire`, because lists are written by machines.
+
+        Raises:
+            DecodeError: if it is not JSON or not such a list, or an item cannot be read.
+        """
+        return cls.from_wire(_utf8(data, cls.__name__))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+        """Take plain data with the names of the wire, and check all of it.
+
+        Args:
+            data: Dicts, lists, strings and numbers; typed objects may stand among them.
+            strict: Refuse fields that the types do not know instead of keeping them.
+
+        Raises:
+            DecodeError: if something does not fit.
+        """
+        try:
+            _check_kind(cls, data)
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+        given = {name: value for name, value in data.items() if name not in {"apiVersion", "kind"}}
+        return super().from_dict(given, strict=strict)
+
+    def to_json(self) -> bytes:
+        """Write compact JSON; what was not changed as it came.
+
+        Raises:
+            InvalidValueError: if something in it cannot be written as JSON.
+        """
+        result = written(self)
+        if result is self:
+            result = shallow_copy(self)
+        for name in _TYPE:
+            member_of(type(self), name).__set__(result, getattr(self, name))
+        member_of(type(self), "items").__set__(result, [item.to_write(typed=False) for item in self.items])
+        return wire.encode(result)
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return self.from_wire(self.to_json())
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self).api_type, self.to_json())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        return self.items[index]
+
+
+def _decode_items(
+    item: type[Object], raws: Iterable[Raw], on_error: Callable[[DecodeError], None] | None
+) -> list[Object]:
+    from_wire = item.from_wire
+    decoded: list[Object] = []
+    for index, raw in enumerate(raws):
+        data = bytes(raw)
+        try:
+            decoded.append(from_wire(data))
+        except DecodeError as error:
+            path = f"items[{index}].{error.path}".removesuffix(".")
+            placed = DecodeError(error.problem, kind=error.kind, subject=error.subject, path=path)
+            placed.value = data
+            if on_error is None:
+                raise placed from None
+            on_error(placed)
+    return decoded

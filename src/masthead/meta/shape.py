@@ -1,0 +1,396 @@
+"""What a field may hold: the annotations of a Struct, read once and turned into shapes.
+
+A shape knows how to make its value from plain data (dicts, lists, numbers, as JSON or YAML give them, or
+typed objects already made) and says exactly where the data is wrong. msgspec does the same in C and much
+faster; it is always asked first. Shapes are for what it cannot do: keep fields that our types do not know,
+accept typed objects inside plain data, and name the field at fault in our own words.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+
+from masthead.errors import InvalidValueError
+from masthead.meta.quantity import Quantity, parse_quantity
+from masthead.meta.time import MicroTime, format_micro_time, parse_micro_time
+
+if TYPE_CHECKING:
+    JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+    FieldsV1: TypeAlias = dict[str, JSON]
+else:
+    # msgspec cannot follow an alias into itself, and need not: there is nothing to check.
+    JSON = Any
+    """Anything that JSON can say."""
+    FieldsV1 = dict[str, Any]
+    """A set of field paths, as managed fields write it."""
+
+WORDS: Final[Mapping[object, str]] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    bytes: "base64 text",
+    datetime: "an RFC 3339 time",
+    MicroTime: "an RFC 3339 time",
+    Quantity: "a quantity",
+    type(None): "null",
+    list: "a list",
+    dict: "an object",
+}
+
+
+class Fault(Exception):  # noqa: N818 - it never leaves this package: it becomes a DecodeError on the way out
+    """Something in the data is wrong; the path grows from the inside out as the exception rises."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.steps: list[str] = []
+
+    @property
+    def path(self) -> str:
+        """The field at fault, such as ``spec.containers[0].ports``."""
+        return "".join(reversed(self.steps)).removeprefix(".")
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """How strictly to read plain data.
+
+    Attributes:
+        keep_unknown: Keep fields that the type does not know; otherwise they are a fault.
+        attribute_names: Accept ``node_name`` beside ``nodeName``.
+    """
+
+    keep_unknown: bool
+    attribute_names: bool
+
+
+FROM_WIRE: Final = Rules(keep_unknown=True, attribute_names=False)
+"""For what a server sent or a manifest says: nothing may be lost."""
+STRICT: Final = Rules(keep_unknown=False, attribute_names=False)
+"""For manifests whose every field must be known."""
+FROM_CODE: Final = Rules(keep_unknown=False, attribute_names=True)
+"""For what a program builds: a misspelt field is a mistake, and Python's names are welcome."""
+
+
+class Shape(Protocol):
+    """Makes a field's value out of plain data."""
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Return the typed value.
+
+        Raises:
+            Fault: if the data does not fit.
+        """
+        ...
+
+
+class Anything(msgspec.Struct, frozen=True):
+    """Free-form JSON."""
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Take the data as it is."""
+        del rules
+        return value
+
+
+class Scalar(msgspec.Struct, frozen=True):
+    """A string, number, time, quantity: anything that msgspec converts without help."""
+
+    annotation: object
+    words: str
+    exact: tuple[type, ...]
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Check, and convert text into times, quantities and bytes."""
+        del rules
+        if type(value) in self.exact:
+            return value
+        try:
+            return msgspec.convert(value, cast("Any", self.annotation), dec_hook=dec_hook)
+        except (msgspec.ValidationError, InvalidValueError) as error:
+            hint = f": {error.__cause__}" if isinstance(error.__cause__, InvalidValueError) else ""
+            raise Fault(f"expected {self.words}, got {describe(value)}{hint}") from None
+
+
+class ListOf(msgspec.Struct, frozen=True):
+    """A list whose items have one shape."""
+
+    item: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build every item."""
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+            raise Fault(f"expected a list, got {describe(value)}")
+        built: list[object] = []
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            try:
+                built.append(self.item.build(item, rules))
+            except Fault as fault:
+                fault.steps.append(f"[{index}]")
+                raise
+        return built
+
+
+class MapOf(msgspec.Struct, frozen=True):
+    """A map from strings to values of one shape."""
+
+    value: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build every value."""
+        if not isinstance(value, Mapping):
+            raise Fault(f"expected an object, got {describe(value)}")
+        built: dict[str, object] = {}
+        for key, item in cast("Mapping[object, object]", value).items():
+            try:
+                built[check_key(key)] = self.value.build(item, rules)
+            except Fault as fault:
+                fault.steps.append(f'["{key}"]')
+                raise
+        return built
+
+
+class StructOf(msgspec.Struct, frozen=True):
+    """A nested API type."""
+
+    cls: ApiType
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Take an instance as it is; build one from a mapping."""
+        if isinstance(value, cast("type", self.cls)):
+            return value
+        if not isinstance(value, Mapping):
+            raise Fault(f"expected an object ({self.cls.__name__}), got {describe(value)}")
+        return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """One of several shapes: the first that fits."""
+
+    shapes: tuple[Shape, ...]
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Try each in turn; the last one's complaint is the one that is raised."""
+        for shape in self.shapes[:-1]:
+            try:
+                return shape.build(value, rules)
+            except Fault:
+                continue
+        return self.shapes[-1].build(value, rules)
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of an API type: its Python name, its name on the wire, its shape."""
+
+    attribute: str
+    wire: str
+    shape: Shape
+    default: object
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build the value; null means unset, as it does for the API server."""
+        if value is None:
+            return self.default
+        try:
+            return self.shape.build(value, rules)
+        except Fault as fault:
+            fault.steps.append(f".{self.wire}")
+            raise
+
+
+class ApiType(msgspec.StructMeta):
+    """The part of the Structs' metaclass that shapes need; `masthead.meta.model` supplies the rest."""
+
+    declared: Mapping[str, object]
+    """Attribute to annotation, as the class body says it and before msgspec's needs changed it."""
+
+    def with_unknown(cls, keys: tuple[str, ...]) -> ApiType:
+        """Return a subclass that has these further fields of the wire."""
+        raise NotImplementedError
+
+
+def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> object:
+    """Make an instance of `cls` from a mapping of wire names.
+
+    Raises:
+        Fault: if a field does not fit or, under strict rules, is not known.
+    """
+    fields = fields_of(cls)
+    known: dict[str, object] = {}
+    unknown: dict[str, object] = {}
+    for raw_key, value in data.items():
+        key = check_key(raw_key)
+        field = fields.get(key) or (fields_by_attribute(cls).get(key) if rules.attribute_names else None)
+        if field is None:
+            unknown[key] = value
+        else:
+            known[field.attribute] = field.build(value, rules)
+    if not unknown:
+        return construct(cls, known)
+    if not rules.keep_unknown:
+        raise Fault(unknown_field(cls, next(iter(unknown))))
+    return construct_with_unknown(cls, known, unknown)
+
+
+def construct(cls: ApiType, values: Mapping[str, object]) -> object:
+    """Make an instance from values that are known to fit."""
+    return msgspec.StructMeta.__call__(cls, **values)
+
+
+def construct_with_unknown(
+    cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
+) -> object:
+    """Make an instance of the subclass of `cls` that has the unknown fields too."""
+    variant = cls.with_unknown(tuple(unknown))
+    extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
+    return construct(variant, {**known, **extra})
+
+
+def unknown_field(cls: ApiType, key: str) -> str:
+    """Say that a field is not known, and which one was probably meant."""
+    import difflib
+
+    names = list(fields_of(cls))
+    close = difflib.get_close_matches(key, [*names, *fields_by_attribute(cls)], n=1)
+    hint = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(names) or 'no fields'}"
+    return f'{cls.__name__} has no field "{key}"; {hint}'
+
+
+def check_key(key: object) -> str:
+    """Return the key of a mapping if it is a string.
+
+    Raises:
+        Fault: if it is not.
+    """
+    if not isinstance(key, str):
+        raise Fault(f"expected text as the key, got {describe(key)}; put it in quotes")
+    return key
+
+
+@functools.cache
+def fields_of(cls: ApiType) -> Mapping[str, Field]:
+    """The fields of an API type, by their names on the wire."""
+    hints = annotations_of(cls)
+    wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+    defaults = dict(zip(reversed(cls.__struct_fields__), reversed(cls.__struct_defaults__), strict=False))
+    return {
+        wire: Field(attribute, wire, shape_of(hints[attribute]), defaults[attribute])
+        for attribute, wire in wire_names
+        if attribute in hints
+    }
+
+
+@functools.cache
+def fields_by_attribute(cls: ApiType) -> Mapping[str, Field]:
+    """The fields of an API type, by their Python names."""
+    return {field.attribute: field for field in fields_of(cls).values()}
+
+
+@functools.cache
+def annotations_of(cls: ApiType) -> Mapping[str, object]:
+    """The annotations of an API type's fields, forward references resolved in the module that wrote them."""
+    hints: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        if not isinstance(base, ApiType):
+            continue
+        holder = types.SimpleNamespace(__annotations__=dict(base.declared))
+        scope = {**vars(sys.modules[base.__module__]), base.__name__: base}
+        hints |= typing.get_type_hints(cast("Any", holder), globalns=scope, include_extras=True)
+    return hints
+
+
+def shape_of(annotation: object) -> Shape:
+    """Turn an annotation into a shape."""
+    if annotation is Any or annotation is object:
+        return Anything()
+    if isinstance(annotation, ApiType):
+        return StructOf(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _scalar((arguments[0],), annotation)
+    if origin is list:
+        return ListOf(shape_of(arguments[0]))
+    if origin is dict:
+        return MapOf(shape_of(arguments[1]))
+    if origin in {Union, types.UnionType}:
+        return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
+    return _scalar((annotation,), annotation)
+
+
+def _union(members: tuple[object, ...]) -> Shape:
+    if len(members) == 1:
+        return shape_of(members[0])
+    if Any in members:  # JSON, spelled out
+        return Anything()
+    if all(get_origin(member) is None and not isinstance(member, ApiType) for member in members):
+        return _scalar(members, Union[members])
+    return OneOf(tuple(shape_of(member) for member in members))
+
+
+def _scalar(members: tuple[object, ...], annotation: object) -> Scalar:
+    words = " or ".join(_words(member) for member in members)
+    # A naive datetime must not slip through, so a datetime is never taken as it is.
+    exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
+    return Scalar(annotation, words, exact)
+
+
+def _words(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return " or ".join(f'"{choice}"' for choice in get_args(annotation))
+    return WORDS.get(annotation, str(annotation))
+
+
+def dec_hook(target: type, value: object) -> object:
+    """Decode the types that msgspec does not know.
+
+    Raises:
+        NotImplementedError: for a type that is none of ours.
+    """
+    if target is Quantity:
+        return parse_quantity(value)
+    if target is MicroTime:
+        return MicroTime.of(value) if isinstance(value, datetime) else parse_micro_time(cast("str", value))
+    raise NotImplementedError(f"{target} is not a type of the Kubernetes API")
+
+
+def enc_hook(value: object) -> object:
+    """Encode the types that msgspec does not know.
+
+    Raises:
+        InvalidValueError: for a value that JSON cannot say.
+    """
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, MicroTime):
+        return format_micro_time(value)
+    raise InvalidValueError(f"{describe(value)} cannot be written as JSON", value=value)
+
+
+def describe(value: object) -> str:
+    """Say in a few words what a value is, for an error message."""
+    words = WORDS.get(type(value), f"a {type(value).__name__}")
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        text = repr(value)
+        return f"{words} ({text if len(text) <= 40 else text[:37] + '...'})"
+    return "true" if value is True else "false" if value is False else words

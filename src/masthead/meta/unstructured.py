@@ -1,0 +1,245 @@
+"""Objects of any kind, without a type: metadata as ever, everything else plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
+
+import msgspec
+from msgspec import Raw
+
+from masthead.errors import DecodeError
+from masthead.meta import shape, wire
+from masthead.meta.gvk import GroupVersionKind
+from masthead.meta.metadata import ObjectMeta
+from masthead.meta.model import same, written
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, parts_decoder, subject_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SECTIONS: Final[Any] = Backing.__dict__["_sections"]
+_TYPED: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+class Unstructured(Object):
+    """An object of any kind.
+
+    ``apiVersion``, ``kind`` and ``metadata`` are attributes, as on typed objects; every other section is
+    reached with brackets and is plain data, decoded when it is first looked at::
+
+        widget["spec"]["size"] = 3
+        widget.get("status", "conditions", 0, "type", default="Unknown")
+    """
+
+    GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+
+    if not TYPE_CHECKING:
+
+        @classmethod
+        def new(cls, api_version, kind, name="", **metadata):  # noqa: ANN001, ANN003, ANN206, D102
+            made = super().new(name, **metadata)
+            made.api_version, made.kind = api_version, kind
+            return made
+    else:
+
+        @classmethod
+        def new(
+            cls,
+            api_version: str,
+            kind: str,
+            name: str = "",
+            *,
+            namespace: str = "",
+            generate_name: str = "",
+            labels: dict[str, str] | None = None,
+            annotations: dict[str, str] | None = None,
+        ) -> Self:
+            """Make an object that has no sections yet."""
+            raise NotImplementedError
+
+    @classmethod
+    def from_wire(cls, data: bytes) -> Self:
+        """Read an object as a server wrote it, decoding metadata only.
+
+        Raises:
+            DecodeError: if it is not a JSON object, or its metadata does not fit.
+        """
+        try:
+            made = _from_parts(cls, parts_decoder.decode(data))
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+        except msgspec.ValidationError:
+            problem = f"expected an object, got {shape.describe(msgspec.json.decode(data))}"
+            raise DecodeError(problem, kind=cls.__name__) from None
+        except wire.MALFORMED as error:
+            raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
+        SOURCE.__set__(made, data)
+        return made
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+        """Take plain data with the names of the wire.
+
+        Args:
+            data: Dicts, lists, strings and numbers.
+            strict: Refuse fields of the metadata that are not known instead of keeping them.
+
+        Raises:
+            DecodeError: if it is no object, or its metadata does not fit.
+        """
+        rules = shape.STRICT if strict else shape.FROM_WIRE
+        try:
+            checked = shape.MapOf(shape.Anything()).build(data, rules)
+            return _from_parts(cls, cast("dict[str, Any]", checked), rules)
+        except shape.Fault as fault:
+            raise DecodeError(
+                fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
+            ) from None
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """What the object says it is.
+
+        Raises:
+            InvalidValueError: if its ``apiVersion`` is none.
+        """
+        return GroupVersionKind.of(self.api_version, self.kind)
+
+    def __getitem__(self, section: str) -> Any:  # noqa: ANN401 - plain data
+        _refuse_typed(section)
+        held = self._sections_held()
+        value = held[section]
+        if type(value) is Raw:
+            try:
+                value = held[section] = wire.decode_plain(value)
+            except shape.Fault as fault:
+                fault.steps.append(f".{section}")
+                raise self.decode_error(fault) from None
+        return value
+
+    def __setitem__(self, section: str, value: object) -> None:
+        _refuse_typed(section)
+        self._sections_held()[section] = value
+
+    def __delitem__(self, section: str) -> None:
+        _refuse_typed(section)
+        del self._sections_held()[section]
+
+    def __contains__(self, section: object) -> bool:
+        return section in self._sections_held()
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the sections."""
+        return iter(list(self._sections_held()))
+
+    def get(self, *path: str | int, default: object = None) -> Any:  # noqa: ANN401 - plain data
+        """What is at a path of keys and indices, or the default if there is nothing."""
+        section, *rest = path
+        if section not in self:
+            return default
+        value: Any = self[cast("str", section)]
+        for step in rest:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return default
+        return value
+
+    def to_write(self, *, typed: bool) -> Any:  # noqa: ANN401 - plain data
+        """What is to be encoded."""
+        del typed  # an object that has no type must say what it is
+        source = self.wire_bytes
+        parts = parts_decoder.decode(source) if source is not None else {}
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "metadata": self._metadata_to_write(parts.get("metadata")),
+            **{
+                name: self._section_to_write(value, parts.get(name))
+                for name, value in self._sections_held().items()
+            },
+        }
+
+    def is_modified(self) -> bool:
+        """Whether the object says something else than the bytes that it came from."""
+        source = self.wire_bytes
+        return source is None or self != type(self).from_wire(source)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Unstructured):
+            return NotImplemented
+        return (
+            (self.api_version, self.kind) == (other.api_version, other.kind)
+            and same(self.metadata, other.metadata)
+            and {name: self[name] for name in self} == {name: other[name] for name in other}
+        )
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        sections = ", ".join(f"{name}=..." for name in self)
+        return (
+            f"Unstructured({self.api_version} {self.kind} {self.key!r}{', ' if sections else ''}{sections})"
+        )
+
+    def _sections_held(self) -> dict[str, Any]:
+        try:
+            return cast("dict[str, Any]", _SECTIONS.__get__(self))
+        except AttributeError:
+            held: dict[str, Any] = {}
+            _SECTIONS.__set__(self, held)
+            return held
+
+    def _metadata_to_write(self, original: Raw | None) -> object:
+        if original is not None and same(wire.decode_value(_META_DECODER, _META, original), self.metadata):
+            return original
+        return written(self.metadata)
+
+    def _section_to_write(self, value: object, original: Raw | None) -> object:
+        if type(value) is not Raw and original is not None and wire.decode_plain(original) == value:
+            return original
+        return written(value)
+
+
+_META: Final = shape.StructOf(ObjectMeta)
+_META_DECODER: Final = wire.decoder_for(ObjectMeta)
+
+
+U = TypeVar("U", bound=Unstructured)
+
+
+def _from_parts(cls: type[U], parts: Mapping[str, Any], rules: shape.Rules = shape.FROM_WIRE) -> U:
+    fields = shape.fields_of(Object)
+    known: dict[str, object] = {}
+    for name in _TYPED & parts.keys():
+        value, this = parts[name], fields[name]
+        if name == "metadata" and type(value) is Raw:
+            known["metadata"] = _metadata(value)
+        else:
+            plain = wire.decode_plain(value) if type(value) is Raw else value
+            known[this.attribute] = this.build(plain, rules)
+    made = cast("U", shape.construct(cls, known))
+    _SECTIONS.__set__(made, {name: value for name, value in parts.items() if name not in _TYPED})
+    return made
+
+
+def _metadata(raw: Raw) -> object:
+    try:
+        return None if bytes(raw) == b"null" else wire.decode_value(_META_DECODER, _META, raw)
+    except shape.Fault as fault:
+        fault.steps.append(".metadata")
+        raise
+
+
+def _refuse_typed(section: str) -> None:
+    if section in _TYPED:
+        attribute = {"apiVersion": "api_version"}.get(section, section)
+        raise KeyError(f'"{section}" is typed on every object; use the attribute .{attribute}')
+
+
+class UnstructuredList(ObjectList[Unstructured]):
+    """A list of objects of any kind."""
+
+    GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+    ITEM = Unstructured
