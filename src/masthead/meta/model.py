@@ -490,11 +490,8 @@ def unknown_fields(instance: Struct) -> dict[str, Any]:
     """The fields of an object that its type does not know, by their names on the wire."""
     known = len(type(instance).api_type.__struct_fields__)
     names = type(instance).__struct_encode_fields__[known:]
-    return {
-        name: wire.decode_plain(value) if isinstance(value, Raw) else value
-        for name, value in zip(names, _values(instance)[known:], strict=True)
-        if value is not UNSET
-    }
+    values = zip(names, _values(instance)[known:], strict=True)
+    return {name: value for name, value in values if value is not UNSET}
 
 
 # -- Walking objects ---------------------------------------------------------------------------------------
@@ -656,5 +653,4 @@ def _same_structs(one: Struct, other: Struct) -> bool:
         compare = same if Raw in {type(left), type(right)} else _same
         if not compare(getattr(one, name), getattr(other, name)):
             return False
-    # An unknown field may be bytes on one side and decoded on the other.
     return unknown_fields(one) == unknown_fields(other)

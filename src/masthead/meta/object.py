@@ -339,9 +339,9 @@ def _held(instance: Struct) -> Iterator[tuple[str, str, object]]:
 
 
 def _fresh(cls: type[Object], name: str, original: Raw) -> object:
-    """What a field's bytes say; those of an unknown field are their own meaning."""
+    """What a field's bytes say."""
     if name not in shape.fields_by_attribute(cls.api_type):
-        return original
+        return wire.decode_plain(original)
     return decode_field(cls.api_type, name, original)
 
 
@@ -384,7 +384,7 @@ def _build_parts(cls: type[Object | ObjectList[Any]], parts: Mapping[str, Raw]) 
     for key, raw in parts.items():
         this = fields.get(key)
         if this is None:
-            unknown[key] = raw
+            unknown[key] = wire.decode_plain(raw)
         elif this.attribute in _TYPE:
             continue  # checked already, and the class knows them
         elif is_lazy(cls, this.attribute):
@@ -415,14 +415,12 @@ def _check_kind(cls: type[Object | ObjectList[Any]], data: object) -> None:
     if not isinstance(data, Mapping):
         raise shape.Fault(f"expected an object, got {shape.describe(data)}")
     content = cast("Mapping[str, object]", data)
-    expected = {"apiVersion": {cls.GVK.api_version}, "kind": {cls.GVK.kind}}
-    if issubclass(cls, ObjectList):  # as kubectl prints any list
-        expected["apiVersion"].add("v1")
-        expected["kind"].add("List")
-    for name, right in expected.items():
+    # kubectl prints any list as a v1 List.
+    also = {"apiVersion": "v1", "kind": "List"} if issubclass(cls, ObjectList) else {}
+    for name, right in (("apiVersion", cls.GVK.api_version), ("kind", cls.GVK.kind)):
         said = content.get(name)
-        if said and said not in right:
-            fault = shape.Fault(f'expected "{next(iter(right))}", got {shape.describe(said)}')
+        if said and right and said not in {right, also.get(name)}:
+            fault = shape.Fault(f'expected "{right}", got "{said}"')
             fault.steps.append(f".{name}")
             raise fault
 

@@ -182,6 +182,11 @@ class StructOf(msgspec.Struct, frozen=True):
             return value
         if not isinstance(value, Mapping):
             raise Fault(f"expected an object ({self.cls.__name__}), got {describe(value)}")
+        if rules.keep_unknown:
+            try:  # C is faster by far, and mostly only one level of an object has something unknown
+                return msgspec.convert(value, cast("type[object]", self.cls), dec_hook=dec_hook)
+            except msgspec.ValidationError:
+                pass
         return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
 
 
@@ -209,9 +214,9 @@ class Field(msgspec.Struct, frozen=True):
     default: object
 
     def build(self, value: object, rules: Rules) -> object:
-        """Build the value; null means unset, as it does for the API server."""
+        """Build the value; null means unset, as it does for the API server, but is kept if it was said."""
         if value is None:
-            return self.default
+            return None if rules.keep_unknown and self.default is msgspec.UNSET else self.default
         try:
             return self.shape.build(value, rules)
         except Fault as fault:
