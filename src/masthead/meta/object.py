@@ -31,6 +31,7 @@ from typing import (
     TypeVar,
     Union,
     cast,
+    dataclass_transform,
     get_args,
     get_origin,
     overload,
@@ -79,6 +80,7 @@ parts_decoder: Final = msgspec.json.Decoder(dict[str, Raw])
 _items_decoder: Final = msgspec.json.Decoder(list[Raw] | None)
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 class KindType(StructType):
     """The metaclass of kinds and their lists: lets each class answer to its own kind only."""
 
@@ -105,6 +107,7 @@ class KindType(StructType):
         return made
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 class ObjectType(KindType):
     """The metaclass of kinds: makes their sections lazy."""
 

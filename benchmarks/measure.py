@@ -1,0 +1,99 @@
+"""Measuring: every measurement in a fresh process, cases in turn, and the minimum of several rounds.
+
+Fresh, so that none warms the caches or bloats the heap of another. In turn, so that a machine that slows down for
+a while slows all cases down, and ratios stay true. CPU time, not the clock on the wall; and the minimum, because
+whatever disturbs a measurement can only add to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+ROOT: Final = Path(__file__).parents[1]
+"""The root of the repository."""
+
+Figures: TypeAlias = "dict[str, float | None]"
+"""What one run measured; None is what this platform cannot tell."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lab:
+    """A folder for files, and an interpreter to start afresh.
+
+    Attributes:
+        folder: Is removed in the end.
+    """
+
+    folder: Path
+
+    def run(self, *arguments: str | Path) -> dict[str, Any]:
+        """Start Python and return the JSON that it prints last."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self._environment(),
+            stdout=subprocess.PIPE,
+            check=True,
+            encoding="utf-8",
+        )
+        printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return printed
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Write a file for the runs to read."""
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def _environment(self) -> dict[str, str]:
+        """Byte code is cached, as it is for an installed package; the first run fills the cache."""
+        changed = {**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "pycache")}
+        changed.pop("PYTHONDONTWRITEBYTECODE", None)
+        return changed
+
+
+@contextlib.contextmanager
+def lab() -> Generator[Lab]:
+    """Make a lab, and clean up after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Lab(Path(folder))
+
+
+def best_of(repeat: int, cases: Mapping[str, Callable[[], Figures]]) -> dict[str, Figures]:
+    """Run all cases in turn, `repeat` times over; return the minimum of each figure."""
+    best: dict[str, Figures] = {name: {} for name in cases}
+    for _ in range(repeat):
+        for name, run in cases.items():
+            best[name] = {key: _least(value, best[name].get(key)) for key, value in run().items()}
+    return best
+
+
+def _least(value: float | None, best: float | None) -> float | None:
+    return value if best is None or value is None else min(value, best)
+
+
+def parser(description: str | None, *, repeat: int) -> argparse.ArgumentParser:
+    """The command line that all benchmarks have."""
+    made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    made.add_argument("--repeat", type=positive, default=repeat, help="rounds (default: %(default)s)")
+    return made
+
+
+def positive(text: str) -> int:
+    """Read a number of at least one."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number

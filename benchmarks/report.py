@@ -1,0 +1,181 @@
+"""Reports: tables to read and, as the last line, one line of JSON with the same figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+from importlib import metadata
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A limit that a figure should not be over.
+
+    Attributes:
+        name: What the JSON calls it.
+        value: The figure.
+        limit: The most that it should be.
+    """
+
+    name: str
+    value: float
+    limit: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the figure is within the limit."""
+        return self.value <= self.limit
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of figures.
+
+    Attributes:
+        name: What the JSON calls it.
+        title: What they are, and their unit.
+        digits: How many to print behind the point.
+    """
+
+    name: str
+    title: str
+    digits: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What was measured of one thing.
+
+    Attributes:
+        name: What the JSON calls it.
+        title: What the table calls it.
+        figures: One for each column; None where there is none.
+        target: What to compare with.
+    """
+
+    name: str
+    title: str
+    figures: tuple[float | None, ...]
+    target: Target | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows that are measured alike.
+
+    Attributes:
+        name: What the JSON calls it.
+        title: What is measured, and how.
+        columns: What the rows' figures mean.
+        rows: Them.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """All that a benchmark found.
+
+    Attributes:
+        benchmark: Its name.
+        settings: What it was run with.
+        tables: What it measured.
+        notes: What else is to be said.
+    """
+
+    benchmark: str
+    settings: dict[str, int]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> list[Target]:
+        """Every target of every table."""
+        return [row.target for table in self.tables for row in table.rows if row.target is not None]
+
+
+def show(report: Report) -> None:
+    """Print a report."""
+    print(_machine_line(machine()))
+    for table in report.tables:
+        print(f"\n{render(table)}")
+    print()
+    for note in report.notes:
+        print(note)
+    over = [target.name for target in report.targets if not target.ok]
+    print(f"Over target: {', '.join(over)}" if over else "All targets met.")
+    print(json.dumps(as_json(report)), flush=True)
+
+
+def render(table: Table) -> str:
+    """Lay a table out in aligned columns."""
+    head = ("", *(column.title for column in table.columns), "target", "")
+    lines = [head, *(_cells(table, row) for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join([table.title, "", *(_line(cells, widths) for cells in lines)])
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """A report as plain data."""
+    return {
+        "benchmark": report.benchmark,
+        "machine": machine(),
+        "settings": report.settings,
+        "tables": {table.name: _table_as_json(table) for table in report.tables},
+        "targets": {
+            target.name: {"value": round(target.value, 4), "limit": target.limit, "ok": target.ok}
+            for target in report.targets
+        },
+    }
+
+
+def machine() -> dict[str, str | int | None]:
+    """What the benchmark ran on."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "msgspec": metadata.version("msgspec"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpus": os.cpu_count(),
+    }
+
+
+def _machine_line(facts: dict[str, str | int | None]) -> str:
+    return f"{facts['python']}, msgspec {facts['msgspec']}, {facts['system']}, {facts['cpus']} CPUs"
+
+
+def _table_as_json(table: Table) -> dict[str, dict[str, float | None]]:
+    return {
+        row.name: {
+            column.name: None if figure is None else round(figure, 4)
+            for column, figure in zip(table.columns, row.figures, strict=True)
+        }
+        for row in table.rows
+    }
+
+
+def _cells(table: Table, row: Row) -> tuple[str, ...]:
+    figures = (
+        "-" if figure is None else f"{figure:,.{column.digits}f}"
+        for column, figure in zip(table.columns, row.figures, strict=True)
+    )
+    return (row.title, *figures, *_verdict(row.target))
+
+
+def _verdict(target: Target | None) -> tuple[str, str]:
+    if target is None:
+        return "", ""
+    return f"<= {target.limit:g}", "ok" if target.ok else "OVER"
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    title, *others = cells
+    title_width, *other_widths = widths
+    aligned = [each.rjust(width) for each, width in zip(others, other_widths, strict=True)]
+    return "   ".join(["  " + title.ljust(title_width), *aligned]).rstrip()

@@ -1,0 +1,33 @@
+"""Names that a package offers and imports only when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def exports(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Make a package's ``__getattr__`` and ``__dir__``.
+
+    Args:
+        package: The package's name.
+        homes: The module that each name comes from.
+    """
+    namespace = vars(importlib.import_module(package))
+
+    def get(name: str) -> object:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        namespace[name] = value = getattr(importlib.import_module(home), name)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*homes, *namespace})
+
+    return get, names

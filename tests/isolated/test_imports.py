@@ -1,0 +1,49 @@
+"""What an import brings with it, seen from a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = ("aiohttp", "http", "ssl", "yaml", "msgspec", "asyncio", "masthead.api", "masthead.meta", "urllib")
+
+
+def modules_after(statement: str) -> set[str]:
+    script = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    names: list[str] = json.loads(done.stdout)
+    return set(names)
+
+
+def heavy(names: set[str]) -> set[str]:
+    return {name for name in names for prefix in HEAVY if name == prefix or name.startswith(f"{prefix}.")}
+
+
+def test_importing_masthead_loads_no_http_yaml_ssl_or_model_module() -> None:
+    assert heavy(modules_after("import masthead") - modules_after("pass")) == set()
+
+
+def test_importing_types_loads_no_http_yaml_or_ssl_module() -> None:
+    found = heavy(modules_after("import masthead.api.core.v1") - modules_after("pass"))
+
+    assert {name for name in found if not name.startswith(("masthead", "msgspec"))} == set()
+    assert {name for name in found if name.startswith("masthead.api.")} == {
+        "masthead.api.core",
+        "masthead.api.core.v1",
+    }
+
+
+def test_looking_up_a_kind_imports_one_module_of_types() -> None:
+    script = (
+        "from masthead.meta.registry import registry\n"
+        "from masthead.meta.gvk import GroupVersionKind, GroupVersionResource\n"
+        "assert registry.kind_of(GroupVersionResource('', 'v1', 'nodes')).kind == 'Node'\n"
+        "assert not [name for name in sys.modules if name.startswith('masthead.api.') and name.endswith('v1')]\n"
+        "registry.class_of(GroupVersionKind('coordination.k8s.io', 'v1', 'Lease'))"
+    )
+
+    types = {
+        name for name in modules_after(script) if name.startswith("masthead.api.") and name[-1].isdigit()
+    }
+    assert types == {"masthead.api.coordination.v1"}

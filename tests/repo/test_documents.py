@@ -1,0 +1,54 @@
+"""The documents say what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = sorted(
+    path.name.removesuffix(".py")
+    for path in (ROOT / "src" / "masthead").iterdir()
+    if not path.name.startswith(("_", "."))
+)
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "py.typed"])
+def test_every_room_is_described_in_the_architecture(room: str) -> None:
+    assert re.search(rf"`{room}(/|\.py)?`", read("ARCHITECTURE.md"))
+
+
+@pytest.mark.parametrize(
+    "module", sorted(path.stem for path in (ROOT / "src/masthead/meta").glob("[a-z]*.py"))
+)
+def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
+    assert f"`{module}`" in read("src/masthead/meta/__init__.py")
+
+
+@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_make_target_that_a_document_names_is_there(document: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+
+    assert set(re.findall(r"make ([a-z-]+)", read(document))) <= targets
+
+
+@pytest.mark.parametrize(
+    "document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+)
+def test_every_link_within_the_repository_leads_somewhere(document: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", read(document)):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_examples_of_the_readme_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
+
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})

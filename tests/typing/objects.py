@@ -1,0 +1,67 @@
+"""What type checkers see. Checked by mypy and pyright, never run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, assert_type
+
+import masthead
+from masthead.api.core.v1 import (
+    ConfigMap,
+    Container,
+    ContainerPort,
+    Pod,
+    PodList,
+    PodSpec,
+    PodStatus,
+    Secret,
+    ServicePort,
+)
+from masthead.meta import LabelSelector, ObjectMeta, OwnerReference, Unstructured
+from masthead.meta.quantity import Quantity
+
+if TYPE_CHECKING:
+    from masthead.api.apps.v1 import Deployment
+
+
+def reading(pod: Pod, pods: PodList, deployment: Deployment) -> None:
+    assert_type(pod.spec, PodSpec)
+    assert_type(pod.spec.containers[0].ports, list[ContainerPort])
+    assert_type(pod.spec.containers[0].ports[0].container_port, int)
+    assert_type(pod.spec.node_name, str | None)
+    assert_type(pod.spec.containers[0].resources.limits, dict[str, Quantity])
+    assert_type(pod.status, PodStatus)
+    assert_type(pod.status.start_time, datetime | None)
+    assert_type(pod.metadata, ObjectMeta)
+    assert_type(pod.metadata.name, str)
+    assert_type(pod.metadata.owner_references, list[OwnerReference])
+    assert_type(deployment.spec.template.spec.containers, list[Container])
+    assert_type(deployment.spec.selector, LabelSelector)
+    assert_type(deployment.spec.replicas, int | None)
+    assert_type(ServicePort().target_port, int | str | None)
+    assert_type(Secret().data, dict[str, bytes])
+    assert_type(pods.items, list[Pod])
+    assert_type(pods[0], Pod)
+    assert_type(pods[1:], list[Pod])
+    assert_type([each.key for each in pods], list[str])
+
+
+def making() -> None:
+    assert_type(Pod.new("web", spec={"containers": [Container(name="web")]}), Pod)
+    assert_type(Pod.new("web", namespace="shop", labels={"a": "b"}, spec=PodSpec()), Pod)
+    assert_type(ConfigMap.new("x", data={"a": "b"}), ConfigMap)
+    assert_type(Pod.from_json(b""), Pod)
+    assert_type(PodList.from_json(b""), PodList)
+    assert_type(Pod.from_yaml("").copy(), Pod)
+    assert_type(Pod(metadata=ObjectMeta(name="web")).to_json(), bytes)
+    assert_type(Unstructured.new("v1", "Pod", "web"), Unstructured)
+    assert_type(masthead.Quantity("1") + 1, Quantity)
+
+
+def mistakes(pod: Pod) -> None:
+    pod.spec.nodename = "x"  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    pod.spec.node_name = 5  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+    Pod.new("web", sepc={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    Container(nmae="web")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    Container(name=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    masthead.Clinet()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

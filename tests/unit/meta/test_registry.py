@@ -1,0 +1,77 @@
+"""Kind, class and resource, found by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import masthead
+from masthead.api.apps.v1 import Deployment, DeploymentList
+from masthead.errors import UnknownKindError
+from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead.meta.metadata import ObjectMeta
+from masthead.meta.model import Struct, field
+from masthead.meta.object import Object
+from masthead.meta.registry import BUILT_IN, Registry, registry
+from masthead.meta.resource import Resource
+
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+
+
+class WidgetSpec(Struct):
+    size: int = 0
+
+
+class Widget(Object):
+    GVK = GroupVersionKind("example.com", "v1", "Widget")
+    RESOURCE = Resource("widgets", singular="widget", namespaced=True, verbs=("get", "list"))
+
+    spec: WidgetSpec = field(default_factory=WidgetSpec)
+
+
+def test_kind_class_and_resource_lead_to_each_other() -> None:
+    deployments = GroupVersionResource("apps", "v1", "deployments")
+
+    assert registry.object_class(DEPLOYMENT) is Deployment
+    assert registry.list_class(DEPLOYMENT) is DeploymentList
+    assert registry.kind_of(deployments) == DEPLOYMENT
+    assert registry.resource_of(DEPLOYMENT) == deployments
+    assert registry.class_of(DeploymentList.GVK) is DeploymentList
+
+
+def test_every_kind_of_the_index_is_there() -> None:
+    for gvk in registry.kinds():
+        found = registry.class_of(gvk)
+        assert gvk == found.GVK
+        if issubclass(found, Object) and found.RESOURCE:
+            assert registry.kind_of(registry.resource_of(gvk)) == gvk
+
+
+def test_a_class_written_by_hand_can_be_registered() -> None:
+    own = Registry(BUILT_IN)
+    own.register(Widget)
+
+    assert own.object_class(Widget.GVK) is Widget
+    assert own.kind_of(GroupVersionResource("example.com", "v1", "widgets")) == Widget.GVK
+    assert Widget.GVK in set(own.kinds())
+    assert Widget.new("w", spec={"size": 3}).spec.size == 3  # type: ignore[attr-defined]
+    assert isinstance(Widget().metadata, ObjectMeta)
+    assert masthead.register is registry.register or masthead.register == registry.register
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: registry.class_of(GroupVersionKind("apps", "v9", "Deployment")), "Deployment exists in apps/v1"),
+        (lambda: registry.class_of(GroupVersionKind("", "v1", "Nonsense")), "register its class, or use Unstructured"),
+        (lambda: registry.kind_of(GroupVersionResource("", "v1", "nonsense")), "no kind for v1, resource nonsense"),
+        (lambda: registry.object_class(DeploymentList.GVK), "is a list"),
+        (lambda: registry.resource_of(GroupVersionKind("policy", "v1", "Eviction")), "not served as a resource"),
+        (lambda: Registry().register(Object), "has no GVK"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_said_clearly(ask: object, message: str) -> None:
+    assert callable(ask)
+    with pytest.raises(UnknownKindError) as caught:
+        ask()
+
+    assert message in str(caught.value)

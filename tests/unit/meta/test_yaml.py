@@ -1,0 +1,120 @@
+"""YAML as Kubernetes reads it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.meta.data import json_values, texts
+
+from masthead.errors import DecodeError
+from masthead.meta import yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("22:22", "22:22"),
+        ("1:30:00", "1:30:00"),
+        ("2026-01-01", "2026-01-01"),
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        ("12", 12),
+        ("-7", -7),
+        ("0x1F", 31),
+        ("0o17", 15),
+        ("1_000", 1000),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("yes", True),
+        ("off", False),
+        ("~", None),
+        ("null", None),
+        ("'12'", "12"),
+        ("1.2.3", "1.2.3"),
+        ("100m", "100m"),
+    ],
+)
+def test_plain_words_mean_what_they_mean_to_the_api(text: str, value: object) -> None:
+    found = yaml.load_all(f"x: {text}")
+
+    assert found == [{"x": value}]
+
+
+@given(json_values)
+def test_what_is_written_reads_back_the_same(value: object) -> None:
+    assert yaml.load_one(yaml.dump({"x": value})) == {"x": value}
+
+
+@given(
+    texts
+    | st.sampled_from(
+        [
+            "1e3",
+            "123e456",
+            "0o17",
+            "yes",
+            "null",
+            "1_0",
+            "0x1",
+            ".5",
+            "+1",
+            "2026-01-01",
+            "a: b",
+            "a\nb\n",
+            " x",
+        ]
+    )
+)
+def test_text_stays_text(text: str) -> None:
+    assert yaml.load_one(yaml.dump([text])) == [text]
+
+
+def test_numbers_in_text_are_quoted_for_readers_that_know_more_numbers_than_we_do() -> None:
+    assert yaml.dump({"commit": "123e456", "mode": "0o17"}) == "commit: '123e456'\nmode: '0o17'\n"
+
+
+def test_many_lines_are_written_as_a_block() -> None:
+    assert yaml.dump({"script": "a\nb\n"}) == "script: |\n  a\n  b\n"
+
+
+def test_documents_are_read_one_by_one_and_empty_ones_left_out() -> None:
+    assert yaml.load_all("---\na: 1\n---\n---\n# nothing\n---\nb: 2\n") == [{"a": 1}, {"b": 2}]
+    assert yaml.load_all("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb:\n  - c: 1\n    c: 2\n", 'Pod: b[0].c: the key "c" appears twice (line 4)'),
+        ("a: [", "Pod: not YAML"),
+        ("a:\n\t- b", "Pod: not YAML"),
+        ("{{x}}: 1", "Pod: a key must be text"),
+        ("a: !!python/object:os.system x", "Pod: not YAML"),
+        ("", "Pod: expected one YAML document, got no document"),
+        ("a: 1\n---\nb: 2", "Pod: expected one YAML document, got 2 documents"),
+        ("[" * 5000, "Pod: not YAML"),
+        ("[" * 300 + "]" * 300, "nested too deeply"),
+        ("a: &a [*a]", "nested too deeply"),
+        ("\n".join(["a0: &a0 [x,x]", *(f"a{i}: &a{i} [*a{i - 1},*a{i - 1},*a{i - 1}]" for i in range(1, 30))]), "expand to over"),
+    ],
+)  # fmt: skip
+def test_bad_yaml_gives_a_clear_error_of_ours(text: str, message: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        yaml.load_one(text, kind="Pod")
+
+    assert message in str(caught.value)
+
+
+def test_merge_keys_are_followed() -> None:
+    assert yaml.load_all("base: &b {a: 1, c: 3}\nx:\n  <<: *b\n  a: 2\n")[0] == {
+        "base": {"a": 1, "c": 3},
+        "x": {"a": 2, "c": 3},
+    }
+
+
+@given(st.binary(max_size=40) | st.text(max_size=40))
+def test_random_text_never_raises_anything_but_our_error(text: bytes | str) -> None:
+    with contextlib.suppress(DecodeError):
+        yaml.load_all(text)

@@ -1,0 +1,141 @@
+"""One error per reason, chosen in one table, each saying what to do next."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from masthead import errors
+from masthead.errors import (
+    BY_REASON,
+    AlreadyExistsError,
+    ConflictError,
+    DecodeError,
+    ExpiredError,
+    InternalError,
+    InvalidError,
+    MastheadError,
+    NotFoundError,
+    StatusError,
+    TooManyRequestsError,
+    error_from_status,
+    status_error_class,
+)
+from masthead.meta.v1 import Status, StatusReason
+
+NOT_FOUND = Status.from_dict(
+    {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": 'deployments.apps "web" not found',
+        "reason": "NotFound",
+        "details": {"name": "web", "group": "apps", "kind": "deployments"},
+        "code": 404,
+    }
+)
+
+
+def every_error() -> list[type[MastheadError]]:
+    return [
+        each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MastheadError)
+    ]
+
+
+def test_every_reason_of_the_api_has_a_class_of_its_own() -> None:
+    reasons = {reason.value for reason in StatusReason if reason.value}
+
+    assert set(BY_REASON) == reasons
+    assert len(set(BY_REASON.values())) == len(reasons)
+
+
+def test_every_class_of_a_reason_says_what_to_do_next() -> None:
+    for reason, cls in BY_REASON.items():
+        assert cls.reason_name == reason
+        assert 400 <= cls.usual_code < 600
+        assert cls.advice.endswith(".")
+
+
+def test_every_error_is_documented_and_drawn_in_the_tree_or_under_status_error() -> None:
+    for cls in every_error():
+        assert cls.__doc__
+        assert cls.__name__ in (errors.__doc__ or "") or issubclass(cls, StatusError)
+
+
+def test_a_status_becomes_the_error_of_its_reason_and_names_the_object() -> None:
+    error = error_from_status(NOT_FOUND, verb="get", namespace="shop")
+
+    assert type(error) is NotFoundError
+    assert (error.verb, error.resource, error.namespace, error.name) == (
+        "get",
+        "deployments.apps",
+        "shop",
+        "web",
+    )
+    assert (error.code, error.reason) == (404, "NotFound")
+    assert error.details is not None
+    assert str(error) == (
+        'get deployments.apps shop/web: deployments.apps "web" not found (404 NotFound). '
+        "Check name and namespace; for a custom resource, that its definition is installed."
+    )
+
+
+def test_what_the_caller_knows_beats_the_details() -> None:
+    error = error_from_status(NOT_FOUND, verb="update", resource="deployments", name="other")
+
+    assert (error.resource, error.name) == ("deployments", "other")
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "verb", "expected"),
+    [
+        ("", 404, "get", NotFoundError),
+        ("", 409, "create", AlreadyExistsError),
+        ("", 409, "update", ConflictError),
+        ("", 410, "watch", ExpiredError),
+        ("", 422, "create", InvalidError),
+        ("", 429, "list", TooManyRequestsError),
+        ("", 500, "get", InternalError),
+        ("", 599, "get", InternalError),
+        ("", 418, "get", StatusError),
+        ("SomethingNew", 404, "get", NotFoundError),
+        ("Conflict", 404, "get", ConflictError),
+        ("AlreadyExists", 409, "update", AlreadyExistsError),
+    ],
+)
+def test_the_reason_decides_and_the_code_where_it_says_nothing(
+    reason: str, code: int, verb: str, expected: type[StatusError]
+) -> None:
+    assert status_error_class(reason=reason, code=code, verb=verb) is expected
+
+
+def test_the_servers_wish_to_wait_can_be_read() -> None:
+    status = Status.from_dict({"reason": "TooManyRequests", "code": 429, "details": {"retryAfterSeconds": 7}})
+
+    assert error_from_status(status).retry_after == 7.0
+    assert error_from_status(NOT_FOUND).retry_after is None
+
+
+def test_a_status_that_says_nothing_still_makes_a_readable_error() -> None:
+    error = error_from_status(Status())
+
+    assert type(error) is StatusError
+    assert str(error) == "the server gave no message (0 Unknown)."
+
+
+def test_errors_survive_a_process_pool() -> None:
+    status = error_from_status(NOT_FOUND, verb="get", namespace="shop")
+    decode = DecodeError("expected a list", kind="Pod", subject="shop/web", path="spec.containers")
+
+    for error in (status, decode):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        assert again.__dict__ == error.__dict__
+
+
+def test_errors_of_values_are_value_errors_and_missing_kinds_lookup_errors() -> None:
+    assert issubclass(errors.QuantityError, ValueError)
+    assert issubclass(errors.UnknownKindError, LookupError)
+    assert issubclass(errors.DeadlineError, TimeoutError)
