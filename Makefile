@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+SPEC   ?= ../shared/kubernetes-1.36
 
 # uv is quicker where it is installed; a plain Python is enough.
 UV := $(shell command -v uv 2>/dev/null)
@@ -37,7 +38,8 @@ format: $(READY) ## Format the code and mend what ruff can
 	$(BIN)/ruff format .
 
 codegen: $(READY) ## Regenerate src/masthead/api from ../shared/kubernetes-1.36
-	$(BIN)/python -m tools.regenerate
+	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
+	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -35,7 +35,7 @@ def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
 def test_every_make_target_that_a_document_names_is_there(document: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
 
-    assert set(re.findall(r"make ([a-z-]+)", read(document))) <= targets
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", read(document), re.MULTILINE)) <= targets
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,6 @@ def test_the_examples_of_the_readme_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
 
     assert blocks
+    scope: dict[str, object] = {}  # as if they were read from top to bottom in one session
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+        exec(compile(block, "README.md", "exec"), scope)
