@@ -16,7 +16,7 @@ from benchmarks.report import Column, Report, Row, Table, Target, show
 from benchmarks.workloads import LISTS, SINGLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from benchmarks.measure import Figures, Lab
@@ -51,21 +51,23 @@ class Bench:
 
     def _run(self, what: str, name: str) -> Figures:
         if name in SINGLES:
-            one = self._file("one.json")
+            one = self._file("one", pods.one_pod)
             return self._measured(what, name, one, one, "--calls", str(self.count), pods_read=self.count)
         count = min(self.count, LISTS[name].at_most)
-        return self._measured(what, name, self._file(count), self._file(1), pods_read=count)
+        return self._measured(what, name, self._list(count), self._list(1), pods_read=count)
 
     def _measured(self, *arguments: str | Path, pods_read: int) -> Figures:
         measured: float | None = self.lab.run("-m", "benchmarks.workloads", *arguments)["measured"]
         return {"per pod": None if measured is None else measured / pods_read}
 
-    def _file(self, of: int | str) -> Path:
-        """The file of one pod, or of a list of so many; made when it is first asked for."""
-        name = of if isinstance(of, str) else f"{of}.json"
-        path = self.lab.folder / name
+    def _list(self, count: int) -> Path:
+        return self._file(f"list-of-{count}", functools.partial(pods.pod_list, count))
+
+    def _file(self, name: str, make: Callable[[], bytes]) -> Path:
+        """A file for the runs to read, made when it is first asked for."""
+        path = self.lab.folder / f"{name}.json"
         if not path.exists():
-            self.lab.write(name, pods.one_pod() if isinstance(of, str) else pods.pod_list(of))
+            path.write_bytes(make())
         return path
 
 

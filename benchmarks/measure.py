@@ -30,10 +30,10 @@ Figures: TypeAlias = "dict[str, float | None]"
 
 @dataclasses.dataclass(frozen=True)
 class Lab:
-    """A folder for files, and an interpreter to start afresh.
+    """An interpreter to start afresh, and a folder for the files that it reads.
 
     Attributes:
-        folder: Is removed in the end.
+        folder: The folder, which is removed in the end.
     """
 
     folder: Path
@@ -50,12 +50,6 @@ class Lab:
         )
         printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return printed
-
-    def write(self, name: str, data: bytes) -> Path:
-        """Write a file for the runs to read."""
-        path = self.folder / name
-        path.write_bytes(data)
-        return path
 
     def _environment(self) -> dict[str, str]:
         """Byte code is cached, as it is for an installed package; the first run fills the cache."""

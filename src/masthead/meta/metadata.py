@@ -32,8 +32,9 @@ class ManagedFieldsEntry(Struct):
 
 
 # plain: names and versions are read millions of times, so they are bare slots and an explicit "" counts as
-# unset, which is what it means to the server. lazy: managed fields are half of the bytes and hardly ever read.
-class ObjectMeta(Struct, plain=True, lazy=("managed_fields",)):
+# unset, which is what it means to the server. lazy: three quarters of the bytes are in these, and most readers
+# of a list look at none of them; waiting saves a tenth of the time and of the memory.
+class ObjectMeta(Struct, plain=True, lazy=("annotations", "managed_fields", "owner_references")):
     """What every object has. Strings are never None: an unset one is empty."""
 
     MERGE = {

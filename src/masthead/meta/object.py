@@ -42,29 +42,16 @@ from msgspec import UNSET, Raw, UnsetType
 
 from masthead.errors import DecodeError
 from masthead.meta import names, shape, wire
+from masthead.meta.apitype import construct
+from masthead.meta.cut import cut
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ListMeta, ObjectMeta
-from masthead.meta.model import (
-    Struct,
-    StructType,
-    ValueSlot,
-    annotations_in,
-    decode_field,
-    field,
-    is_blank,
-    is_field,
-    is_lazy,
-    member_of,
-    members,
-    same,
-    set_fields,
-    shallow_copy,
-    show,
-    written,
-)
+from masthead.meta.model import Struct, StructType, field
 from masthead.meta.quantity import Quantity
 from masthead.meta.resource import Resource
+from masthead.meta.slots import ValueSlot, annotations_in, is_field, is_lazy, member_of, members
 from masthead.meta.time import MicroTime
+from masthead.meta.walk import is_blank, same, set_fields, shallow_copy, show, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -206,7 +193,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
             DecodeError: if it is not JSON, is of another kind, or its metadata does not fit.
         """
         try:
-            decoded = wire.decoder_for(cls).decode(data)
+            decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
             decoded = _decode_parts(cls, data)
         except wire.MALFORMED as error:
@@ -345,7 +332,7 @@ def _fresh(cls: type[Object], name: str, original: Raw) -> object:
     """What a field's bytes say."""
     if name not in shape.fields_by_attribute(cls.api_type):
         return wire.decode_plain(original)
-    return decode_field(cls.api_type, name, original)
+    return wire.reader_of(cls.api_type, name).read(original)
 
 
 def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
@@ -365,19 +352,38 @@ def _decode_parts(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
     Raises:
         DecodeError: if something does not fit.
     """
+    parts: Mapping[str, Raw] = {}
     try:
-        parts = parts_decoder.decode(data)
-    except msgspec.DecodeError:
-        problem = f"expected an object, got {shape.describe(wire.decode_plain(data))}"
-        raise DecodeError(problem, kind=cls.__name__) from None
-    try:
+        parts = split(data)
         _check_kind(
             cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts}
         )
         return _build_parts(cls, parts)
     except shape.Fault as fault:
-        subject = subject_in({"metadata": wire.decode_plain(parts.get("metadata", b"null"))})
-        raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
+        raise DecodeError(
+            fault.problem, kind=cls.__name__, subject=_subject(parts), path=fault.path
+        ) from None
+
+
+def split(data: bytes) -> dict[str, Raw]:
+    """The fields of an object, each as its own bytes.
+
+    Raises:
+        Fault: if the text is not a JSON object.
+    """
+    try:
+        return parts_decoder.decode(data)
+    except msgspec.ValidationError:
+        raise shape.Fault(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
+    except wire.MALFORMED as error:
+        raise wire.malformed(error) from None
+
+
+def _subject(parts: Mapping[str, Raw]) -> str:
+    try:
+        return subject_in({"metadata": wire.decode_plain(parts.get("metadata", b"null"))})
+    except shape.Fault:
+        return ""
 
 
 def _build_parts(cls: type[Object | ObjectList[Any]], parts: Mapping[str, Raw]) -> Struct:
@@ -396,7 +402,7 @@ def _build_parts(cls: type[Object | ObjectList[Any]], parts: Mapping[str, Raw]) 
             known["items"] = _split_items(raw)
         else:
             known[this.attribute] = this.build(wire.decode_plain(raw), shape.FROM_WIRE)
-    built = shape.construct_with_unknown(cls, known, unknown) if unknown else shape.construct(cls, known)
+    built = shape.construct_with_unknown(cls, known, unknown) if unknown else construct(cls, known)
     return cast("Struct", built)
 
 
@@ -473,8 +479,10 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         Raises:
             DecodeError: if it is not JSON or not such a list, or an item cannot be read.
         """
+        if (quickly := _read_quickly(cls, data)) is not None:
+            return quickly
         try:
-            decoded = wire.decoder_for(cls).decode(data)
+            decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
             decoded = _decode_parts(cls, data)
         except wire.MALFORMED as error:
@@ -546,6 +554,23 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         return self.items[index]
+
+
+L = TypeVar("L", bound=ObjectList[Any])
+
+
+def _read_quickly(cls: type[L], data: bytes) -> L | None:
+    """Read a list item by item as its text is cut; None if anything is not as it usually is."""
+    pieces = cut(data)
+    if pieces is None:
+        return None
+    try:
+        decoded = wire.reader_for(cls).decode(pieces[0])
+        items = list(map(cls.ITEM.from_wire, pieces[1]))
+    except (DecodeError, *wire.MALFORMED):
+        return None
+    member_of(cls, "items").__set__(decoded, items)
+    return cast("L", decoded)
 
 
 def _decode_items(

@@ -31,6 +31,7 @@ from typing import (
 import msgspec
 
 from masthead.errors import InvalidValueError
+from masthead.meta.apitype import ApiType, construct, learn, with_unknown
 from masthead.meta.quantity import Quantity, parse_quantity
 from masthead.meta.time import MicroTime, format_micro_time, parse_micro_time
 
@@ -224,17 +225,6 @@ class Field(msgspec.Struct, frozen=True):
             raise
 
 
-class ApiType(msgspec.StructMeta):
-    """The part of the Structs' metaclass that shapes need; `masthead.meta.model` supplies the rest."""
-
-    declared: Mapping[str, object]
-    """Attribute to annotation, as the class body says it and before msgspec's needs changed it."""
-
-    def with_unknown(cls, keys: tuple[str, ...]) -> ApiType:
-        """Return a subclass that has these further fields of the wire."""
-        raise NotImplementedError
-
-
 def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> object:
     """Make an instance of `cls` from a mapping of wire names.
 
@@ -258,16 +248,12 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     return construct_with_unknown(cls, known, unknown)
 
 
-def construct(cls: ApiType, values: Mapping[str, object]) -> object:
-    """Make an instance from values that are known to fit."""
-    return msgspec.StructMeta.__call__(cls, **values)
-
-
 def construct_with_unknown(
     cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
 ) -> object:
     """Make an instance of the subclass of `cls` that has the unknown fields too."""
-    variant = cls.with_unknown(tuple(unknown))
+    learn(cls.api_type, tuple(unknown))
+    variant = with_unknown(cls.api_type, tuple(unknown))
     extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
     return construct(variant, {**known, **extra})
 

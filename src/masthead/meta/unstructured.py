@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
-import msgspec
 from msgspec import Raw
 
 from masthead.errors import DecodeError
 from masthead.meta import shape, wire
+from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta
-from masthead.meta.model import same, written
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, parts_decoder, subject_in
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, parts_decoder, split, subject_in
+from masthead.meta.walk import same, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,14 +65,9 @@ class Unstructured(Object):
             DecodeError: if it is not a JSON object, or its metadata does not fit.
         """
         try:
-            made = _from_parts(cls, parts_decoder.decode(data))
+            made = _from_parts(cls, split(data))
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
-        except msgspec.ValidationError:
-            problem = f"expected an object, got {shape.describe(msgspec.json.decode(data))}"
-            raise DecodeError(problem, kind=cls.__name__) from None
-        except wire.MALFORMED as error:
-            raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
         SOURCE.__set__(made, data)
         return made
 
@@ -192,7 +187,7 @@ class Unstructured(Object):
             return held
 
     def _metadata_to_write(self, original: Raw | None) -> object:
-        if original is not None and same(wire.decode_value(_META_DECODER, _META, original), self.metadata):
+        if original is not None and same(_META.read(original), self.metadata):
             return original
         return written(self.metadata)
 
@@ -202,8 +197,7 @@ class Unstructured(Object):
         return written(value)
 
 
-_META: Final = shape.StructOf(ObjectMeta)
-_META_DECODER: Final = wire.decoder_for(ObjectMeta)
+_META: Final = wire.reader_for(ObjectMeta)
 
 
 U = TypeVar("U", bound=Unstructured)
@@ -219,14 +213,14 @@ def _from_parts(cls: type[U], parts: Mapping[str, Any], rules: shape.Rules = sha
         else:
             plain = wire.decode_plain(value) if type(value) is Raw else value
             known[this.attribute] = this.build(plain, rules)
-    made = cast("U", shape.construct(cls, known))
+    made = cast("U", construct(cls, known))
     _SECTIONS.__set__(made, {name: value for name, value in parts.items() if name not in _TYPED})
     return made
 
 
 def _metadata(raw: Raw) -> object:
     try:
-        return None if bytes(raw) == b"null" else wire.decode_value(_META_DECODER, _META, raw)
+        return None if bytes(raw) == b"null" else _META.read(raw)
     except shape.Fault as fault:
         fault.steps.append(".metadata")
         raise

@@ -1,58 +1,83 @@
 """Bytes to objects and back: msgspec does the work, `shape` what msgspec cannot.
 
-Decoding tries msgspec's C code with every field known. Only where that refuses (a field of a newer server, a
-null where Go has a value type, data that is plainly wrong) the bytes are decoded as plain JSON and built field
-by field, which either succeeds or says where the fault is.
+Decoding tries msgspec's C code with every field known. Only where that refuses (a field of a newer server, data
+that is plainly wrong) the bytes are decoded as plain JSON and built field by field, which either succeeds or says
+where the fault is.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Union, cast
 
 import msgspec
 
 from masthead.errors import InvalidValueError
 from masthead.meta import shape
+from masthead.meta.widen import widened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from masthead.meta.apitype import ApiType
 
 MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _plain_decoder: Final = msgspec.json.Decoder()
 _encoder: Final = msgspec.json.Encoder(enc_hook=shape.enc_hook)
 
 
-@functools.cache
-def decoder_for(annotation: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - msgspec takes any annotation
-    """The decoder of a type, made once."""
-    return msgspec.json.Decoder(annotation, dec_hook=shape.dec_hook)
+class Reader:
+    """Decodes one type, and gets better at what it could not do at first.
 
-
-@functools.cache
-def decoder_of(cls: shape.ApiType, attribute: str) -> msgspec.json.Decoder[Any]:
-    """The decoder of one field of an API type, made when the field is first looked at."""
-    return decoder_for(cast("Any", shape.annotations_of(cls)[attribute]) | None)
-
-
-def decode_value(
-    decoder: msgspec.json.Decoder[Any], target: shape.Shape, data: bytes | str | msgspec.Raw
-) -> object:
-    """Decode a value, keeping fields that its types do not know.
-
-    Raises:
-        Fault: if the bytes are not JSON or do not fit.
+    msgspec's C code tries first. What it refuses is built field by field, which succeeds where the bytes have
+    fields that the type does not know. Those are remembered, and the reader goes on with a type that has them.
     """
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError:
-        pass  # An unknown field, perhaps; whatever it is, the slow way finds it.
-    except MALFORMED as error:
-        raise malformed(error) from None
-    try:
-        return target.build(decode_plain(data), shape.FROM_WIRE)
-    except RecursionError as error:
-        raise malformed(error) from None
+
+    __slots__ = ("_annotation", "_patience", "_shape", "decode")
+
+    def __init__(self, annotation: object) -> None:
+        self._annotation = annotation
+        self._shape = shape.shape_of(annotation)
+        self._patience = 32  # a server that keeps teaching new fields is making them up
+        self.decode = _decoder(annotation)
+        """The fast way alone; raises msgspec's errors."""
+
+    def read(self, data: bytes | str | msgspec.Raw) -> object:
+        """Decode a value, keeping fields that its types do not know.
+
+        Raises:
+            Fault: if the bytes are not JSON or do not fit.
+        """
+        try:
+            return self.decode(data)
+        except msgspec.ValidationError:
+            pass
+        except MALFORMED as error:
+            raise malformed(error) from None
+        try:
+            value = self._shape.build(decode_plain(data), shape.FROM_WIRE)
+        except RecursionError as error:
+            raise malformed(error) from None
+        if self._patience:
+            self._patience -= 1
+            self.decode = _decoder(widened(self._annotation))
+        return value
+
+
+def _decoder(annotation: object) -> Callable[[bytes | str | msgspec.Raw], Any]:
+    return msgspec.json.Decoder(cast("Any", annotation), dec_hook=shape.dec_hook).decode
+
+
+@functools.cache
+def reader_for(annotation: object) -> Reader:
+    """The reader of a type, made once."""
+    return Reader(annotation)
+
+
+@functools.cache
+def reader_of(cls: ApiType, attribute: str) -> Reader:
+    """The reader of one field of a type; null is let through."""
+    return Reader(Union[cast("Any", shape.annotations_of(cls)[attribute]), None])
 
 
 def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any JSON

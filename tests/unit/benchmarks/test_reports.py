@@ -29,7 +29,8 @@ def run(*arguments: str) -> dict[str, Any]:
         check=True,
         encoding="utf-8",
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return printed
 
 
 def test_decode_ends_with_a_line_of_json() -> None:

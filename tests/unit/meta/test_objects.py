@@ -27,8 +27,10 @@ from masthead.api.core.v1 import (
 from masthead.api.rbac.v1 import ClusterRole
 from masthead.errors import DecodeError, InvalidValueError, NameFormatError
 from masthead.meta.metadata import ObjectMeta
-from masthead.meta.model import member_of, unknown_fields
+from masthead.meta.model import unknown_fields
 from masthead.meta.quantity import Quantity
+from masthead.meta.slots import member_of
+from masthead.meta.unstructured import Unstructured
 
 WEB = (
     b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"},'
@@ -547,6 +549,8 @@ def test_yaml_round_trips() -> None:
         (b"nonsense", "Pod: not JSON"),
         (b'{"metadata":{}} trailing', "Pod: not JSON"),
         (b"[]", "Pod: expected an object, got a list"),
+        (b"[1,", "Pod: not JSON: the text ends too early"),
+        (b'{"newField":null},{}', "Pod: not JSON"),
         (b'"text"', "Pod: expected an object, got a string"),
         (b"null", "Pod: expected an object, got null"),
         (b'{"kind":"Service"}', 'Pod: kind: expected "Pod", got "Service"'),
@@ -730,3 +734,12 @@ def test_unknown_fields_of_a_list_itself_are_kept() -> None:
         "items": [],
         "newer": [2],
     }
+
+
+@pytest.mark.parametrize(
+    "data", [b"[1,", b'{"newField":null},{}', b'{"new":1', b'{"metadata":{"new":1}', b"\xff", b"3 4"]
+)
+def test_bad_bytes_from_a_server_give_the_same_clear_error(data: bytes) -> None:
+    for kind in (Pod, PodList, Unstructured):
+        with pytest.raises(DecodeError):
+            kind.from_wire(data)

@@ -15,7 +15,8 @@ from tests.unit.meta.data import data_for, json_values, texts
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.apps.v1 import Deployment
 from masthead.api.coordination.v1 import Lease
-from masthead.api.core.v1 import ConfigMap, Event, Pod, Secret
+from masthead.api.core.v1 import ConfigMap, Event, Pod, PodList, Secret
+from masthead.errors import DecodeError
 from masthead.meta import shape
 from masthead.meta.model import Struct
 from masthead.meta.unstructured import Unstructured
@@ -156,12 +157,11 @@ def test_damaged_objects_never_raise_anything_but_our_error(
 
 
 def _try_to_read(data: bytes) -> None:
-    from masthead.errors import DecodeError
-
-    try:
-        touch_everything(Pod.from_json(data))
-    except DecodeError as error:
-        assert "msgspec" not in str(error)  # noqa: PT017
+    for read in (Pod.from_json, Pod.from_wire, PodList.from_wire, Unstructured.from_wire):
+        try:
+            touch_everything(read(data))
+        except DecodeError as error:
+            assert "msgspec" not in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("kind", KINDS)

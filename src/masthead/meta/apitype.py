@@ -1,0 +1,98 @@
+"""The metaclass of API types, as far as those need it who only look at types; `model` supplies the rest.
+
+A type may have subclasses that pass for it: one whose instances nobody set, and any number that have further
+fields, which a newer server sent. `api_type` leads from each of them to the class that its author wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+from msgspec import UNSET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ApiType(msgspec.StructMeta):
+    """A type of the API."""
+
+    declared: Mapping[str, object]
+    """Attribute to annotation, as the class body says it and before msgspec's needs changed it."""
+    api_type: ApiType
+    """The class as its author wrote it: itself, or what this one passes for."""
+    is_implicit: bool
+    """Whether instances were brought to life by reading an unset field, and not set by anybody."""
+
+
+def construct(cls: ApiType, values: Mapping[str, object]) -> object:
+    """Make an instance from values that are known to fit."""
+    return msgspec.StructMeta.__call__(cls, **values)
+
+
+def subclass(cls: ApiType, annotations: Mapping[str, object], rename: Mapping[str, str]) -> ApiType:
+    """Make a class that passes for `cls` and has other or further fields, none of which is set by default.
+
+    Args:
+        cls: The class as its author wrote it.
+        annotations: Attribute to type; an attribute of `cls` keeps its slot and its default.
+        rename: Attribute to name on the wire.
+    """
+    standing = dict(zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True))
+    namespace = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__annotations__": dict(annotations),
+        **{name: standing.get(name, UNSET) for name in annotations},
+    }
+    make = cast("Any", type(cls))
+    return cast(
+        "ApiType", make(cls.__name__, (cls,), namespace, api_type=cls, plain=True, rename=dict(rename))
+    )
+
+
+@functools.cache
+def implicit(cls: ApiType) -> ApiType:
+    """The subclass whose instances nobody set."""
+    made = subclass(cls, {}, {})
+    type.__setattr__(made, "is_implicit", True)
+    return made
+
+
+# Bounded: a server could send any number of different names. A class that falls out lives on with its
+# instances, and equality does not look at it.
+@functools.lru_cache(maxsize=512)
+def with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
+    """The subclass of a type that has these further fields of the wire, in this order after its own."""
+    rename = unknown_attributes(cls, keys)
+    return subclass(cls, dict.fromkeys(rename, Any), rename)
+
+
+def unknown_attributes(cls: ApiType, keys: tuple[str, ...]) -> dict[str, str]:
+    """Attributes for unknown fields: their own names, where those are names and free."""
+    return {
+        key if _is_free(cls, key) else f"unknown_{index}": key  # no field of the API is called that
+        for index, key in enumerate(keys)
+    }
+
+
+def _is_free(cls: ApiType, key: str) -> bool:
+    return key.isidentifier() and not keyword.iskeyword(key) and not hasattr(cls, key) and key[0] != "_"
+
+
+MAX_LESSONS: Final = 256
+"""How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
+
+LESSONS: Final[dict[ApiType, dict[str, None]]] = {}
+"""The unknown fields that servers sent, by the type that they came in."""
+
+
+def learn(cls: ApiType, keys: tuple[str, ...]) -> None:
+    """Remember that a type has these fields on newer servers."""
+    known = LESSONS.setdefault(cls, {})
+    for key in keys:
+        if key not in known and sum(map(len, LESSONS.values())) < MAX_LESSONS:
+            known[key] = None

@@ -1,0 +1,116 @@
+"""Readers learn the fields that newer servers send."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from masthead.meta import apitype, shape, wire
+from masthead.meta.model import Struct, field, unknown_fields
+from masthead.meta.widen import widened
+
+
+class Leaf(Struct):
+    name: str = ""
+
+
+class Branch(Struct):
+    first: Leaf = field(default_factory=Leaf)
+    second: Leaf | None = None
+    host_leaves: list[Leaf] = field(default=[], name="hostLEAVES")
+    by_name: dict[str, Leaf] = {}
+    either: Leaf | list[str] | None = None
+
+
+class Loop(Struct):
+    inner: "Loop | None" = None
+    more: "list[Loop]" = []
+
+
+@pytest.fixture(autouse=True)
+def forget_afterwards() -> object:
+    before = {cls: dict(keys) for cls, keys in apitype.LESSONS.items()}
+    yield None
+    apitype.LESSONS.clear()
+    apitype.LESSONS.update(before)
+
+
+NEWER = {
+    "first": {"name": "a", "newer": 1},
+    "second": {"name": "b"},
+    "hostLEAVES": [{"name": "c", "newer": [1]}, {"name": "d"}],
+    "byName": {"x": {"newer": None}},
+    "either": {"name": "e", "newer": "x"},
+    "branchToo": True,
+}
+
+
+def test_what_msgspec_refuses_at_first_it_reads_by_itself_the_next_time() -> None:
+    reader, data = wire.Reader(Branch), msgspec.json.encode(NEWER)
+    with pytest.raises(msgspec.ValidationError):
+        reader.decode(data)
+    slow = reader.read(data)
+
+    fast = reader.decode(data)
+
+    assert isinstance(fast, Branch)
+    assert fast == slow
+    assert json.loads(fast.to_json()) == NEWER
+    assert unknown_fields(fast) == {"branchToo": True}
+    assert unknown_fields(fast.host_leaves[0]) == {"newer": [1]}
+
+
+def test_objects_without_the_learnt_fields_are_none_the_wiser() -> None:
+    reader = wire.Reader(Branch)
+    reader.read(msgspec.json.encode(NEWER))
+    plain = reader.read(b'{"first":{"name":"a"},"hostLEAVES":[{"name":"c"}]}')
+
+    assert plain == Branch(first={"name": "a"}, host_leaves=[Leaf(name="c")])  # type: ignore[arg-type]
+    assert isinstance(plain, Branch)
+    assert plain.second is None
+    assert plain.by_name == {}
+    assert plain.to_json() == b'{"first":{"name":"a"},"hostLEAVES":[{"name":"c"}]}'
+    assert repr(plain) == "Branch(first=Leaf(name='a'), host_leaves=[Leaf(name='c')])"
+
+
+def test_one_reader_learns_what_another_found_out_when_it_needs_to() -> None:
+    wire.Reader(Branch).read(msgspec.json.encode(NEWER))
+    reader = wire.Reader(Leaf)
+    reader.read(b'{"newer":1}')
+
+    assert unknown_fields(reader.decode(b'{"newer":2}')) == {"newer": 2}
+
+
+def test_a_type_that_contains_itself_learns_too() -> None:
+    reader, data = wire.Reader(Loop), b'{"inner":{"newer":1},"more":[{"inner":{"newer":2}}]}'
+
+    for _ in range(3):
+        read = reader.read(data)
+        assert isinstance(read, Loop)
+        assert json.loads(read.to_json()) == json.loads(data)
+
+
+def test_a_type_without_lessons_stays_as_it_is() -> None:
+    assert widened(Loop) is Loop
+    assert widened(list[Leaf]) == list[Leaf]
+
+
+def test_a_server_that_makes_up_fields_without_end_is_read_but_not_learnt_from() -> None:
+    reader = wire.Reader(Leaf)
+    for number in range(apitype.MAX_LESSONS + 100):
+        read = reader.read(f'{{"made-up-{number}":{number}}}')
+        assert isinstance(read, Leaf)
+        assert unknown_fields(read) == {f"made-up-{number}": number}
+
+    assert sum(map(len, apitype.LESSONS.values())) <= apitype.MAX_LESSONS
+
+
+def test_what_is_plainly_wrong_stays_wrong_after_learning() -> None:
+    reader = wire.Reader(Branch)
+    reader.read(msgspec.json.encode(NEWER))
+
+    with pytest.raises(shape.Fault) as caught:
+        reader.read(b'{"hostLEAVES":[{"newer":1},{"name":7}]}')
+    assert caught.value.path == "hostLEAVES[1].name"
