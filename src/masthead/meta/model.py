@@ -170,7 +170,7 @@ class Struct(
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+    def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
         """Take plain data with the names of the wire, such as a parsed manifest.
 
         Args:

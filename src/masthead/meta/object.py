@@ -56,7 +56,7 @@ from masthead.meta.walk import is_blank, same, set_fields, shallow_copy, show, w
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Data: TypeAlias = "Mapping[str, Any]"
+Data: TypeAlias = "Mapping[str, object]"
 """Plain data with the names of the wire or of Python, to be checked."""
 
 _TYPE: Final = frozenset({"api_version", "kind"})
@@ -218,7 +218,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         return cls.from_wire(text)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+    def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
         """Take plain data with the names of the wire, such as a parsed manifest, and check all of it.
 
         Args:
@@ -302,7 +302,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         fresh = _fresh(type(self), name, original)
         return not is_empty if fresh is None else not same(fresh, value)
 
-    def to_write(self, *, typed: bool) -> Object:
+    def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
         source = self.wire_bytes
         parts = parts_decoder.decode(source) if source is not None else {}
@@ -502,7 +502,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         return cls.from_wire(_utf8(data, cls.__name__))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+    def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
         """Take plain data with the names of the wire, and check all of it.
 
         Args:

@@ -11,7 +11,7 @@ from masthead.meta.model import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Self
+    from typing import Self
 
 
 class PatchType(StrEnum):
@@ -53,35 +53,35 @@ class Patch:
         return cls(PatchType.JSON, wire.encode(list(operations)))
 
     @classmethod
-    def merge(cls, changes: Mapping[str, Any] | Struct) -> Self:
+    def merge(cls, changes: Mapping[str, object] | Struct) -> Self:
         """A merge patch; None removes a field."""
         return cls(PatchType.MERGE, _body(changes))
 
     @classmethod
-    def strategic(cls, changes: Mapping[str, Any] | Struct) -> Self:
+    def strategic(cls, changes: Mapping[str, object] | Struct) -> Self:
         """A strategic merge patch; not for custom resources."""
         return cls(PatchType.STRATEGIC, _body(changes))
 
     @classmethod
-    def apply(cls, wanted: Mapping[str, Any] | Struct) -> Self:
+    def apply(cls, wanted: Mapping[str, object] | Struct) -> Self:
         """A server-side apply of the fields that are set."""
         return cls(PatchType.APPLY, _body(wanted))
 
 
-def _body(content: Mapping[str, Any] | Struct) -> bytes:
+def _body(content: Mapping[str, object] | Struct) -> bytes:
     return content.to_json() if isinstance(content, Struct) else wire.encode(dict(content))
 
 
-def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def merge_patch(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, object]:
     """The smallest merge patch that turns one object's data into another's.
 
     A value of None in `new` cannot be told from a removal; merge patches have no way to say it.
     """
-    changes: dict[str, Any] = {key: None for key in old if key not in new}
+    changes: dict[str, object] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
-            if nested := merge_patch(cast("dict[str, Any]", before), cast("dict[str, Any]", value)):
+            if nested := merge_patch(cast("dict[str, object]", before), cast("dict[str, object]", value)):
                 changes[key] = nested
         elif key not in old or before != value:
             changes[key] = value

@@ -93,7 +93,7 @@ class Registry:
             raise UnknownKindError(f"{gvk} is a list; its items are {found.ITEM.GVK}")
         return found
 
-    def list_class(self, gvk: GroupVersionKind) -> type[ObjectList[Any]]:
+    def list_class(self, gvk: GroupVersionKind) -> type[ObjectList[Object]]:
         """The class of the list of a kind.
 
         Raises:

@@ -72,7 +72,7 @@ class Unstructured(Object):
         return made
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, strict: bool = False) -> Self:
+    def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
         """Take plain data with the names of the wire.
 
         Args:
@@ -140,7 +140,7 @@ class Unstructured(Object):
                 return default
         return value
 
-    def to_write(self, *, typed: bool) -> Any:  # noqa: ANN401 - plain data
+    def to_write(self, *, typed: bool) -> object:
         """What is to be encoded."""
         del typed  # an object that has no type must say what it is
         source = self.wire_bytes

@@ -123,7 +123,7 @@ def _written_struct(instance: msgspec.Struct) -> msgspec.Struct:
     return result
 
 
-def unknown_fields(instance: msgspec.Struct) -> dict[str, Any]:
+def unknown_fields(instance: msgspec.Struct) -> dict[str, object]:
     """The fields of an object that its type does not know, by their names on the wire."""
     known = len(api_type(instance).__struct_fields__)
     names = type(instance).__struct_encode_fields__[known:]
