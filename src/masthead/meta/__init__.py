@@ -4,7 +4,7 @@
 |---|---|
 | `gvk`, `resource`, `registry` | kinds, resources, and which class stands for which |
 | `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `model` | how types are made, read, compared and written |
-| `object`, `unstructured` | objects and lists, with a type and without |
+| `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
 | `conditions`, `owners`, `finalizers` | what every controller does with metadata and status |

@@ -1,8 +1,9 @@
 """The metadata that every object and every list carries."""
 
+from masthead.errors import DecodeError
 from masthead.meta.merge import Merge
 from masthead.meta.model import Struct, field
-from masthead.meta.shape import FieldsV1
+from masthead.meta.shape import Fault, FieldsV1
 from masthead.meta.time import Time
 
 
@@ -57,6 +58,13 @@ class ObjectMeta(Struct, plain=True, lazy=("annotations", "managed_fields", "own
     resource_version: str = ""
     self_link: str = ""
     uid: str = ""
+
+    def decode_error(self, fault: Fault) -> DecodeError:
+        """Say what is wrong with a field; metadata knows whose it is, though not of which kind."""
+        subject = "/".join(part for part in (self.namespace, self.name) if part)
+        return DecodeError(
+            fault.problem, kind=type(self).__name__, subject=subject, path=f"metadata.{fault.path}"
+        )
 
 
 class ShardInfo(Struct):

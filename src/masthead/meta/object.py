@@ -15,117 +15,28 @@ exactly: decode it anew and compare.
 
 from __future__ import annotations
 
-import sys
-import types
-from collections.abc import Mapping
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Literal,
-    Self,
-    TypeAlias,
-    TypeVar,
-    Union,
-    cast,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from masthead.errors import DecodeError
 from masthead.meta import names, shape, wire
-from masthead.meta.apitype import construct
 from masthead.meta.cut import cut
 from masthead.meta.gvk import GroupVersionKind
+from masthead.meta.kinds import TYPE_FIELDS, KindType, ObjectType
 from masthead.meta.metadata import ListMeta, ObjectMeta
-from masthead.meta.model import Struct, StructType, field
-from masthead.meta.quantity import Quantity
+from masthead.meta.model import Struct, field
+from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in
 from masthead.meta.resource import Resource
-from masthead.meta.slots import ValueSlot, annotations_in, is_field, is_lazy, member_of, members
-from masthead.meta.time import MicroTime
+from masthead.meta.slots import member_of, members
 from masthead.meta.walk import is_blank, same, set_fields, shallow_copy, show, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Data: TypeAlias = "Mapping[str, object]"
 """Plain data with the names of the wire or of Python, to be checked."""
-
-_TYPE: Final = frozenset({"api_version", "kind"})
-_EAGER: Final = _TYPE | {"metadata"}
-_SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), MicroTime, Quantity})
-
-parts_decoder: Final = msgspec.json.Decoder(dict[str, Raw])
-_items_decoder: Final = msgspec.json.Decoder(list[Raw] | None)
-
-
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
-class KindType(StructType):
-    """The metaclass of kinds and their lists: lets each class answer to its own kind only."""
-
-    def __new__(
-        cls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        /,
-        **config: Any,  # noqa: ANN401
-    ) -> KindType:
-        """Make a kind or list; its ``GVK`` says which, and ``ITEM`` what a list holds."""
-        gvk: GroupVersionKind | None = namespace.get("GVK")
-        said = {"api_version": gvk.api_version, "kind": gvk.kind} if gvk is not None and gvk.kind else {}
-        for attribute, value in said.items():
-            annotations_in(namespace)[attribute] = Union[Literal[value], UnsetType]
-            namespace[attribute] = UNSET
-        made = cast("KindType", super().__new__(cls, name, bases, namespace, **config))
-        for attribute, value in said.items():
-            member = member_of(made.__mro__[1], attribute)
-            type.__setattr__(made, attribute, ValueSlot(member, value))
-        if item := namespace.get("ITEM"):
-            type.__setattr__(made, "declared", {**made.declared, "items": types.GenericAlias(list, (item,))})
-        return made
-
-
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
-class ObjectType(KindType):
-    """The metaclass of kinds: makes their sections lazy."""
-
-    def __new__(
-        cls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        /,
-        **config: Any,  # noqa: ANN401
-    ) -> ObjectType:
-        """Make a kind whose sections are decoded when they are read."""
-        if "api_type" not in config:
-            scope = vars(sys.modules.get(namespace["__module__"], types))
-            config["lazy"] = tuple(
-                each
-                for each, annotation in annotations_in(namespace).items()
-                if is_field(each, annotation) and each not in _EAGER and not _is_scalar(annotation, scope)
-            )
-        return cast("ObjectType", super().__new__(cls, name, bases, namespace, **config))
-
-
-def _is_scalar(annotation: object, scope: dict[str, object]) -> bool:
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, scope)
-        except NameError:  # a type that is defined further down
-            return False
-    if get_origin(annotation) in {Union, types.UnionType}:
-        return all(_is_scalar(each, scope) for each in get_args(annotation))
-    return get_origin(annotation) is Annotated or cast("Any", annotation) in _SCALARS
 
 
 class Backing:
@@ -195,7 +106,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
-            decoded = _decode_parts(cls, data)
+            decoded = read_in_parts(cls, data)
         except wire.MALFORMED as error:
             raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
         SOURCE.__set__(decoded, data)
@@ -230,7 +141,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
-            _check_kind(cls, data)
+            check_kind(cls, data)
             return cast("Self", shape.StructOf(cls).build(data, rules))
         except shape.Fault as fault:
             raise DecodeError(
@@ -248,7 +159,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
     def copy(self) -> Self:
         """Return an independent copy: a fresh decode of the bytes."""
         source = self.wire_bytes
-        return self.from_wire(source if source is not None and not self.is_modified() else self.to_json())
+        cls = cast("type[Self]", type(self).api_type)
+        return cls.from_wire(source if source is not None and not self.is_modified() else self.to_json())
 
     __copy__ = copy
 
@@ -256,7 +168,9 @@ class Object(Struct, Backing, metaclass=ObjectType):
         return _restore, (type(self).api_type, self.to_json())
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={show(value)}" for name, value in set_fields(self) if name not in _TYPE)
+        shown = ", ".join(
+            f"{name}={show(value)}" for name, value in set_fields(self) if name not in TYPE_FIELDS
+        )
         return f"{type(self).__name__}({shown})"
 
     @property
@@ -282,11 +196,11 @@ class Object(Struct, Backing, metaclass=ObjectType):
         source = self.wire_bytes
         if source is None:
             return True
-        parts = parts_decoder.decode(source)
+        parts = split(source)
         return any(
             self._differs(name, value, parts.get(wire_name))
             for name, wire_name, value in _held(self)
-            if name not in _TYPE
+            if name not in TYPE_FIELDS
         )
 
     def decode_error(self, fault: shape.Fault) -> DecodeError:
@@ -299,19 +213,22 @@ class Object(Struct, Backing, metaclass=ObjectType):
         is_empty = value is UNSET or value is None or is_blank(value)
         if original is None:
             return not is_empty
-        fresh = _fresh(type(self), name, original)
+        try:
+            fresh = read_field(type(self), name, original)
+        except shape.Fault:  # the bytes were broken, and something was put in their place
+            return True
         return not is_empty if fresh is None else not same(fresh, value)
 
     def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
         source = self.wire_bytes
-        parts = parts_decoder.decode(source) if source is not None else {}
+        parts = split(source) if source is not None else {}
         result = shallow_copy(self)
         for (name, wire_name, value), (_, member, _) in zip(_held(self), members(type(self)), strict=True):
             original = parts.get(wire_name)
             if type(value) is Raw:
                 continue
-            if name in _TYPE:
+            if name in TYPE_FIELDS:
                 if typed:
                     member.__set__(result, getattr(self, name))
             elif original is not None and not self._differs(name, value, original):
@@ -328,13 +245,6 @@ def _held(instance: Struct) -> Iterator[tuple[str, str, object]]:
         yield name, wire_name, member.__get__(instance)
 
 
-def _fresh(cls: type[Object], name: str, original: Raw) -> object:
-    """What a field's bytes say."""
-    if name not in shape.fields_by_attribute(cls.api_type):
-        return wire.decode_plain(original)
-    return wire.reader_of(cls.api_type, name).read(original)
-
-
 def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
     return cls.from_wire(data)
 
@@ -344,107 +254,6 @@ def _utf8(data: bytes | str, kind: str) -> bytes:
         return data.encode() if isinstance(data, str) else bytes(data)
     except UnicodeEncodeError:
         raise DecodeError("not text: it has lone surrogates", kind=kind) from None
-
-
-def _decode_parts(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
-    """Decode an object one field at a time: it has unknown ones, or something does not fit.
-
-    Raises:
-        DecodeError: if something does not fit.
-    """
-    parts: Mapping[str, Raw] = {}
-    try:
-        parts = split(data)
-        _check_kind(
-            cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts}
-        )
-        return _build_parts(cls, parts)
-    except shape.Fault as fault:
-        raise DecodeError(
-            fault.problem, kind=cls.__name__, subject=_subject(parts), path=fault.path
-        ) from None
-
-
-def split(data: bytes) -> dict[str, Raw]:
-    """The fields of an object, each as its own bytes.
-
-    Raises:
-        Fault: if the text is not a JSON object.
-    """
-    try:
-        return parts_decoder.decode(data)
-    except msgspec.ValidationError:
-        raise shape.Fault(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
-    except wire.MALFORMED as error:
-        raise wire.malformed(error) from None
-
-
-def _subject(parts: Mapping[str, Raw]) -> str:
-    try:
-        return subject_in({"metadata": wire.decode_plain(parts.get("metadata", b"null"))})
-    except shape.Fault:
-        return ""
-
-
-def _build_parts(cls: type[Object | ObjectList[Any]], parts: Mapping[str, Raw]) -> Struct:
-    fields = shape.fields_of(cls)
-    known: dict[str, object] = {}
-    unknown: dict[str, object] = {}
-    for key, raw in parts.items():
-        this = fields.get(key)
-        if this is None:
-            unknown[key] = wire.decode_plain(raw)
-        elif this.attribute in _TYPE:
-            continue  # checked already, and the class knows them
-        elif is_lazy(cls, this.attribute):
-            known[this.attribute] = raw
-        elif this.attribute == "items":
-            known["items"] = _split_items(raw)
-        else:
-            known[this.attribute] = this.build(wire.decode_plain(raw), shape.FROM_WIRE)
-    built = shape.construct_with_unknown(cls, known, unknown) if unknown else construct(cls, known)
-    return cast("Struct", built)
-
-
-def _split_items(raw: Raw) -> list[Raw] | None:
-    try:
-        return cast("list[Raw] | None", _items_decoder.decode(raw))
-    except msgspec.ValidationError:
-        fault = shape.Fault(f"expected a list, got {shape.describe(wire.decode_plain(raw))}")
-        fault.steps.append(".items")
-        raise fault from None
-
-
-def _check_kind(cls: type[Object | ObjectList[Any]], data: object) -> None:
-    """Refuse an object of another kind; one that does not say what it is counts as the right one.
-
-    Raises:
-        Fault: naming both kinds, or if it is no object at all.
-    """
-    if not isinstance(data, Mapping):
-        raise shape.Fault(f"expected an object, got {shape.describe(data)}")
-    content = cast("Mapping[str, object]", data)
-    # kubectl prints any list as a v1 List.
-    also = {"apiVersion": "v1", "kind": "List"} if issubclass(cls, ObjectList) else {}
-    for name, right in (("apiVersion", cls.GVK.api_version), ("kind", cls.GVK.kind)):
-        said = content.get(name)
-        if said and right and said not in {right, also.get(name)}:
-            fault = shape.Fault(f'expected "{right}", got "{said}"')
-            fault.steps.append(f".{name}")
-            raise fault
-
-
-def subject_in(data: object) -> str:
-    """``namespace/name`` of an object's data, as far as it can be made out."""
-    metadata = cast("Mapping[str, object]", data).get("metadata") if isinstance(data, Mapping) else None
-    if isinstance(metadata, ObjectMeta):
-        parts: tuple[object, ...] = (metadata.namespace, metadata.name)
-    elif isinstance(metadata, Mapping):
-        content = cast("Mapping[str, object]", metadata)
-        parts = (content.get("namespace"), content.get("name"))
-    else:
-        return ""
-    return "/".join(part for part in parts if part and isinstance(part, str))
 
 
 T = TypeVar("T", bound=Object)
@@ -484,7 +293,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
-            decoded = _decode_parts(cls, data)
+            decoded = read_in_parts(cls, data)
         except wire.MALFORMED as error:
             raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
         member = member_of(cls, "items")
@@ -513,7 +322,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
             DecodeError: if something does not fit.
         """
         try:
-            _check_kind(cls, data)
+            check_kind(cls, data)
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
         given = {name: value for name, value in data.items() if name not in {"apiVersion", "kind"}}
@@ -528,14 +337,14 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         result = written(self)
         if result is self:
             result = shallow_copy(self)
-        for name in _TYPE:
+        for name in TYPE_FIELDS:
             member_of(type(self), name).__set__(result, getattr(self, name))
         member_of(type(self), "items").__set__(result, [item.to_write(typed=False) for item in self.items])
         return wire.encode(result)
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        return self.from_wire(self.to_json())
+        return cast("type[Self]", type(self).api_type).from_wire(self.to_json())
 
     __copy__ = copy
 

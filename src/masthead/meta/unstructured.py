@@ -11,7 +11,8 @@ from masthead.meta import shape, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, parts_decoder, split, subject_in
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList
+from masthead.meta.parts import split, subject_in
 from masthead.meta.walk import same, written
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Unstructured(Object):
         """What is to be encoded."""
         del typed  # an object that has no type must say what it is
         source = self.wire_bytes
-        parts = parts_decoder.decode(source) if source is not None else {}
+        parts = split(source) if source is not None else {}
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,

@@ -743,3 +743,22 @@ def test_bad_bytes_from_a_server_give_the_same_clear_error(data: bytes) -> None:
     for kind in (Pod, PodList, Unstructured):
         with pytest.raises(DecodeError):
             kind.from_wire(data)
+
+
+def test_a_broken_section_can_be_replaced() -> None:
+    pod = Pod.from_json(b'{"metadata":{"name":"web"},"spec":{"containers":3}}')
+    pod.spec = PodSpec(node_name="node-1")
+
+    assert pod.is_modified()
+    assert pod.to_dict()["spec"] == {"nodeName": "node-1"}
+
+
+def test_a_mistake_in_metadata_that_waits_names_its_object_too() -> None:
+    pod = Pod.from_json(b'{"metadata":{"name":"web","namespace":"shop","annotations":{"a":1}}}')
+
+    with pytest.raises(DecodeError) as caught:
+        _ = pod.metadata.annotations
+    assert (
+        str(caught.value)
+        == 'ObjectMeta "shop/web": metadata.annotations["a"]: expected a string, got an integer (1)'
+    )
