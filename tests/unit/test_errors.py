@@ -139,3 +139,10 @@ def test_errors_of_values_are_value_errors_and_missing_kinds_lookup_errors() -> 
     assert issubclass(errors.QuantityError, ValueError)
     assert issubclass(errors.UnknownKindError, LookupError)
     assert issubclass(errors.DeadlineError, TimeoutError)
+
+
+def test_an_error_of_the_transport_says_what_was_tried() -> None:
+    error = errors.DeadlineError("no answer", verb="GET", url="/api/v1/pods", attempts=3)
+
+    assert (error.verb, error.url, error.attempts) == ("GET", "/api/v1/pods", 3)
+    assert isinstance(error, TimeoutError)

@@ -164,8 +164,9 @@ class Struct(
             DecodeError: if it is not JSON, has a key twice, or does not fit the type.
         """
         try:
-            wire.refuse_duplicate_keys(data)
-            return cast("Self", wire.reader_for(cls).read(data))
+            text = wire.utf8(data)
+            wire.refuse_duplicate_keys(text)
+            return cast("Self", wire.reader_for(cls).read(text))
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
 

@@ -121,8 +121,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
         Raises:
             DecodeError: if it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
         """
-        text = _utf8(data, cls.__name__)
         try:
+            text = wire.utf8(data)
             wire.refuse_duplicate_keys(text)
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
@@ -249,13 +249,6 @@ def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
     return cls.from_wire(data)
 
 
-def _utf8(data: bytes | str, kind: str) -> bytes:
-    try:
-        return data.encode() if isinstance(data, str) else bytes(data)
-    except UnicodeEncodeError:
-        raise DecodeError("not text: it has lone surrogates", kind=kind) from None
-
-
 T = TypeVar("T", bound=Object)
 
 
@@ -308,7 +301,11 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         Raises:
             DecodeError: if it is not JSON or not such a list, or an item cannot be read.
         """
-        return cls.from_wire(_utf8(data, cls.__name__))
+        try:
+            text = wire.utf8(data)
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__) from None
+        return cls.from_wire(text)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:

@@ -47,9 +47,6 @@ class Slot:
     def __init__(self, member: MemberDescriptorType) -> None:
         self.member = member
 
-    def __get__(self, instance: msgspec.Struct | None, owner: type | None = None) -> object:
-        return self if instance is None else self.member.__get__(instance)
-
     def __set__(self, instance: msgspec.Struct, value: object) -> None:
         self.member.__set__(instance, value)
 

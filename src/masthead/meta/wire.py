@@ -80,6 +80,18 @@ def reader_of(cls: ApiType, attribute: str) -> Reader:
     return Reader(Union[cast("Any", shape.annotations_of(cls)[attribute]), None])
 
 
+def utf8(text: bytes | str) -> bytes:
+    """Text as bytes.
+
+    Raises:
+        Fault: if it has lone surrogates, which no encoding can say.
+    """
+    try:
+        return text.encode() if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError:
+        raise shape.Fault("not text: it has lone surrogates") from None
+
+
 def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any JSON
     """Decode JSON into dicts, lists, strings and numbers.
 
@@ -101,7 +113,8 @@ def malformed(error: Exception) -> shape.Fault:
     said = str(error)
     if "truncated" in said:
         return shape.Fault("not JSON: the text ends too early")
-    return shape.Fault(f"not JSON: {said.removeprefix('JSON is malformed: ')}")
+    problem = said.removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    return shape.Fault(f"not JSON: {problem[:1].lower()}{problem[1:]}")
 
 
 def encode(value: object) -> bytes:
@@ -124,7 +137,7 @@ class _Doubled(dict[str, object]):
     key: str
 
 
-def refuse_duplicate_keys(data: bytes | str) -> None:
+def refuse_duplicate_keys(data: bytes) -> None:
     """Check that no object in the text has a key twice.
 
     A server never writes such text, so that only what people may have written is checked.
@@ -132,13 +145,11 @@ def refuse_duplicate_keys(data: bytes | str) -> None:
     Raises:
         Fault: naming the key and where it stands, or if the text is not JSON at all.
     """
-    plain = decode_plain(data)
-    text = data.encode() if isinstance(data, str) else data
-    if msgspec.json.encode(plain) == text:
+    if msgspec.json.encode(decode_plain(data)) == data:
         return  # It reads and writes back the same, so nothing was lost.
     import json
 
-    try:
+    try:  # numbers are of no interest, and Python refuses to read very long ones
         parsed = json.loads(data, object_pairs_hook=_mark_doubled, parse_int=len, parse_float=len)
     except (ValueError, RecursionError):
         # Python's parser is stricter than msgspec in a corner; what msgspec took is good enough.

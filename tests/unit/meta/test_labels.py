@@ -348,3 +348,18 @@ def test_a_selector_can_be_pickled_copied_and_used_as_a_key() -> None:
         assert {selector: 1}[other] == 1
         assert other.matches({"app": "web", "x": "6"})
         assert not other.matches({"app": "web", "x": "4"})
+
+
+def test_a_label_selector_of_the_api_becomes_a_selector() -> None:
+    from masthead.meta.v1 import LabelSelector
+
+    selector = LabelSelector.from_dict(
+        {
+            "matchLabels": {"app": "web"},
+            "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}],
+        }
+    )
+
+    assert str(labels.from_label_selector(selector)) == "app=web,tier in (a,b)"
+    assert labels.from_label_selector(LabelSelector()).is_empty
+    assert labels.from_label_selector(None).matches_nothing

@@ -75,3 +75,21 @@ def test_what_is_not_there_is_said_clearly(ask: object, message: str) -> None:
         ask()
 
     assert message in str(caught.value)
+
+
+def test_an_index_can_be_added_later() -> None:
+    own = Registry()
+    with pytest.raises(UnknownKindError):
+        own.class_of(DEPLOYMENT)
+
+    own.add_index(BUILT_IN)
+    assert own.class_of(DEPLOYMENT) is Deployment
+
+
+def test_a_resource_finds_its_subresources() -> None:
+    assert Deployment.RESOURCE is not None
+    scale = Deployment.RESOURCE.subresource("scale")
+
+    assert scale is not None
+    assert scale.kind == GroupVersionKind("autoscaling", "v1", "Scale")
+    assert Deployment.RESOURCE.subresource("nonsense") is None
