@@ -54,7 +54,7 @@ def making() -> None:
     assert_type(PodList.from_json(b""), PodList)
     assert_type(Pod.from_yaml("").copy(), Pod)
     assert_type(Pod(metadata=ObjectMeta(name="web")).to_json(), bytes)
-    assert_type(Unstructured.new("v1", "Pod", "web"), Unstructured)
+    assert_type(Unstructured.new("web", api_version="v1", kind="Pod"), Unstructured)
     assert_type(masthead.Quantity("1") + 1, Quantity)
 
 

@@ -69,7 +69,21 @@ class Object(Struct, Backing, metaclass=ObjectType):
     kind: str = ""
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:  # each generated kind says which sections it takes beside these
+
+        @classmethod
+        def new(
+            cls,
+            name: str = "",
+            *,
+            namespace: str = "",
+            generate_name: str = "",
+            labels: dict[str, str] | None = None,
+            annotations: dict[str, str] | None = None,
+        ) -> Self:
+            """Make an object: its name, the metadata that is set most often, and its sections."""
+            ...
+    else:
 
         @classmethod
         def new(cls, name="", *, namespace="", generate_name="", labels=None, annotations=None, **sections):  # noqa: ANN001, ANN003, ANN206
@@ -87,14 +101,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
                 DecodeError: if a section does not fit.
                 NameFormatError: if a name or label is none.
             """
-            metadata = {"name": name, "namespace": namespace, "generate_name": generate_name}
-            for each in filter(None, metadata.values()):
-                names.check_path_segment_name(each)
-            for key, value in (labels or {}).items():
-                names.check_qualified_name(key)
-                names.check_label_value(value)
-            given = {**metadata, "labels": labels or None, "annotations": annotations or None}
-            return cls(metadata={key: value for key, value in given.items() if value}, **sections)
+            metadata = new_metadata(name, namespace, generate_name, labels, annotations)
+            return cls(metadata=metadata, **sections)
 
     @classmethod
     def from_wire(cls, data: bytes) -> Self:
@@ -236,6 +244,33 @@ class Object(Struct, Backing, metaclass=ObjectType):
             else:
                 member.__set__(result, UNSET if is_blank(value) else written(value))
         return result
+
+
+def new_metadata(
+    name: str,
+    namespace: str,
+    generate_name: str,
+    labels: Mapping[str, str] | None,
+    annotations: Mapping[str, str] | None,
+) -> ObjectMeta:
+    """Metadata of an object to be created, its names and labels checked.
+
+    Raises:
+        NameFormatError: if a name or label is none.
+    """
+    for each in filter(None, (name, namespace, generate_name)):
+        names.check_path_segment_name(each)
+    for key, value in (labels or {}).items():
+        names.check_qualified_name(key)
+        names.check_label_value(value)
+    given = {
+        "name": name,
+        "namespace": namespace,
+        "generate_name": generate_name,
+        "labels": labels,
+        "annotations": annotations,
+    }
+    return ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
 
 
 def _held(instance: Struct) -> Iterator[tuple[str, str, object]]:

@@ -11,7 +11,7 @@ from masthead.meta import shape, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, new_metadata
 from masthead.meta.parts import split, subject_in
 from masthead.meta.walk import same, written
 
@@ -34,29 +34,25 @@ class Unstructured(Object):
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
 
-    if not TYPE_CHECKING:
+    @classmethod
+    def new(
+        cls,
+        name: str = "",
+        *,
+        api_version: str = "",
+        kind: str = "",
+        namespace: str = "",
+        generate_name: str = "",
+        labels: dict[str, str] | None = None,
+        annotations: dict[str, str] | None = None,
+    ) -> Self:
+        """Make an object that has no sections yet.
 
-        @classmethod
-        def new(cls, api_version, kind, name="", **metadata):  # noqa: ANN001, ANN003, ANN206, D102
-            made = super().new(name, **metadata)
-            made.api_version, made.kind = api_version, kind
-            return made
-    else:
-
-        @classmethod
-        def new(
-            cls,
-            api_version: str,
-            kind: str,
-            name: str = "",
-            *,
-            namespace: str = "",
-            generate_name: str = "",
-            labels: dict[str, str] | None = None,
-            annotations: dict[str, str] | None = None,
-        ) -> Self:
-            """Make an object that has no sections yet."""
-            raise NotImplementedError
+        Raises:
+            NameFormatError: if a name or label is none.
+        """
+        metadata = new_metadata(name, namespace, generate_name, labels, annotations)
+        return cls(api_version=api_version, kind=kind, metadata=metadata)
 
     @classmethod
     def from_wire(cls, data: bytes) -> Self:

@@ -53,7 +53,9 @@ def test_what_was_not_changed_is_written_as_it_came() -> None:
 
 
 def test_sections_can_be_set_and_removed() -> None:
-    widget = Unstructured.new("example.com/v1", "Widget", "w", namespace="shop", labels={"a": "b"})
+    widget = Unstructured.new(
+        "w", api_version="example.com/v1", kind="Widget", namespace="shop", labels={"a": "b"}
+    )
     widget["spec"] = {"size": 1}
     widget["data"] = [1]
     del widget["data"]
