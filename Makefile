@@ -9,7 +9,7 @@ SPEC   ?= ../shared/kubernetes-1.36
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint check format codegen clean
+.PHONY: help install test lint check format codegen bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 test: $(READY) ## Run the tests
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 lint: $(READY) ## Check format, style, types and the import rows
 	$(BIN)/ruff format --check .
@@ -40,6 +40,10 @@ format: $(READY) ## Format the code and mend what ruff can
 codegen: $(READY) ## Regenerate src/masthead/api from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
+
+bench: $(READY) ## Measure decoding and startup, beside the peers that are installed
+	$(BIN)/python -m benchmarks.decode
+	$(BIN)/python -m benchmarks.startup
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -2,7 +2,14 @@
 
 ::
 
-    folder, live server, CRD manifest ──sources──> Spec ──types──> ModuleDef ──render──> Python text
+    folder, live server, CRD manifest ──sources──> Spec ──types──> ModuleDef ──render──> Python text ──generate──> files
 
-Every step is a pure function but the first, which reads.
+Every step between the first and the last, which read and write files, is a pure function:
+
+=================================  ============================================================================
+`sources`, `documents`, `crds`     read what is there into a `spec`: schemas by name, resources by kind
+`homes`, `types`, `naming`         decide on modules, classes, fields and their names: `definitions`
+`render`, `layout`                 write them down as the formatter would
+`generate`                         compares the files with those that stand in a folder, and replaces them
+=================================  ============================================================================
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masthead.codegen import generate, sources
-from masthead.errors import MastheadError
+from masthead.errors import GenerateError, MastheadError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +30,17 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument("--crd", type=Path, nargs="+", metavar="FILE", help="CRD manifests, YAML or JSON")
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
-        "--package", metavar="NAME", help="the package's dotted name (default: the folder's name)"
+        "--package",
+        metavar="NAME",
+        help="the package's dotted name (default: as the folder would be imported)",
     )
     made.add_argument(
-        "--group", action="append", default=[], metavar="GROUP", help="only this API group; repeatable"
+        "--group",
+        action="append",
+        default=[],
+        type=lambda name: "" if name == "core" else name,
+        metavar="GROUP",
+        help="only this API group, and what it refers to; repeatable; core is the group without a name",
     )
     made.add_argument("--docs", action="store_true", help="take the API's documentation over into docstrings")
     made.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
@@ -48,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = parser().parse_args(arguments)
-    package = options.package or options.out.resolve().name
+    package = options.package or _package_at(options.out.resolve())
     try:
         files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
         changed = generate.changes(files, options.out)
@@ -58,9 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"masthead generate: {error}", file=sys.stderr)
         return 2
     for path in changed:
-        print(f"{'would change' if options.check else 'wrote'} {path}")
+        done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
+        print(f"{undone if options.check else done} {path}")
     print(f"{len(files)} files, {len(changed)} changed", file=sys.stderr)
     return 1 if options.check and changed else 0
+
+
+def _package_at(folder: Path) -> str:
+    """The name that a folder is imported by: those of the packages that it lies in, and its own."""
+    is_inside = (folder.parent / "__init__.py").is_file()
+    return f"{_package_at(folder.parent)}.{folder.name}" if is_inside else folder.name
 
 
 def _spec(options: argparse.Namespace) -> Spec:
@@ -68,10 +82,20 @@ def _spec(options: argparse.Namespace) -> Spec:
         return sources.from_folder(options.openapi)
     if options.crd:
         return sources.from_manifests(options.crd)
-    token = options.token_file.read_text().strip() if options.token_file else ""
     return sources.from_server(
-        options.server, token=token, ca_file=options.ca_file, insecure=options.insecure, groups=options.group
+        options.server,
+        token=_token(options.token_file) if options.token_file else "",
+        ca_file=options.ca_file,
+        insecure=options.insecure,
+        groups=options.group,
     )
+
+
+def _token(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        raise GenerateError(f"{path} holds no token: it is not plain text") from None
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""Lays out Python expressions as the formatter would, so that generated code needs no formatter."""
+"""Lays out Python as the formatter would, so that generated code needs no formatter."""
 
 from __future__ import annotations
 
+import inspect
+import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -10,6 +13,10 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 110
 """How long a line may get."""
+
+# Quotes that would end a docstring, or run into those at its ends.
+_RUN_OF_QUOTES: Final = re.compile(r'("{3,}|\A"+|"+\Z)')
+_BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+|\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +45,43 @@ def lay_out(head: str, node: Node, tail: str = "", *, indent: int = 0) -> list[s
     """Write `head`, the node and `tail` as lines, which will be indented by so many columns."""
     if isinstance(node, str):
         return [f"{head}{node}{tail}"]
+    is_flat = not _is_spread(node)
     line = f"{head}{flat(node)}{tail}"
-    if not node.is_spread and (len(line) + indent <= WIDTH or not node.parts):
+    if is_flat and (_fits(line, indent) or not node.parts):
         return [line]
     first, last = f"{head}{node.opening}", f"{node.closing}{tail}"
     inner = ", ".join(flat(part) for part in node.parts)
-    if node.is_call and not node.is_spread and indent + 4 + len(inner) <= WIDTH:
-        return [first, f"    {inner}", last]
-    body = [line for part in node.parts for line in lay_out("", part, ",", indent=indent + 4)]
+    if node.is_call and is_flat and _fits(inner, indent + 4):
+        body = [inner]
+    else:
+        # A call's only argument goes without a comma.
+        comma = "" if node.is_call and len(node.parts) == 1 and not node.is_spread else ","
+        body = [line for part in node.parts for line in lay_out("", part, comma, indent=indent + 4)]
     return [first, *(f"    {line}" for line in body), last]
+
+
+def _is_spread(node: Node) -> bool:
+    return isinstance(node, Brackets) and (node.is_spread or any(map(_is_spread, node.parts)))
+
+
+def lay_out_field(attribute: str, annotation: str, value: Node, *, indent: int) -> list[str]:
+    """Write an annotated assignment as lines, which will be indented by so many columns."""
+    head = f"{attribute}: {annotation} = "
+    opened = value.opening if isinstance(value, Brackets) else value
+    if _fits(f"{head}{opened}", indent):
+        return lay_out(head, value, indent=indent)
+    if _fits(f"{head}(", indent) and opened not in {"[]", "{}"}:
+        return [f"{head}(", *(f"    {line}" for line in lay_out("", value, indent=indent + 4)), ")"]
+    if annotation.endswith("]"):
+        opening, _, inner = annotation.partition("[")
+        return [f"{attribute}: {opening}[", f"    {inner[:-1]}", *lay_out("] = ", value, indent=indent)]
+    if annotation.endswith(" | None"):
+        return [f"{attribute}: (", f"    {annotation}", *lay_out(") = ", value, indent=indent)]
+    return lay_out(head, value, indent=indent)
+
+
+def _fits(line: str, indent: int) -> bool:
+    return len(line) + indent <= WIDTH
 
 
 def flat(node: Node) -> str:
@@ -62,21 +97,49 @@ def quoted(values: Sequence[str]) -> list[str]:
 
 
 def text(value: str) -> str:
-    """A string as Python writes it, in double quotes."""
-    escaped = repr(f"'{value}")[2:-1]  # a single quote inside makes repr choose double quotes outside
-    return f'"{escaped}"' if '"' not in value else repr(value)
+    """A string as Python writes it: in double quotes, unless that takes more backslashes."""
+    quote = "'" if value.count('"') > value.count("'") else '"'
+    escaped = "".join(f"\\{each}" if each == quote else _escaped(each) for each in value)
+    return f"{quote}{escaped}{quote}"
 
 
-def tuple_of(values: Sequence[str]) -> str:
+def _escaped(character: str) -> str:
+    is_plain = character.isprintable() and character != "\\"
+    return character if is_plain else character.encode("unicode_escape").decode()
+
+
+def tuple_of(values: Sequence[str], opening: str = "(") -> Brackets:
     """A tuple of strings."""
-    inner = ", ".join(quoted(values))
-    return f"({inner},)" if len(values) == 1 else f"({inner})"
+    only = len(values) == 1
+    return Brackets(opening, quoted(values), ",)" if only else ")", is_call=False)
 
 
-def docstring(content: str) -> list[str]:
-    """A docstring of any text, which may hold quotes and backslashes."""
-    safe = content.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    lines = [line.rstrip() for line in safe.splitlines()]
-    if len(lines) == 1 and not lines[0].endswith('"'):
-        return [f'"""{lines[0]}"""']
-    return [f'"""{lines[0]}', *lines[1:], '"""']
+def docstring(content: str, *, indent: int) -> list[str]:
+    """A docstring of any text, which may hold quotes, backslashes and long lines."""
+    plain = inspect.cleandoc("\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines()))
+    width = WIDTH - indent - len('""""""')
+    wrapped = [line for each in _between_quotes(plain).splitlines() for line in _wrapped(each, width)]
+    first, *rest = inspect.cleandoc("\n".join(wrapped)).splitlines()
+    return [f'"""{first}', *rest, '"""'] if rest else [f'"""{first}"""']
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A line of prose in as many as it needs, which keep clear of its bullet."""
+    if not line.strip():
+        return [""]
+    clear = _BULLET.match(line)
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * len(clear[0] if clear else ""),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _between_quotes(content: str) -> str:
+    """The text with a backslash wherever it needs one to stand between quotes."""
+    parts = _RUN_OF_QUOTES.split(content)
+    parts[::2] = ["\n".join("".join(map(_escaped, line)) for line in part.split("\n")) for part in parts[::2]]
+    parts[1::2] = ['\\"' * len(part) for part in parts[1::2]]
+    return "".join(parts)

@@ -2,97 +2,76 @@
 
 from __future__ import annotations
 
+import http.client
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from masthead.codegen import crds, documents, homes
 from masthead.codegen.spec import Spec
 from masthead.errors import DecodeError, GenerateError
 from masthead.meta import yaml
-from masthead.meta.gvk import GroupVersion, GroupVersionKind
-from masthead.meta.resource import Resource, Subresource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-_CRD_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_JSON: Final = "application/json"
+_AGGREGATED: Final = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TIMEOUT: Final = 30.0
-
-
-# -- A folder --------------------------------------------------------------------------------------------------
 
 
 def from_folder(folder: Path) -> Spec:
     """Read every OpenAPI v3 and aggregated discovery document in a folder, and in the folders in it.
 
     Raises:
-        GenerateError: if there is no OpenAPI document, or a file is not JSON.
+        GenerateError: if documents of either sort are missing, or a file cannot be read or is not JSON.
     """
     spec = Spec()
     for path in sorted(folder.rglob("*.json")):
-        try:
-            add_document(spec, msgspec.json.decode(path.read_bytes()))
-        except (OSError, msgspec.DecodeError) as error:
-            raise GenerateError(f"{path}: {error}") from None
+        documents.add_document(spec, _read(path), str(path))
     if not spec.schemas:
-        raise GenerateError(f"{folder} holds no OpenAPI v3 document: a JSON file with components.schemas")
+        raise GenerateError(
+            f"{folder} holds no OpenAPI v3 document: what a server has at /openapi/v3/apis/..."
+        )
+    if not spec.resources:
+        raise GenerateError(
+            f"{folder} holds no discovery document, so that no kind would know its resource: save what a server "
+            f"answers at /api and /apis when asked to Accept: {_AGGREGATED.partition(',')[0]}"
+        )
     return spec
 
 
-def add_document(spec: Spec, document: object) -> None:
-    """Add an OpenAPI v3 or aggregated discovery document; anything else is passed over."""
-    if not isinstance(document, dict):
-        return
-    content = cast("dict[str, Any]", document)
-    # Shared types stand in many documents; the first one will do, because they agree in what we read.
-    for name, schema in content.get("components", {}).get("schemas", {}).items():
-        spec.schemas.setdefault(name, schema)
-    if content.get("kind") == "APIGroupDiscoveryList":
-        for group in content.get("items", []):
-            _add_group(spec, group)
+def from_manifests(paths: Iterable[Path]) -> Spec:
+    """Read the CustomResourceDefinitions in YAML or JSON files; other objects are passed over.
 
-
-def _add_group(spec: Spec, group: Mapping[str, Any]) -> None:
-    group_name = group.get("metadata", {}).get("name", "")
-    for version in group.get("versions", []):
-        served = GroupVersion(group_name, version["version"])
-        for described in version.get("resources", []):
-            if "responseKind" in described:
-                spec.resources[_kind(served, described["responseKind"])] = _resource(served, described)
-
-
-def _resource(served: GroupVersion, described: Mapping[str, Any]) -> Resource:
-    return Resource(
-        name=described["resource"],
-        singular=described.get("singularResource", ""),
-        namespaced=described.get("scope") == "Namespaced",
-        verbs=tuple(sorted(described.get("verbs", []))),
-        short_names=tuple(described.get("shortNames", [])),
-        categories=tuple(described.get("categories", [])),
-        subresources=tuple(
-            Subresource(
-                each["subresource"], _kind(served, each["responseKind"]), tuple(sorted(each["verbs"]))
-            )
-            for each in described.get("subresources", [])
-            if "responseKind" in each
-        ),
-    )
-
-
-def _kind(served: GroupVersion, response: Mapping[str, str]) -> GroupVersionKind:
-    """The kind that a resource answers with; discovery leaves out what equals the resource's own."""
-    if response.get("version"):
-        return GroupVersionKind(response.get("group", ""), response["version"], response["kind"])
-    return served.kind(response["kind"])
-
-
-# -- A live server ---------------------------------------------------------------------------------------------
+    Raises:
+        GenerateError: if a file cannot be read, a definition is malformed, or none is found.
+    """
+    spec = Spec()
+    read: list[str] = []
+    for path in paths:
+        read.append(str(path))
+        try:
+            contents = yaml.load_all(_read(path))
+        except DecodeError as error:
+            raise GenerateError(f"{path}: {error}") from None
+        for document in contents:
+            for definition in crds.definitions_in(document):
+                crds.add_definition(spec, definition, str(path))
+    if not spec.schemas:
+        raise GenerateError(
+            "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version "
+            f"in {', '.join(read) or 'nothing'}"
+        )
+    return spec
 
 
 def from_server(
@@ -110,26 +89,21 @@ def from_server(
         token: A bearer token.
         ca_file: The certificate authority to trust instead of the system's.
         insecure: Trust any certificate.
-        groups: Read these groups only; none means all.
+        groups: Read these groups, and what they refer to; none means all.
 
     Raises:
         GenerateError: if it does not answer, or not with what it should.
     """
-    get = _getter(url.rstrip("/"), token, ca_file, insecure=insecure)
-    wanted = frozenset(groups)
+    server = _Server(url, token, _trust(ca_file, insecure=insecure))
     spec = Spec()
     for path in ("/api", "/apis"):
-        add_document(spec, get(path, _AGGREGATED))
-    index = cast("Mapping[str, Any]", get("/openapi/v3", "application/json"))
-    urls: list[str] = [
-        entry["serverRelativeURL"]
-        for path, entry in sorted(index.get("paths", {}).items())
-        if (served := _group_version_at(path)) and (not wanted or served.group in wanted)
-    ]
-    # Documents are some hundred kilobytes each and made on demand: a few at a time.
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        for document in pool.map(get, urls, ["application/json"] * len(urls)):
-            add_document(spec, document)
+        documents.add_discovery(spec, server.get(path, _AGGREGATED), server.describe(path))
+    index = documents.locations(server.get("/openapi/v3", _JSON), server.describe("/openapi/v3"))
+    wanted = frozenset(groups) or frozenset(served.group for served in index)
+    server.add_documents(spec, [path for served, path in index.items() if served.group in wanted])
+    if homes.reach_beyond(spec, wanted):
+        # Types of other groups are in these documents, but not which group they are of, nor all of them.
+        server.add_documents(spec, [path for served, path in index.items() if served.group not in wanted])
     if not spec.schemas:
         raise GenerateError(
             f"{url} serves no OpenAPI v3 document for {', '.join(sorted(wanted)) or 'any group'}"
@@ -137,133 +111,66 @@ def from_server(
     return spec
 
 
-def _group_version_at(path: str) -> GroupVersion | None:
-    """The group and version of a path of the index: ``api/v1`` or ``apis/apps/v1``."""
-    match path.split("/"):
-        case ["api", version]:
-            return GroupVersion("", version)
-        case ["apis", group, version]:
-            return GroupVersion(group, version)
-        case _:
-            return None
+class _Server:
+    """Sends GET requests, and says in one sentence what went wrong."""
+
+    def __init__(self, url: str, token: str, trust: ssl.SSLContext) -> None:
+        self.url = _checked(url)
+        self.token = token
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=trust)]
+        if urllib.parse.urlsplit(url).hostname in _LOOPBACK:  # as kubectl does, whatever HTTPS_PROXY says
+            handlers.append(urllib.request.ProxyHandler({}))
+        self.opener = urllib.request.build_opener(*handlers)
+
+    def add_documents(self, spec: Spec, paths: list[str]) -> None:
+        # Documents are some hundred kilobytes each and made on demand: a few at a time.
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            for path, data in zip(paths, pool.map(self.get, paths), strict=True):
+                documents.add_openapi(spec, data, self.describe(path))
+
+    def get(self, path: str, accept: str = _JSON) -> bytes:
+        if not path.startswith("/"):
+            raise GenerateError(f'{self.url} has an OpenAPI document at "{path}", which is no path')
+        try:
+            request = urllib.request.Request(f"{self.url}{path}", headers={"Accept": accept})
+            if self.token:  # not to be sent on to wherever a redirect leads
+                request.add_unredirected_header("Authorization", f"Bearer {self.token}")
+            with self.opener.open(request, timeout=_TIMEOUT) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise GenerateError(f"{self.describe(path)}: {error.code} {error.reason}") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise GenerateError(f"{self.describe(path)}: {str(error) or type(error).__name__}") from None
+
+    def describe(self, path: str) -> str:
+        return f"GET {self.url}{path}"
 
 
-def _getter(base: str, token: str, ca_file: Path | None, *, insecure: bool) -> Callable[[str, str], object]:
-    if not base.startswith(("http://", "https://")):
-        raise GenerateError(f'"{base}" is no URL of a server; it starts with http:// or https://')
-    context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+def _checked(url: str) -> str:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        is_good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise GenerateError(f'"{url}" is no URL of a server; it looks like https://127.0.0.1:6443')
+    return url.rstrip("/")
+
+
+def _trust(ca_file: Path | None, *, insecure: bool) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+    except OSError as error:
+        raise GenerateError(f"{ca_file} is no file of certificates: {error}") from None
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-
-    def get(path: str, accept: str) -> object:
-        request = urllib.request.Request(f"{base}{path}", headers={**headers, "Accept": accept})
-        try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as answer:
-                return msgspec.json.decode(answer.read())
-        except urllib.error.HTTPError as error:
-            raise GenerateError(f"GET {base}{path}: {error.code} {error.reason}") from None
-        except (OSError, msgspec.DecodeError) as error:
-            raise GenerateError(f"GET {base}{path}: {error}") from None
-
-    return get
+    return context
 
 
-# -- CRD manifests ---------------------------------------------------------------------------------------------
-
-
-def from_manifests(paths: Iterable[Path]) -> Spec:
-    """Read the CustomResourceDefinitions in YAML or JSON files; other objects are passed over.
-
-    Raises:
-        GenerateError: if a file cannot be read or no definition is found.
-    """
-    spec = Spec()
-    read: list[str] = []
-    for path in paths:
-        read.append(str(path))
-        try:
-            documents = yaml.load_all(path.read_bytes())
-        except (OSError, DecodeError) as error:
-            raise GenerateError(f"{path}: {error}") from None
-        for document in documents:
-            for definition in _definitions_in(document):
-                _add_definition(spec, definition, str(path))
-    if not spec.schemas:
-        raise GenerateError(
-            f"no CustomResourceDefinition of apiextensions.k8s.io/v1 in {', '.join(read) or 'nothing'}"
-        )
-    return spec
-
-
-def _definitions_in(document: object) -> list[Mapping[str, Any]]:
-    if not isinstance(document, dict):
-        return []
-    content = cast("dict[str, Any]", document)
-    if content.get("kind") in {"List", "CustomResourceDefinitionList"}:
-        return [found for item in content.get("items", []) for found in _definitions_in(item)]
-    is_definition = content.get("kind") == "CustomResourceDefinition"
-    return [content] if is_definition and content.get("apiVersion") == "apiextensions.k8s.io/v1" else []
-
-
-def _add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> None:
+def _read(path: Path) -> bytes:
     try:
-        body = definition["spec"]
-        group, names = body["group"], body["names"]
-        for version in body["versions"]:
-            if version.get("served", True):
-                _add_version(spec, GroupVersion(group, version["name"]), names, body["scope"], version)
-    except (KeyError, TypeError) as error:
-        name = definition.get("metadata", {}).get("name", "?")
-        raise GenerateError(
-            f"{origin}: CustomResourceDefinition {name}: {error} is missing or not what it should be"
-        ) from None
-
-
-def _add_version(
-    spec: Spec, served: GroupVersion, names: Mapping[str, Any], scope: str, version: Mapping[str, Any]
-) -> None:
-    kind = served.kind(names["kind"])
-    list_kind = served.kind(names.get("listKind", f"{kind.kind}List"))
-    prefix = ".".join([*reversed(served.group.split(".")), served.version])
-    schema = dict(version.get("schema", {}).get("openAPIV3Schema", {"type": "object"}))
-    schema["properties"] = {
-        **schema.get("properties", {}),
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
-    }
-    schema["x-kubernetes-group-version-kind"] = [_gvk_extension(kind)]
-    spec.schemas[f"{prefix}.{kind.kind}"] = schema
-    spec.schemas[f"{prefix}.{list_kind.kind}"] = {
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"},
-            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{prefix}.{kind.kind}"}},
-        },
-        "x-kubernetes-group-version-kind": [_gvk_extension(list_kind)],
-    }
-    spec.resources[kind] = Resource(
-        name=names["plural"],
-        singular=names.get("singular", kind.kind.lower()),
-        namespaced=scope == "Namespaced",
-        verbs=_CRD_VERBS,
-        short_names=tuple(names.get("shortNames", [])),
-        categories=tuple(names.get("categories", [])),
-        subresources=_subresources(kind, version.get("subresources", {})),
-    )
-
-
-def _gvk_extension(kind: GroupVersionKind) -> dict[str, str]:
-    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
-
-
-def _subresources(kind: GroupVersionKind, declared: Mapping[str, Any]) -> tuple[Subresource, ...]:
-    verbs = ("get", "patch", "update")
-    scale = GroupVersionKind("autoscaling", "v1", "Scale")
-    served = {"scale": scale, "status": kind}
-    return tuple(Subresource(name, served[name], verbs) for name in sorted(served) if name in declared)
+        return path.read_bytes()
+    except OSError as error:
+        raise GenerateError(f"{path}: {error.strerror or error}") from None

@@ -73,10 +73,13 @@ def with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
 
 def unknown_attributes(cls: ApiType, keys: tuple[str, ...]) -> dict[str, str]:
     """Attributes for unknown fields: their own names, where those are names and free."""
-    return {
-        key if _is_free(cls, key) else f"unknown_{index}": key  # no field of the API is called that
-        for index, key in enumerate(keys)
-    }
+    attributes: dict[str, str] = {}
+    for key in keys:
+        attribute = key if _is_free(cls, key) else "unknown"
+        while attribute in attributes or not _is_free(cls, attribute):
+            attribute += "_"
+        attributes[attribute] = key
+    return attributes
 
 
 def _is_free(cls: ApiType, key: str) -> bool:

@@ -117,8 +117,10 @@ class Struct(
     list, and granular if a map or a type."""
     ATOMIC: ClassVar[bool] = False
     """Whether server-side apply takes the type as one value."""
-    DEFAULTS: ClassVar[Mapping[str, str | int | bool]] = {}
+    DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {}
     """What the server fills in for an absent field, by its name on the wire."""
+    NULLABLE: ClassVar[tuple[str, ...]] = ()
+    """Attributes in which null is a value of its own, and not the same as leaving them out."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct):
@@ -144,7 +146,9 @@ class Struct(
             member_of(type(self), name).__set__(self, built)
 
         def __delattr__(self, name):  # noqa: ANN001, ANN204
-            setattr(self, name, None)
+            if (this := shape.fields_by_attribute(type(self).api_type).get(name)) is None:
+                raise AttributeError(shape.unknown_field(type(self), name), name=name, obj=self)
+            member_of(type(self), name).__set__(self, this.default)
 
     def __deepcopy__(self, memo: object) -> Self:
         return self.copy()

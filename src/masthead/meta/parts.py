@@ -74,7 +74,7 @@ def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
             continue  # checked already, and the class knows them
         elif is_lazy(cls, this.attribute):
             known[this.attribute] = raw
-        elif this.attribute == "items":
+        elif this.attribute == "items" and hasattr(cls, "ITEM"):
             known["items"] = _split_items(raw)
         else:
             known[this.attribute] = read_field(cls, this.attribute, raw)

@@ -7,8 +7,9 @@ and imports a module when one of its kinds is asked for. Classes that were writt
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
@@ -99,10 +100,17 @@ class Registry:
         Raises:
             UnknownKindError: if there is none.
         """
-        found = self.class_of(gvk.group_version.kind(f"{gvk.kind}List"))
-        if not issubclass(found, ObjectList):
-            raise UnknownKindError(f"{gvk} has no list")
-        return found
+        item = self.object_class(gvk)
+        usual = gvk.group_version.kind(f"{gvk.kind}List")
+        if usual in self._modules or usual in self._classes:
+            found = self.class_of(usual)
+            if issubclass(found, ObjectList):
+                return found
+        # A custom resource may call its list as it likes; it stands beside its kind, or was registered.
+        for each in (*vars(sys.modules[item.__module__]).values(), *self._classes.values()):
+            if isinstance(each, type) and issubclass(each, ObjectList) and each.ITEM is item:
+                return cast("type[ObjectList[Object]]", each)
+        raise UnknownKindError(f"{gvk} has no list; register its class")
 
     def kind_of(self, gvr: GroupVersionResource) -> GroupVersionKind:
         """The kind that a resource serves.

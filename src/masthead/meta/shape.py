@@ -9,6 +9,7 @@ accept typed objects inside plain data, and name the field at fault in our own w
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 import typing
@@ -58,6 +59,10 @@ WORDS: Final[Mapping[object, str]] = {
     list: "a list",
     dict: "an object",
 }
+
+
+# msgspec writes the names of fields as they are, and so refuses what would have to be escaped.
+_NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
 
 class Fault(Exception):  # noqa: N818 - it never leaves this package: it becomes a DecodeError on the way out
@@ -206,6 +211,16 @@ class OneOf(msgspec.Struct, frozen=True):
         return self.shapes[-1].build(value, rules)
 
 
+class Nullable(msgspec.Struct, frozen=True):
+    """Something, or null."""
+
+    shape: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Let null through."""
+        return None if value is None else self.shape.build(value, rules)
+
+
 class Field(msgspec.Struct, frozen=True):
     """One field of an API type: its Python name, its name on the wire, its shape."""
 
@@ -213,11 +228,13 @@ class Field(msgspec.Struct, frozen=True):
     wire: str
     shape: Shape
     default: object
+    is_nullable: bool
 
     def build(self, value: object, rules: Rules) -> object:
         """Build the value; null means unset, as it does for the API server, but is kept if it was said."""
         if value is None:
-            return None if rules.keep_unknown and self.default is msgspec.UNSET else self.default
+            is_kept = self.is_nullable or (rules.keep_unknown and self.default is msgspec.UNSET)
+            return None if is_kept else self.default
         try:
             return self.shape.build(value, rules)
         except Fault as fault:
@@ -251,7 +268,16 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
 def construct_with_unknown(
     cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
 ) -> object:
-    """Make an instance of the subclass of `cls` that has the unknown fields too."""
+    """Make an instance of the subclass of `cls` that has the unknown fields too.
+
+    Raises:
+        Fault: if one has a name that no field of the API has.
+    """
+    for key in unknown:
+        if _NO_NAME.search(key):
+            raise Fault(
+                f"{describe(key)} is no name of a field: it has a quote, backslash or control character"
+            )
     learn(cls.api_type, tuple(unknown))
     variant = with_unknown(cls.api_type, tuple(unknown))
     extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
@@ -285,8 +311,9 @@ def fields_of(cls: ApiType) -> Mapping[str, Field]:
     hints = annotations_of(cls)
     wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     defaults = dict(zip(reversed(cls.__struct_fields__), reversed(cls.__struct_defaults__), strict=False))
+    nullable: tuple[str, ...] = cast("Any", cls).NULLABLE
     return {
-        wire: Field(attribute, wire, shape_of(hints[attribute]), defaults[attribute])
+        wire: Field(attribute, wire, shape_of(hints[attribute]), defaults[attribute], attribute in nullable)
         for attribute, wire in wire_names
         if attribute in hints
     }
@@ -321,12 +348,18 @@ def shape_of(annotation: object) -> Shape:
     if origin is Annotated:
         return _scalar((arguments[0],), annotation)
     if origin is list:
-        return ListOf(shape_of(arguments[0]))
+        return ListOf(_inner_shape(arguments[0]))
     if origin is dict:
-        return MapOf(shape_of(arguments[1]))
+        return MapOf(_inner_shape(arguments[1]))
     if origin in {Union, types.UnionType}:
         return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
     return _scalar((annotation,), annotation)
+
+
+def _inner_shape(annotation: object) -> Shape:
+    """The shape of a list's items or a map's values, among which there may be nulls; a field sees to its own."""
+    shape = shape_of(annotation)
+    return Nullable(shape) if type(None) in get_args(annotation) else shape
 
 
 def _union(members: tuple[object, ...]) -> Shape:

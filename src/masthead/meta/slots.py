@@ -165,6 +165,7 @@ class SlotPlan:
         plain: bool,
     ) -> None:
         self.makers: dict[str, Callable[[MemberDescriptorType], Slot]] = {}
+        self.nullable: tuple[str, ...] = namespace.get("NULLABLE", ())
         for name, annotation in annotations.items():
             on_wire = list[Raw] if name in in_parts else annotation
             self._plan(namespace, name, on_wire, lazy=name in lazy, plain=plain)
@@ -180,7 +181,7 @@ class SlotPlan:
         elif make is not None:
             self.makers[name] = lambda member: LivingSlot(member, make)
             annotation = Union[annotation, None, UnsetType]
-        elif type(default) in {str, int, float, bool} and not plain:
+        elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
             self.makers[name] = lambda member: ValueSlot(member, default)
             annotation = Union[annotation, None, UnsetType]
         else:

@@ -36,7 +36,10 @@ _FLOAT: Final = re.compile(
 )
 _FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 _INT_TAG: Final = "tag:yaml.org,2002:int"
-_REPLACED_TAGS: Final = frozenset({"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG})
+# The last is "=", which YAML 1.1 gives a meaning that nobody uses.
+_REPLACED_TAGS: Final = frozenset(
+    {"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG, "tag:yaml.org,2002:value"}
+)
 
 
 class _Loader(_BaseLoader):

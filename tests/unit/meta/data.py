@@ -63,6 +63,8 @@ def _value(target: shape.Shape, depth: int, *, unknown: bool) -> st.SearchStrate
         case shape.Scalar(exact=exact):
             members = exact or (datetime,)
             return st.one_of([SCALARS[member] for member in members])
+        case shape.Nullable(shape=inner):
+            return st.none() | _value(inner, depth, unknown=unknown)
         case shape.OneOf(shapes=shapes):
             return st.one_of([_value(each, depth, unknown=unknown) for each in shapes])
         case _:

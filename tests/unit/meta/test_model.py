@@ -173,3 +173,75 @@ def test_every_default_is_made_anew() -> None:
     one.nested.size = 1
 
     assert other == Made()
+
+
+# -- Corners ---------------------------------------------------------------------------------------------------
+
+
+class Corner(Struct):
+    NULLABLE = ("size",)
+
+    size: int | None = None
+    other: int | None = None
+    gaps: list[int | None] = []
+    named: dict[str, Late | None] = {}
+    unknown: str | None = None
+
+
+class Cornered(Object):
+    GVK = GroupVersionKind("example.com", "v1", "Cornered")
+
+    items: str | None = None
+    spec: Corner = field(default_factory=Corner)
+
+
+def test_null_is_kept_where_it_is_a_value_of_its_own() -> None:
+    for read in (
+        Corner.from_json(b'{"size":null,"other":null}'),
+        Corner.from_dict({"size": None, "other": None}),
+    ):
+        read.gaps = [1]
+        assert read.size is None
+        assert read.to_dict() == {"size": None, "gaps": [1]}
+
+    corner = Corner(size=3)
+    corner.size = None
+    assert corner.to_dict() == {"size": None}
+    del corner.size
+    assert corner.to_dict() == {}
+
+
+def test_lists_and_maps_may_hold_nulls_where_their_type_says_so() -> None:
+    data = {"gaps": [1, None], "named": {"a": None, "b": {"size": 1}}}
+
+    for read in (Corner.from_dict(data), Corner.from_dict({**data, "new": 1}), Corner(**data)):  # type: ignore[arg-type]
+        assert read.gaps == [1, None]
+        assert read.named == {"a": None, "b": Late(size=1)}
+    with pytest.raises(DecodeError, match=r"args\[0\]: expected a string, got null"):
+        Container.from_dict({"args": [None]})
+
+
+def test_an_unknown_field_never_takes_the_place_of_another() -> None:
+    data = {"unknown": "mine", "not-a-name": 1, "neither this": 2, "unknown_": 3}
+
+    assert Corner.from_dict(data).to_dict() == data
+
+
+@pytest.mark.parametrize("key", ['x"y', "x\\y", "x\ny", "\x00"])
+def test_a_field_whose_name_must_be_escaped_is_refused(key: str) -> None:
+    with pytest.raises(DecodeError, match="is no name of a field"):
+        Corner.from_dict({key: 1})
+    with pytest.raises(DecodeError, match="is no name of a field"):
+        Corner.from_json(msgspec.json.encode({key: 1}))
+
+
+def test_a_kind_may_have_a_section_called_items() -> None:
+    odd = Cornered.from_json(b'{"items":"text","newer":1}')
+
+    assert odd.items == "text"
+    assert odd.to_dict()["newer"] == 1
+
+
+def test_a_field_that_is_not_there_cannot_be_deleted() -> None:
+    with pytest.raises(AttributeError, match='has no field "siez"; did you mean "size"'):
+        del Corner().siez  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.model import Struct, field
-from masthead.meta.object import Object
+from masthead.meta.object import Object, ObjectList
 from masthead.meta.registry import BUILT_IN, Registry, registry
 from masthead.meta.resource import Resource
 
@@ -93,3 +93,20 @@ def test_a_resource_finds_its_subresources() -> None:
     assert scale is not None
     assert scale.kind == GroupVersionKind("autoscaling", "v1", "Scale")
     assert Deployment.RESOURCE.subresource("nonsense") is None
+
+
+class Widgets(ObjectList[Widget]):
+    GVK = GroupVersionKind("example.com", "v1", "Widgets")
+    ITEM = Widget
+
+
+def test_a_list_is_found_whatever_it_is_called() -> None:
+    own = Registry()
+    own.register(Widget)
+
+    assert own.list_class(Widget.GVK) is Widgets
+
+
+def test_a_kind_without_a_list_says_so() -> None:
+    with pytest.raises(UnknownKindError, match="has no list"):
+        registry.list_class(GroupVersionKind("policy", "v1", "Eviction"))

@@ -34,6 +34,8 @@ from masthead.meta import yaml
         ("'12'", "12"),
         ("1.2.3", "1.2.3"),
         ("100m", "100m"),
+        ("=", "="),
+        ("[=, =~]", ["=", "=~"]),
     ],
 )
 def test_plain_words_mean_what_they_mean_to_the_api(text: str, value: object) -> None:

@@ -27,7 +27,7 @@ __all__ = [
 
 class DeviceTaint(Struct):
     effect: str = ""
-    key_: str = ""
+    key: str = ""
     time_added: Time | None = None
     value: str | None = None
 

@@ -95,7 +95,7 @@ class DeviceToleration(Struct):
     DEFAULTS = {"operator": "Equal"}
 
     effect: str | None = None
-    key_: str | None = None
+    key: str | None = None
     operator: str | None = None
     toleration_seconds: int | None = None
     value: str | None = None
@@ -164,7 +164,7 @@ class DeviceCounterConsumption(Struct):
 
 class DeviceTaint(Struct):
     effect: str = ""
-    key_: str = ""
+    key: str = ""
     time_added: Time | None = None
     value: str | None = None
 

@@ -46,7 +46,7 @@ class PodGroupResourceClaim(Struct):
 
 
 class TopologyConstraint(Struct):
-    key_: str = ""
+    key: str = ""
 
 
 class PodGroupSchedulingConstraints(Struct):
