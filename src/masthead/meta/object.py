@@ -27,7 +27,7 @@ from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.kinds import TYPE_FIELDS, KindType, ObjectType
 from masthead.meta.metadata import ListMeta, ObjectMeta
 from masthead.meta.model import Struct, field
-from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in
+from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in, subject_of
 from masthead.meta.resource import Resource
 from masthead.meta.slots import member_of, members
 from masthead.meta.walk import is_blank, same, set_fields, shallow_copy, show, written
@@ -133,7 +133,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
             text = wire.utf8(data)
             wire.refuse_duplicate_keys(text)
         except shape.Fault as fault:
-            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+            subject = subject_of(data)
+            raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
         return cls.from_wire(text)
 
     @classmethod

@@ -28,7 +28,6 @@ def read_in_parts(cls: KindType, data: bytes) -> object:
     Raises:
         DecodeError: if something does not fit.
     """
-    parts: Mapping[str, Raw] = {}
     try:
         parts = split(data)
         check_kind(
@@ -37,7 +36,7 @@ def read_in_parts(cls: KindType, data: bytes) -> object:
         return _build_parts(cls, parts)
     except shape.Fault as fault:
         raise DecodeError(
-            fault.problem, kind=cls.__name__, subject=_subject(parts), path=fault.path
+            fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
         ) from None
 
 
@@ -53,13 +52,6 @@ def split(data: bytes) -> dict[str, Raw]:
         raise shape.Fault(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
     except wire.MALFORMED as error:
         raise wire.malformed(error) from None
-
-
-def _subject(parts: Mapping[str, Raw]) -> str:
-    try:
-        return subject_in({"metadata": wire.decode_plain(parts.get("metadata", b"null"))})
-    except shape.Fault:
-        return ""
 
 
 def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
@@ -124,6 +116,14 @@ def check_kind(cls: KindType, data: object) -> None:
             fault = shape.Fault(f'expected "{right}", got "{said}"')
             fault.steps.append(f".{name}")
             raise fault
+
+
+def subject_of(text: bytes | str) -> str:
+    """``namespace/name`` of an object's text, as far as it can be made out."""
+    try:
+        return subject_in(wire.decode_plain(text))
+    except shape.Fault:
+        return ""
 
 
 def subject_in(data: object) -> str:

@@ -156,7 +156,7 @@ def refuse_duplicate_keys(data: bytes) -> None:
         return
     for path, found in _doubled_in(parsed, ()):
         fault = shape.Fault(f'the key "{found.key}" appears twice')
-        fault.steps.extend(reversed(path))
+        fault.steps.extend([f".{found.key}", *reversed(path)])
         raise fault
 
 

@@ -44,7 +44,7 @@ def test_a_kind_may_name_a_type_that_is_defined_further_down() -> None:
     ("data", "message"),
     [
         (b'{"name":1}', "Container: name: expected a string, got an integer (1)"),
-        (b'{"name":"a","name":"b"}', 'Container: the key "name" appears twice'),
+        (b'{"name":"a","name":"b"}', 'Container: name: the key "name" appears twice'),
         (b"{", "Container: not JSON: the text ends too early"),
         ("\ud800", "Container: not text: it has lone surrogates"),
         (b"[]", "Container: expected an object (Container), got a list"),

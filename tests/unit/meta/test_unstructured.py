@@ -121,7 +121,7 @@ def test_repr_names_the_object_and_its_sections() -> None:
         (b'{"metadata":{"labels":{"a":1}}}', 'metadata.labels["a"]: expected a string'),
         (b'{"metadata":3}', "metadata: expected an object"),
         (b'{"kind":3}', "kind: expected a string"),
-        (b'{"a":{"b":1,"b":2}}', 'a: the key "b" appears twice'),
+        (b'{"a":{"b":1,"b":2}}', 'a.b: the key "b" appears twice'),
     ],
 )
 def test_bad_text_gives_a_clear_error_of_ours(data: bytes, message: str) -> None:
