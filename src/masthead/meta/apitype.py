@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import keyword
+import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from msgspec import UNSET
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class ApiType(msgspec.StructMeta):
@@ -89,13 +90,31 @@ def _is_free(cls: ApiType, key: str) -> bool:
 MAX_LESSONS: Final = 256
 """How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
 
-LESSONS: Final[dict[ApiType, dict[str, None]]] = {}
-"""The unknown fields that servers sent, by the type that they came in."""
+
+class Lessons:
+    """The fields that newer servers sent and our types do not know, by the type that they came in.
+
+    Threads: may be learnt and read from any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fields: dict[ApiType, tuple[str, ...]] = {}
+        self.count = 0
+        """How many there are."""
+
+    def learn(self, cls: ApiType, keys: Iterable[str]) -> None:
+        """Remember that a type has these fields on newer servers."""
+        with self._lock:
+            known = self._fields.get(cls, ())
+            new = tuple(key for key in keys if key not in known)[: MAX_LESSONS - self.count]
+            self._fields[cls] = known + new
+            self.count += len(new)
+
+    def of(self, cls: ApiType) -> tuple[str, ...]:
+        """What is known of a type."""
+        return self._fields.get(cls, ())
 
 
-def learn(cls: ApiType, keys: tuple[str, ...]) -> None:
-    """Remember that a type has these fields on newer servers."""
-    known = LESSONS.setdefault(cls, {})
-    for key in keys:
-        if key not in known and sum(map(len, LESSONS.values())) < MAX_LESSONS:
-            known[key] = None
+LESSONS: Final = Lessons()
+"""What this process has learnt."""

@@ -32,7 +32,7 @@ from typing import (
 import msgspec
 
 from masthead.errors import InvalidValueError
-from masthead.meta.apitype import ApiType, construct, learn, with_unknown
+from masthead.meta.apitype import LESSONS, ApiType, construct, with_unknown
 from masthead.meta.quantity import Quantity, parse_quantity
 from masthead.meta.time import MicroTime, format_micro_time, parse_micro_time
 
@@ -278,7 +278,7 @@ def construct_with_unknown(
             raise Fault(
                 f"{describe(key)} is no name of a field: it has a quote, backslash or control character"
             )
-    learn(cls.api_type, tuple(unknown))
+    LESSONS.learn(cls.api_type, unknown)
     variant = with_unknown(cls.api_type, tuple(unknown))
     extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
     return construct(variant, {**known, **extra})

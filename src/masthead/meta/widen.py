@@ -53,7 +53,7 @@ class _Widening:
             for name, hint in wider.items()
             if hint is not shape.annotations_of(cls)[name]
         }
-        learnt = unknown_attributes(cls, tuple(LESSONS.get(cls, ())))
+        learnt = unknown_attributes(cls, LESSONS.of(cls))
         if not changed and not learnt:
             return cls
         rename = {**{name: fields[name].wire for name in changed}, **learnt}

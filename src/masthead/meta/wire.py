@@ -14,6 +14,7 @@ import msgspec
 
 from masthead.errors import InvalidValueError
 from masthead.meta import shape
+from masthead.meta.apitype import LESSONS
 from masthead.meta.widen import widened
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ class Reader:
     fields that the type does not know. Those are remembered, and the reader goes on with a type that has them.
     """
 
-    __slots__ = ("_annotation", "_patience", "_shape", "decode")
+    __slots__ = ("_annotation", "_lessons", "_shape", "decode")
 
     def __init__(self, annotation: object) -> None:
         self._annotation = annotation
         self._shape = shape.shape_of(annotation)
-        self._patience = 32  # a server that keeps teaching new fields is making them up
+        self._lessons = 0
         self.decode = _decoder(annotation)
         """The fast way alone; raises msgspec's errors."""
 
@@ -58,8 +59,8 @@ class Reader:
             value = self._shape.build(decode_plain(data), shape.FROM_WIRE)
         except RecursionError as error:
             raise malformed(error) from None
-        if self._patience:
-            self._patience -= 1
+        if self._lessons != LESSONS.count:
+            self._lessons = LESSONS.count
             self.decode = _decoder(widened(self._annotation))
         return value
 
