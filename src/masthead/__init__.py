@@ -5,10 +5,9 @@ Types of the API live in ``masthead.api``, one module per group and version; the
 ``masthead.meta``; every error in ``masthead.errors``.
 """
 
-from typing import TYPE_CHECKING, Final
-
 from masthead.lazy import exports
 
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import StatusError as StatusError
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from masthead.meta.registry import register as register
     from masthead.meta.unstructured import Unstructured as Unstructured
 
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
 
-_HOMES: Final = {
+_HOMES = {
     "MastheadError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead.meta.gvk",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -12,10 +12,9 @@
 The names below can be imported from here; each is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING, Final
-
 from masthead.lazy import exports
 
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead.meta.conditions import find_condition as find_condition
     from masthead.meta.conditions import is_condition_false as is_condition_false
@@ -87,7 +86,7 @@ if TYPE_CHECKING:
     from masthead.meta.v1 import Table as Table
     from masthead.meta.v1 import WatchEvent as WatchEvent
 
-_HOMES: Final = {
+_HOMES = {
     "find_condition": "masthead.meta.conditions",
     "is_condition_false": "masthead.meta.conditions",
     "is_condition_true": "masthead.meta.conditions",

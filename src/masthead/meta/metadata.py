@@ -32,11 +32,14 @@ class ManagedFieldsEntry(Struct):
     time: Time | None = None
 
 
+_MAPS_AND_LISTS = ("annotations", "finalizers", "labels", "managed_fields", "owner_references")
+
+
 # plain: names and versions are read millions of times, so they are bare slots and an explicit "" counts as
-# unset, which is what it means to the server. lazy: three quarters of the bytes are in these, and most readers
-# of a list look at none of them; waiting saves a tenth of the time and of the memory.
-class ObjectMeta(Struct, plain=True, lazy=("annotations", "managed_fields", "owner_references")):
-    """What every object has. Strings are never None: an unset one is empty."""
+# unset, which is what it means to the server. lazy: nine tenths of the bytes are in these, and most readers of a
+# list look at few of them; waiting saves a fifth of the time and of the memory that a list takes.
+class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
+    """What every object has. Strings are never None: an unset one is empty. Maps and lists wait to be read."""
 
     MERGE = {
         "finalizers": Merge(list_type="set", strategy=("merge",)),

@@ -1,7 +1,7 @@
 """Objects and lists of the API: typed, and decoded only where you look.
 
-An object that came off the wire keeps its bytes. Its metadata is decoded at once; every other section (``spec``,
-``status``, ``data``) holds its own part of the bytes until it is read for the first time::
+An object that came off the wire keeps its bytes. Its metadata is decoded at once, but for the maps and lists in it;
+every other section (``spec``, ``status``, ``data``) holds its part of the bytes until it is read for the first time::
 
     bytes ──from_wire──> Pod(metadata: decoded, spec: bytes, status: bytes)
                                │ pod.spec.node_name
@@ -124,7 +124,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
     def from_json(cls, data: bytes | str) -> Self:
         """Read JSON text that a person may have written.
 
-        Sections are decoded, and their mistakes found, when they are read.
+        All of the metadata is checked. Other sections are decoded, and their mistakes found, when they are read.
 
         Raises:
             DecodeError: if it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
@@ -135,7 +135,11 @@ class Object(Struct, Backing, metaclass=ObjectType):
         except shape.Fault as fault:
             subject = subject_of(data)
             raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
-        return cls.from_wire(text)
+        made = cls.from_wire(text)
+        for _, value in set_fields(made.metadata):
+            if isinstance(value, DecodeError):
+                raise DecodeError(value.problem, kind=cls.__name__, subject=made.key, path=value.path)
+        return made
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:

@@ -254,15 +254,20 @@ def parse_quantity(value: object) -> Quantity:
         QuantityError: The value is neither a number nor text that is a quantity.
     """
     if isinstance(value, str):
-        return _remembered(value.strip())
+        return parse_text(value)
     if isinstance(value, Quantity | int | float | Decimal):
         return Quantity(value)
     raise _refusal(value, _NO_NUMBER)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> Quantity:
-    return Quantity(text)
+def parse_text(text: str) -> Quantity:
+    """Return the quantity that a text stands for; what `parse_quantity` does for text, without looking what it is.
+
+    Raises:
+        QuantityError: The text is not a quantity.
+    """
+    return Quantity(text.strip())
 
 
 class _Unit(NamedTuple):

@@ -43,7 +43,7 @@ def values(instance: msgspec.Struct) -> list[object]:
 def set_fields(instance: msgspec.Struct) -> Iterator[tuple[str, object]]:
     """Yield the name and value of every field that is set, decoding what is still bytes.
 
-    Unknown fields come last, under their names on the wire.
+    Where that fails, the value is the error. Unknown fields come last, under their names on the wire.
     """
     for name, member, default in members(cast("type[msgspec.Struct]", api_type(instance))):
         value = member.__get__(instance)

@@ -67,7 +67,7 @@ def test_objects_without_the_learnt_fields_are_none_the_wiser() -> None:
     reader.read(msgspec.json.encode(NEWER))
     plain = reader.read(b'{"first":{"name":"a"},"hostLEAVES":[{"name":"c"}]}')
 
-    assert plain == Branch(first={"name": "a"}, host_leaves=[Leaf(name="c")])
+    assert plain == Branch(first=Leaf(name="a"), host_leaves=[Leaf(name="c")])
     assert isinstance(plain, Branch)
     assert plain.second is None
     assert plain.by_name == {}

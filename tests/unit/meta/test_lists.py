@@ -92,15 +92,15 @@ def test_what_kubectl_prints_as_a_list_is_read() -> None:
 
 
 def test_a_broken_item_is_named_and_can_be_set_aside() -> None:
-    data = b'{"items":[{"metadata":{"name":"ok"}},{"metadata":{"name":"bad","labels":{"a":1}}},{"metadata":{"name":"fine"}}]}'
+    data = b'{"items":[{"metadata":{"name":"ok"}},{"metadata":{"name":"bad","generation":"x"}},{"metadata":{"name":"fine"}}]}'
     with pytest.raises(DecodeError) as caught:
         PodList.from_json(data)
-    assert str(caught.value).startswith('Pod "bad": items[1].metadata.labels["a"]: expected a string')
+    assert str(caught.value).startswith('Pod "bad": items[1].metadata.generation: expected an integer')
 
     broken: list[DecodeError] = []
     pods = PodList.from_wire(data, on_error=broken.append)
     assert [pod.metadata.name for pod in pods] == ["ok", "fine"]
-    assert [error.value for error in broken] == [b'{"metadata":{"name":"bad","labels":{"a":1}}}']
+    assert [error.value for error in broken] == [b'{"metadata":{"name":"bad","generation":"x"}}']
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,13 @@ def test_scalars_beside_the_metadata_are_decoded_at_once() -> None:
     assert secret.data == {"password": b"hunter2"}
 
 
-def test_managed_fields_wait_until_they_are_read() -> None:
-    metadata = Pod.from_json(WEB).metadata
+@pytest.mark.parametrize("name", ["labels", "managed_fields"])
+def test_maps_and_lists_of_metadata_wait_until_they_are_read(name: str) -> None:
+    metadata = Pod.from_wire(WEB).metadata
 
-    assert type(member_of(ObjectMeta, "managed_fields").__get__(metadata)) is msgspec.Raw
-    assert metadata.managed_fields[0].fields_v1 == {"f:spec": {}}
+    assert type(member_of(ObjectMeta, name).__get__(metadata)) is msgspec.Raw
+    assert getattr(metadata, name)
+    assert type(member_of(ObjectMeta, name).__get__(metadata)) is not msgspec.Raw
 
 
 def test_threads_that_read_a_section_at_the_same_time_all_see_it() -> None:
@@ -381,11 +383,13 @@ def test_a_broken_section_can_be_replaced() -> None:
 
 
 def test_a_mistake_in_metadata_that_waits_names_its_object_too() -> None:
-    pod = Pod.from_json(b'{"metadata":{"name":"web","namespace":"shop","annotations":{"a":1}}}')
+    data = b'{"metadata":{"name":"web","namespace":"shop","annotations":{"a":1}}}'
+    said = '"shop/web": metadata.annotations["a"]: expected a string, got an integer (1)'
 
     with pytest.raises(DecodeError) as caught:
-        _ = pod.metadata.annotations
-    assert (
-        str(caught.value)
-        == 'ObjectMeta "shop/web": metadata.annotations["a"]: expected a string, got an integer (1)'
-    )
+        _ = Pod.from_wire(data).metadata.annotations
+    assert str(caught.value) == f"ObjectMeta {said}"
+
+    with pytest.raises(DecodeError) as caught:
+        Pod.from_json(data)
+    assert str(caught.value) == f"Pod {said}"

