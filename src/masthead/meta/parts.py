@@ -55,7 +55,7 @@ def split(data: bytes) -> dict[str, Raw]:
 
 
 def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
-    fields = shape.fields_of(cls)
+    fields = shape.fields_of(cls.api_type)
     known: dict[str, object] = {}
     unknown: dict[str, object] = {}
     for key, raw in parts.items():

@@ -132,7 +132,6 @@ def is_lazy(cls: type, name: str) -> bool:
     return any(isinstance(base.__dict__.get(name), LazySlot) for base in cls.__mro__)
 
 
-@functools.cache
 def member_of(cls: type, name: str) -> MemberDescriptorType:
     """The slot of a field, past any descriptor over it."""
     for base in cls.__mro__:
@@ -142,14 +141,15 @@ def member_of(cls: type, name: str) -> MemberDescriptorType:
     raise AttributeError(name)
 
 
-@functools.cache
 def members(cls: type[msgspec.Struct]) -> tuple[tuple[str, MemberDescriptorType, object], ...]:
     """Every field of a class: its name, its slot, and what the slot holds while unset."""
-    names = cls.__struct_fields__
-    return tuple(
-        (name, member_of(cls, name), default)
-        for name, default in zip(names, cls.__struct_defaults__, strict=True)
-    )
+    # Kept by the class itself: a cache of ours would keep every class alive that unknown fields ever needed.
+    found = cls.__dict__.get("_members")
+    if found is None:
+        pairs = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
+        found = tuple((name, member_of(cls, name), default) for name, default in pairs)
+        type.__setattr__(cls, "_members", found)
+    return cast("tuple[tuple[str, MemberDescriptorType, object], ...]", found)
 
 
 class SlotPlan:
