@@ -8,7 +8,8 @@
      │   ├─ QuantityError            "12 Gigs"
      │   ├─ TimeError                "yesterday"
      │   ├─ SelectorError            "app in web"
-     │   └─ NameFormatError          "My_Pod"
+     │   ├─ NameFormatError          "My_Pod"
+     │   └─ AlreadyControlledError   another owner manages the object
      ├─ UnknownKindError             nothing registered under that kind, resource or class (also a LookupError)
      ├─ GenerateError                a schema that no types can be made from
      ├─ ConfigError                  where the cluster is could not be found out
@@ -91,6 +92,10 @@ class SelectorError(InvalidValueError):
 
 class NameFormatError(InvalidValueError):
     """A name, label or annotation key that the API refuses."""
+
+
+class AlreadyControlledError(InvalidValueError):
+    """Another owner manages the object."""
 
 
 class UnknownKindError(MastheadError, LookupError):

@@ -66,6 +66,7 @@ class ClassDef:
         resource: Where it is served, for a kind.
         item: What it lists, for a list.
         is_atomic: Whether it merges as one value.
+        sensitive: The attributes that must not be shown.
         doc: What the API's documentation says, where that is wanted.
     """
 
@@ -75,6 +76,7 @@ class ClassDef:
     resource: Resource | None = None
     item: str = ""
     is_atomic: bool = False
+    sensitive: tuple[str, ...] = ()
     doc: str = ""
 
     def needs(self, module: str) -> set[str]:

@@ -16,12 +16,15 @@ from masthead.meta import names, v1
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from masthead.codegen.spec import Spec
+    from masthead.codegen.spec import Schema, Spec
     from masthead.meta.gvk import GroupVersion
 
 JSON: Final = Reference("masthead.meta.shape", "JSON")
 TIME: Final = Reference("masthead.meta.time", "Time")
 INT_OR_STRING: Final = Reference("masthead.meta.intstr", "IntOrString")
+
+QUANTITY: Final = Reference("masthead.meta.quantity", "Quantity")
+CONDITION: Final = Reference(v1.__name__, "Condition")
 
 _MACHINERY: Final = "io.k8s.apimachinery."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -30,7 +33,7 @@ _EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 LIST_META: Final = f"{_META}ListMeta"
 
 VALUES: Final[Mapping[str, Reference]] = {
-    "io.k8s.apimachinery.pkg.api.resource.Quantity": Reference("masthead.meta.quantity", "Quantity"),
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": QUANTITY,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": JSON,
     f"{_META}Time": TIME,
@@ -47,6 +50,28 @@ UNIONS: Final[Mapping[str, tuple[str, str]]] = {
     f"{_EXTENSIONS}JSONSchemaPropsOrStringArray": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | list[str]"),
 }
 """Schemas that say nothing, of which the API's Go types know that they are one of two things."""
+
+
+SENSITIVE: Final[Mapping[str, frozenset[str]]] = {"io.k8s.api.core.v1.Secret": frozenset({"stringData"})}
+"""Fields that hold secrets in clear text; no schema says so."""
+
+# How custom resources' schemas say what Go's types are; both are what controller-gen makes of them.
+_QUANTITY_PATTERN: Final = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+_CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason", "status", "type"})
+
+
+def is_quantity(schema: Schema) -> bool:
+    """Whether a schema written out is that of a quantity."""
+    return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
+
+
+def is_condition(schema: Schema) -> bool:
+    """Whether a schema written out is that of meta/v1's Condition."""
+    fields = frozenset(schema.properties.keys() - {"observedGeneration"})
+    return fields == _CONDITION_FIELDS and schema.required >= _CONDITION_FIELDS
 
 
 def meta_class(target: str) -> Reference | None:

@@ -116,7 +116,9 @@ def tuple_of(values: Sequence[str], opening: str = "(") -> Brackets:
 
 def docstring(content: str, *, indent: int) -> list[str]:
     """A docstring of any text, which may hold quotes, backslashes and long lines."""
-    plain = inspect.cleandoc("\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines()))
+    plain = inspect.cleandoc(
+        "\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines())
+    ).strip()
     width = WIDTH - indent - len('""""""')
     wrapped = [line for each in _between_quotes(plain).splitlines() for line in _wrapped(each, width)]
     first, *rest = inspect.cleandoc("\n".join(wrapped)).splitlines()

@@ -165,6 +165,8 @@ class _Class:
         if filled := [each for each in definition.fields if each.server_default is not None]:
             defaults = [f"{text(each.wire)}: {_literal(each.server_default)}" for each in filled]
             lines += lay_out("DEFAULTS = ", Brackets("{", defaults, "}", is_call=False), indent=4)
+        if definition.sensitive:
+            lines += lay_out("SENSITIVE = ", tuple_of(definition.sensitive), indent=4)
         # Lists and maps keep a null in any case: unset, they are empty and not None.
         if nullable := [
             each.attribute for each in definition.fields if each.is_nullable and each.default == "None"

@@ -40,6 +40,7 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
         format: What a string or number is in particular: ``byte``, ``date-time``.
         description: The API's documentation.
         nullable: Whether null is a value of it.
+        pattern: What a text must match.
         default: What the server fills in.
         required: The properties that must be there.
         properties: The fields of an object.
@@ -61,6 +62,7 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
     format: str = ""
     description: str = ""
     nullable: bool = False
+    pattern: str = ""
     default: Any = None
     required: frozenset[str] = frozenset()
     properties: dict[str, Schema] = {}

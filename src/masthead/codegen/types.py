@@ -99,6 +99,9 @@ class _Scope:
             self.use(reference)
         for schema_name, class_name in list(self.own.items()):
             self._define_named(class_name, self.spec.schemas[schema_name])
+            hidden = homes.SENSITIVE.get(schema_name, frozenset())
+            made = self.module.classes[-1]
+            made.sensitive = tuple(each.attribute for each in made.fields if each.wire in hidden)
         module = self.module
         module.classes, module.early = in_dependency_order(module.classes, module.name)
         for each in module.classes:
@@ -231,7 +234,7 @@ class _Field:
         if schema.target:
             return self._named(schema.target)
         if schema.int_or_string:
-            return self._use(homes.INT_OR_STRING), ""
+            return self._use(homes.QUANTITY if homes.is_quantity(schema) else homes.INT_OR_STRING), ""
         match schema.type or ("object" if schema.properties else ""):
             case "array":
                 return f"list[{self._inner(schema.items or Schema())}]", "[]"
@@ -253,6 +256,8 @@ class _Field:
         return f"{annotation} | None" if is_optional else annotation
 
     def _object(self, schema: Schema) -> tuple[str, str]:
+        if homes.is_condition(schema):
+            return self._class(homes.CONDITION)
         if schema.properties and not schema.embedded_resource:
             return self._class(self.scope.define_nested(self.path, schema))
         values = schema.additional_properties

@@ -76,7 +76,7 @@ def unknown_attributes(cls: ApiType, keys: tuple[str, ...]) -> dict[str, str]:
     """Attributes for unknown fields: their own names, where those are names and free."""
     attributes: dict[str, str] = {}
     for key in keys:
-        attribute = key if _is_free(cls, key) else "unknown"
+        attribute = key if _is_free(cls, key) else f"unknown_{len(attributes)}"
         while attribute in attributes or not _is_free(cls, attribute):
             attribute += "_"
         attributes[attribute] = key

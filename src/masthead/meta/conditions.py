@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
     from datetime import datetime
 
-    from masthead.meta.v1 import Condition, ConditionStatus
+    from masthead.meta.time import Time
+    from masthead.meta.v1 import ConditionStatus
 
 
 class ConditionLike(Protocol):
-    """Any kind's condition: those of pods, nodes and the rest have types of their own."""
+    """Any kind's condition: those of pods, nodes and custom resources have types of their own."""
 
     type: str
     status: str
 
 
+class StampedCondition(ConditionLike, Protocol):
+    """A condition that knows since when it is so."""
+
+    last_transition_time: Time | None
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        ...
+
+
 C = TypeVar("C", bound=ConditionLike)
+S = TypeVar("S", bound=StampedCondition)
 
 
 def find_condition(conditions: Iterable[C], type_: str) -> C | None:
@@ -42,33 +54,41 @@ def has_condition_status(conditions: Iterable[ConditionLike], type_: str, status
     return found is not None and found.status == status
 
 
-def set_condition(conditions: MutableSequence[Condition], wanted: Condition, *, now: datetime) -> bool:
+def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime) -> bool:
     """Put a condition into a list, in the place of the one of its type.
 
-    The time of the last transition moves only when the status does, unless `wanted` brings its own.
+    The time of the last transition moves only when the status does: to the time that `wanted` brings, or to now.
 
     Args:
         conditions: The list to change.
-        wanted: What to say.
-        now: The time to note for a transition.
+        wanted: What to say; stays as it is.
+        now: The time to note for a transition, cut to the second as the API has it.
 
     Returns:
         Whether anything changed, so that a controller can save itself an update.
     """
     standing = find_condition(conditions, wanted.type)
-    stamped = wanted.copy()
+    stamped = _said_in_full(wanted)
+    if standing is not None and standing.status == wanted.status:
+        stamped.last_transition_time = standing.last_transition_time
+    else:
+        stamped.last_transition_time = wanted.last_transition_time or now.replace(microsecond=0)
     if standing is None:
-        stamped.last_transition_time = wanted.last_transition_time or now
         conditions.append(stamped)
         return True
-    moved = standing.status != wanted.status
-    stamped.last_transition_time = (
-        (wanted.last_transition_time or now) if moved else standing.last_transition_time
-    )
     if stamped == standing:
         return False
     conditions[conditions.index(standing)] = stamped
     return True
+
+
+def _said_in_full(wanted: S) -> S:
+    """A copy that writes its reason and message even if they are empty: custom resources require them."""
+    stamped = wanted.copy()
+    for name in ("reason", "message"):
+        if (said := getattr(wanted, name, None)) is not None:
+            setattr(stamped, name, said)
+    return stamped
 
 
 def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:

@@ -77,19 +77,30 @@ class StructType(ApiType):
 
     if not TYPE_CHECKING:
 
-        def __call__(cls, **values):  # noqa: ANN003, ANN204, D102
+        def __call__(cls, *positional, **values):  # noqa: ANN002, ANN003, ANN204, D102
+            if positional:
+                example = next(iter(shape.fields_by_attribute(cls.api_type)), "field")
+                raise TypeError(
+                    f"{cls.__name__} takes keyword arguments only, such as {cls.__name__}({example}=...)"
+                )
             try:
                 built = {key: _build_argument(cls, key, value) for key, value in values.items()}
             except shape.Fault as fault:
                 raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+            except RecursionError:
+                raise DecodeError("nested too deeply", kind=cls.__name__) from None
             return construct(cls, built)
 
 
 def _build_argument(cls: ApiType, name: str, value: object) -> object:
     this = shape.fields_by_attribute(cls.api_type).get(name)
     if this is None:
-        raise shape.Fault(shape.unknown_field(cls, name))
+        raise shape.Fault(_no_attribute(cls, name))
     return this.build(value, shape.FROM_CODE)
+
+
+def _no_attribute(cls: ApiType, name: str) -> str:
+    return shape.unknown_field(cls.api_type, name, shape.fields_by_attribute(cls.api_type))
 
 
 class Struct(
@@ -110,6 +121,8 @@ class Struct(
         DecodeError: if an argument does not fit its field.
     """
 
+    _NOT_SHOWN: ClassVar[frozenset[str]] = frozenset()
+
     # gc=False: an API object never contains itself, and the collector need not walk a cache of millions.
 
     MERGE: ClassVar[Mapping[str, Merge]] = {}
@@ -119,22 +132,39 @@ class Struct(
     """Whether server-side apply takes the type as one value."""
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {}
     """What the server fills in for an absent field, by its name on the wire."""
+    SENSITIVE: ClassVar[tuple[str, ...]] = ()
+    """Attributes that repr does not show."""
     NULLABLE: ClassVar[tuple[str, ...]] = ()
     """Attributes in which null is a value of its own, and not the same as leaving them out."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct):
             return NotImplemented
-        return walk.same(self, other)
+        try:
+            return walk.same(self, other)
+        except DecodeError:  # what cannot be read equals nothing but itself
+            return self is other
 
     def __hash__(self) -> int:
         return id(self)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={walk.show(value)}" for name, value in walk.set_fields(self))
+        try:
+            shown = ", ".join(
+                f"{name}={'<hidden>' if name in self.SENSITIVE else walk.show(value)}"
+                for name, value in walk.set_fields(self)
+                if name not in self._NOT_SHOWN
+            )
+        except RecursionError:
+            shown = "..."
         return f"{type(self).__name__}({shown})"
 
     if not TYPE_CHECKING:
+
+        def __getattr__(self, name):  # noqa: ANN001, ANN204 - called for what is not there
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise AttributeError(_no_attribute(type(self), name), name=name, obj=self)
 
         def __setattr__(self, name, value):  # noqa: ANN001, ANN204
             try:
@@ -147,7 +177,7 @@ class Struct(
 
         def __delattr__(self, name):  # noqa: ANN001, ANN204
             if (this := shape.fields_by_attribute(type(self).api_type).get(name)) is None:
-                raise AttributeError(shape.unknown_field(type(self), name), name=name, obj=self)
+                raise AttributeError(_no_attribute(type(self), name), name=name, obj=self)
             member_of(type(self), name).__set__(self, this.default)
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -190,6 +220,8 @@ class Struct(
             return cast("Self", shape.StructOf(cls).build(data, rules))
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+        except RecursionError:
+            raise DecodeError("nested too deeply", kind=cls.__name__) from None
 
     @classmethod
     def from_yaml(cls, text: bytes | str, *, strict: bool = False) -> Self:
@@ -212,11 +244,14 @@ class Struct(
         Raises:
             InvalidValueError: if something in it cannot be written as JSON.
         """
-        return wire.encode(walk.written(self))
+        return wire.encode(walk.to_encode(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data with the names of the wire."""
-        return cast("dict[str, Any]", wire.decode_plain(self.to_json()))
+        try:
+            return cast("dict[str, Any]", wire.decode_plain(self.to_json()))
+        except shape.Fault as fault:  # what was never read may be broken
+            raise self.decode_error(fault) from None
 
     def to_yaml(self) -> str:
         """Write a YAML document."""
@@ -230,4 +265,7 @@ class Struct(
 
 
 def _restore(cls: type[Struct], data: bytes) -> Struct:
-    return cast("Struct", wire.reader_for(cls).read(data))
+    try:
+        return cast("Struct", wire.reader_for(cls).read(data))
+    except shape.Fault as fault:
+        raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None

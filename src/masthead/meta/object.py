@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw
 
-from masthead.errors import DecodeError
+from masthead.errors import DecodeError, InvalidValueError
 from masthead.meta import names, shape, wire
 from masthead.meta.cut import cut
 from masthead.meta.gvk import GroupVersionKind
@@ -30,7 +30,15 @@ from masthead.meta.model import Struct, field
 from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in, subject_of
 from masthead.meta.resource import Resource
 from masthead.meta.slots import member_of, members
-from masthead.meta.walk import is_blank, same, set_fields, shallow_copy, show, written
+from masthead.meta.walk import (
+    is_blank,
+    read_everything,
+    same,
+    set_fields,
+    shallow_copy,
+    to_encode,
+    write_the_same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,6 +72,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
     """What objects of this class are."""
     RESOURCE: ClassVar[Resource | None] = None
     """Where they are served; None for a kind that is only sent to a subresource."""
+
+    _NOT_SHOWN: ClassVar[frozenset[str]] = TYPE_FIELDS
 
     api_version: str = ""
     kind: str = ""
@@ -111,6 +121,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         Raises:
             DecodeError: if it is not JSON, is of another kind, or its metadata does not fit.
         """
+        data = bytes(data)  # or a buffer that is used again would change the object
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
@@ -160,17 +171,23 @@ class Object(Struct, Backing, metaclass=ObjectType):
             raise DecodeError(
                 fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
             ) from None
+        except RecursionError:
+            raise DecodeError("nested too deeply", kind=cls.__name__, subject=subject_in(data)) from None
 
     def to_json(self) -> bytes:
         """Write compact JSON; sections that were not changed as they came, byte for byte.
 
         Raises:
+            DecodeError: if something was put into a list or map that does not belong there.
             InvalidValueError: if something in it cannot be written as JSON.
         """
         return wire.encode(self.to_write(typed=True))
 
     def copy(self) -> Self:
-        """Return an independent copy: a fresh decode of the bytes."""
+        """Return an independent copy: a fresh decode of the bytes.
+
+        A copy of an object that was changed starts anew: its bytes are what the object would write now.
+        """
         source = self.wire_bytes
         cls = cast("type[Self]", type(self).api_type)
         return cls.from_wire(source if source is not None and not self.is_modified() else self.to_json())
@@ -179,12 +196,6 @@ class Object(Struct, Backing, metaclass=ObjectType):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self).api_type, self.to_json())
-
-    def __repr__(self) -> str:
-        shown = ", ".join(
-            f"{name}={show(value)}" for name, value in set_fields(self) if name not in TYPE_FIELDS
-        )
-        return f"{type(self).__name__}({shown})"
 
     @property
     def key(self) -> str:
@@ -216,21 +227,39 @@ class Object(Struct, Backing, metaclass=ObjectType):
             if name not in TYPE_FIELDS
         )
 
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """What the object is."""
+        return self.GVK
+
     def decode_error(self, fault: shape.Fault) -> DecodeError:
         """Say what is wrong with a field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, subject=self.key, path=fault.path)
 
     def _differs(self, name: str, value: object, original: Raw | None) -> bool:
+        """Whether a field would be written otherwise than its bytes were."""
         if type(value) is Raw:
             return original is None or bytes(value) != bytes(original)
-        is_empty = value is UNSET or value is None or is_blank(value)
+        if value is UNSET or value is None or is_blank(value):
+            return original is not None and bytes(original) != b"null"
         if original is None:
-            return not is_empty
+            return True
         try:
             fresh = read_field(type(self), name, original)
-        except shape.Fault:  # the bytes were broken, and something was put in their place
-            return True
-        return not is_empty if fresh is None else not same(fresh, value)
+            if write_the_same(fresh, value):
+                return False
+            text = wire.encode(to_encode(value))
+            return wire.encode(to_encode(fresh)) != text and not self._says_the_same(name, fresh, Raw(text))
+        except (shape.Fault, DecodeError, InvalidValueError):
+            return True  # one of the two is broken
+
+    def _says_the_same(self, name: str, fresh: object, text: Raw) -> bool:
+        """Whether two fields are equal once all of both has been read: layout and order mean nothing."""
+        again = read_field(type(self), name, text)
+        read_everything(fresh)
+        read_everything(again)
+        one, other = (wire.decode_plain(wire.encode(to_encode(each))) for each in (fresh, again))
+        return same(one, other)
 
     def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
@@ -247,8 +276,28 @@ class Object(Struct, Backing, metaclass=ObjectType):
             elif original is not None and not self._differs(name, value, original):
                 member.__set__(result, original)
             else:
-                member.__set__(result, UNSET if is_blank(value) else written(value))
+                member.__set__(result, UNSET if is_blank(value) else self._checked(name, to_encode(value)))
         return result
+
+    def _checked(self, name: str, value: object) -> object:
+        """What is to be written of a field, once it has been read back: lists and maps take anything.
+
+        Raises:
+            DecodeError: if it does not fit.
+            InvalidValueError: if it cannot be written as JSON.
+        """
+        if value is UNSET or value is None:
+            return value
+        data = Raw(wire.encode(value))
+        try:
+            read_everything(read_field(type(self), name, data))
+        except shape.Fault as fault:
+            raise self.decode_error(fault) from None
+        except DecodeError as error:  # in something that waits to be read
+            raise DecodeError(
+                error.problem, kind=type(self).__name__, subject=self.key, path=error.path
+            ) from None
+        return data
 
 
 def new_metadata(
@@ -258,16 +307,14 @@ def new_metadata(
     labels: Mapping[str, str] | None,
     annotations: Mapping[str, str] | None,
 ) -> ObjectMeta:
-    """Metadata of an object to be created, its names and labels checked.
+    """Metadata of an object to be created: names must be able to stand in a path, labels be labels.
+
+    What else a kind asks of its names, the server knows.
 
     Raises:
+        DecodeError: if something is of the wrong type.
         NameFormatError: if a name or label is none.
     """
-    for each in filter(None, (name, namespace, generate_name)):
-        names.check_path_segment_name(each)
-    for key, value in (labels or {}).items():
-        names.check_qualified_name(key)
-        names.check_label_value(value)
     given = {
         "name": name,
         "namespace": namespace,
@@ -275,7 +322,13 @@ def new_metadata(
         "labels": labels,
         "annotations": annotations,
     }
-    return ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
+    made = ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
+    for each in filter(None, (made.name, made.namespace, made.generate_name)):
+        names.check_path_segment_name(each)
+    for key, value in made.labels.items():
+        names.check_qualified_name(key)
+        names.check_label_value(value)
+    return made
 
 
 def _held(instance: Struct) -> Iterator[tuple[str, str, object]]:
@@ -321,6 +374,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         Raises:
             DecodeError: if it is not JSON or not such a list, or an item cannot be read.
         """
+        data = bytes(data)
         if (quickly := _read_quickly(cls, data)) is not None:
             return quickly
         try:
@@ -362,7 +416,8 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
             check_kind(cls, data)
         except shape.Fault as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
-        given = {name: value for name, value in data.items() if name not in {"apiVersion", "kind"}}
+        known = {"apiVersion", "kind"} if cls.GVK.kind else set[str]()
+        given = {name: value for name, value in data.items() if name not in known}
         return super().from_dict(given, strict=strict)
 
     def to_json(self) -> bytes:
@@ -371,13 +426,18 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         Raises:
             InvalidValueError: if something in it cannot be written as JSON.
         """
-        result = written(self)
-        if result is self:
-            result = shallow_copy(self)
+        result = shallow_copy(self)
         for name in TYPE_FIELDS:
             member_of(type(self), name).__set__(result, getattr(self, name))
-        member_of(type(self), "items").__set__(result, [item.to_write(typed=False) for item in self.items])
+        metadata = member_of(type(self), "metadata")
+        metadata.__set__(result, UNSET if is_blank(metadata.__get__(self)) else to_encode(self.metadata))
+        items = [self._item(each).to_write(typed=False) for each in self.items]
+        member_of(type(self), "items").__set__(result, items)
         return wire.encode(result)
+
+    def _item(self, item: object) -> Object:
+        """An item, which may have been put into the list as plain data."""
+        return item if isinstance(item, Object) else self.ITEM.from_dict(cast("Mapping[str, object]", item))
 
     def copy(self) -> Self:
         """Return an independent copy."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead.errors import InvalidValueError
+from masthead.errors import AlreadyControlledError, InvalidValueError
 from masthead.meta.gvk import GroupVersion
 from masthead.meta.metadata import OwnerReference
 
@@ -53,13 +53,16 @@ def is_controlled_by(dependent: Object, owner: Object) -> bool:
 def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = True) -> bool:
     """Make an owner the one that manages an object; returns whether anything changed.
 
+    An owner that was created anew, under the same name, takes over from what it was before.
+
     Raises:
-        InvalidValueError: if another owner manages it, the owner has no uid, or it lives in another namespace,
-            where the garbage collector would take it for gone.
+        AlreadyControlledError: if another owner manages it.
+        InvalidValueError: if the owner has no uid, or lives in another namespace, where the garbage collector
+            would take it for gone.
     """
     standing = controller_of(dependent)
-    if standing is not None and standing.uid != owner.metadata.uid:
-        raise InvalidValueError(
+    if standing is not None and not _is_same_owner(standing, owner_reference(owner)):
+        raise AlreadyControlledError(
             f"{dependent.kind} {dependent.key} is already controlled by {standing.kind} {standing.name}"
         )
     return set_owner(dependent, owner, controller=True, block_deletion=block_deletion)

@@ -62,7 +62,7 @@ def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
         this = fields.get(key)
         if this is None:
             unknown[key] = wire.decode_plain(raw)
-        elif this.attribute in TYPE_FIELDS:
+        elif this.attribute in TYPE_FIELDS and cast("Any", cls).GVK.kind:
             continue  # checked already, and the class knows them
         elif is_lazy(cls, this.attribute):
             known[this.attribute] = raw
@@ -112,7 +112,7 @@ def check_kind(cls: KindType, data: object) -> None:
     also = {"apiVersion": "v1", "kind": "List"} if hasattr(cls, "ITEM") else {}
     for name, right in (("apiVersion", gvk.api_version), ("kind", gvk.kind)):
         said = content.get(name)
-        if said and right and said not in {right, also.get(name)}:
+        if said and right and said not in (right, also.get(name)):
             fault = shape.Fault(f'expected "{right}", got "{said}"')
             fault.steps.append(f".{name}")
             raise fault

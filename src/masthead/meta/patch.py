@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict, ca
 
 from masthead.meta import wire
 from masthead.meta.model import Struct
+from masthead.meta.walk import same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,10 @@ class Patch:
     type: PatchType
     body: bytes
 
+    def __repr__(self) -> str:
+        """Say what it is, not what is in it, which may be a secret."""
+        return f"Patch({self.type.name}, {len(self.body)} bytes)"
+
     @classmethod
     def json(cls, operations: Sequence[JsonOperation]) -> Self:
         """A JSON patch of these operations, in order."""
@@ -72,18 +77,20 @@ def _body(content: Mapping[str, object] | Struct) -> bytes:
     return content.to_json() if isinstance(content, Struct) else wire.encode(dict(content))
 
 
-def merge_patch(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, object]:
-    """The smallest merge patch that turns one object's data into another's.
+def merge_patch(old: Mapping[str, object] | Struct, new: Mapping[str, object] | Struct) -> dict[str, object]:
+    """The smallest merge patch that turns one object, or its data, into another.
 
     A value of None in `new` cannot be told from a removal; merge patches have no way to say it.
     """
+    old = old.to_dict() if isinstance(old, Struct) else old
+    new = new.to_dict() if isinstance(new, Struct) else new
     changes: dict[str, object] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
             if nested := merge_patch(cast("dict[str, object]", before), cast("dict[str, object]", value)):
                 changes[key] = nested
-        elif key not in old or before != value:
+        elif key not in old or not same(cast("object", before), cast("object", value)):
             changes[key] = value
     return changes
 

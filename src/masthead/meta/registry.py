@@ -149,11 +149,13 @@ class Registry:
             return
         with self._lock:
             while self._pending:
-                self._read_index(self._pending[0])
-                self._pending.pop(0)
+                self._read_index(self._pending.pop(0))
 
     def _read_index(self, module: str) -> None:
-        index: Mapping[str, tuple[str, dict[str, str]]] = importlib.import_module(module).KINDS
+        try:
+            index: Mapping[str, tuple[str, dict[str, str]]] = importlib.import_module(module).KINDS
+        except (ImportError, AttributeError) as error:
+            raise UnknownKindError(f"{module} is no index of generated types: {error}") from error
         for api_version, (home, kinds) in index.items():
             served = GroupVersion.parse(api_version)
             for kind, resource in kinds.items():

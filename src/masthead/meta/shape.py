@@ -9,11 +9,12 @@ accept typed objects inside plain data, and name the field at fault in our own w
 from __future__ import annotations
 
 import functools
+import math
 import re
 import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import (
     TYPE_CHECKING,
@@ -130,13 +131,17 @@ class Scalar(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Check, and convert text into times, quantities and bytes."""
         del rules
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Fault(f"expected {self.words}, got {value}, which JSON cannot say")
         if type(value) in self.exact:
             return value
         try:
             return msgspec.convert(value, cast("Any", self.annotation), dec_hook=dec_hook)
         except (msgspec.ValidationError, InvalidValueError) as error:
             hint = f": {error.__cause__}" if isinstance(error.__cause__, InvalidValueError) else ""
-            raise Fault(f"expected {self.words}, got {describe(value)}{hint}") from None
+            # What should have been base64 is mostly a password.
+            got = describe_type(value) if bytes in self.exact else describe(value)
+            raise Fault(f"expected {self.words}, got {got}{hint}") from None
 
 
 class ListOf(msgspec.Struct, frozen=True):
@@ -188,6 +193,8 @@ class StructOf(msgspec.Struct, frozen=True):
             return value
         if not isinstance(value, Mapping):
             raise Fault(f"expected an object ({self.cls.__name__}), got {describe(value)}")
+        if from_plain := getattr(self.cls, "from_plain", None):
+            return from_plain(value, rules)
         if rules.keep_unknown:
             try:  # C is faster by far, and mostly only one level of an object has something unknown
                 return msgspec.convert(value, cast("type[object]", self.cls), dec_hook=dec_hook)
@@ -261,7 +268,8 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     if not unknown:
         return construct(cls, known)
     if not rules.keep_unknown:
-        raise Fault(unknown_field(cls, next(iter(unknown))))
+        names = [*fields, *(fields_by_attribute(cls) if rules.attribute_names else ())]
+        raise Fault(unknown_field(cls, next(iter(unknown)), names))
     return construct_with_unknown(cls, known, unknown)
 
 
@@ -284,12 +292,13 @@ def construct_with_unknown(
     return construct(variant, {**known, **extra})
 
 
-def unknown_field(cls: ApiType, key: str) -> str:
-    """Say that a field is not known, and which one was probably meant."""
+def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
+    """Say that a field is not known, and which of these names was probably meant."""
     import difflib
 
-    names = list(fields_of(cls))
-    close = difflib.get_close_matches(key, [*names, *fields_by_attribute(cls)], n=1)
+    names = list(names)
+    known = fields_of(cls).get(key)
+    close = [known.attribute] if known else difflib.get_close_matches(key, names, n=1)
     hint = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(names) or 'no fields'}"
     return f'{cls.__name__} has no field "{key}"; {hint}'
 
@@ -411,9 +420,16 @@ def enc_hook(value: object) -> object:
     raise InvalidValueError(f"{describe(value)} cannot be written as JSON", value=value)
 
 
+def describe_type(value: object) -> str:
+    """Say in a few words what kind of value it is."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return "a datetime without a time zone; use datetime.now(UTC)"
+    return WORDS.get(type(value), f"a {type(value).__name__}")
+
+
 def describe(value: object) -> str:
     """Say in a few words what a value is, for an error message."""
-    words = WORDS.get(type(value), f"a {type(value).__name__}")
+    words = describe_type(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         text = repr(value)
         return f"{words} ({text if len(text) <= 40 else text[:37] + '...'})"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import types
 from typing import TYPE_CHECKING, Any, Union, cast
 
 import msgspec
@@ -192,7 +193,10 @@ class SlotPlan:
     def install(self, cls: type) -> None:
         """Put the descriptors over the slots of the class that was made from the body."""
         for name, maker in self.makers.items():
-            type.__setattr__(cls, name, maker(cls.__dict__[name]))
+            own = cls.__dict__.get(name)
+            # A field of a base class that is declared anew keeps its slot there.
+            member = own if isinstance(own, types.MemberDescriptorType) else member_of(cls.__mro__[1], name)
+            type.__setattr__(cls, name, maker(member))
 
 
 def is_field(name: str, annotation: object) -> bool:
@@ -223,6 +227,10 @@ def _default_in(namespace: dict[str, Any], name: str) -> tuple[object, object, s
     given, wire_name = namespace.get(name, msgspec.NODEFAULT), None
     if hasattr(given, "default_factory"):  # what `field` returns; msgspec does not export its type
         given, factory, wire_name = given.default, given.default_factory, given.name
+    if given is msgspec.NODEFAULT and factory is msgspec.NODEFAULT:
+        raise TypeError(f"{name} needs a default: every field of the API may be left out")
+    if isinstance(given, list | dict) and given:
+        raise TypeError(f"the default of {name} must be empty: what a server fills in belongs into DEFAULTS")
     if isinstance(given, list | dict):
         return msgspec.NODEFAULT, list if isinstance(given, list) else dict, wire_name
     return given, factory, wire_name
@@ -236,6 +244,8 @@ def _living(factory: object) -> Callable[[], object] | None:
         return ImplicitDict
     if isinstance(factory, ApiType):
         return functools.partial(_implicit_instance, factory)
+    if factory is not msgspec.NODEFAULT:
+        raise TypeError(f"{factory!r} cannot make a default: use list, dict or a type of the API")
     return None
 
 

@@ -1,6 +1,6 @@
-"""Points in time, as the API writes them: always in UTC, to the second or to the microsecond.
+"""Points in time, as the API has them: to the second or to the microsecond.
 
-A field of kind ``Time`` is a plain aware ``datetime``. A field of kind ``MicroTime`` has a class of its own,
+A field of kind ``Time`` is a plain aware ``datetime``; the server drops what is finer than a second. A field of kind ``MicroTime`` has a class of its own,
 because the API server refuses one that is not written with six digits of fraction.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
-"""An aware ``datetime``; written to the second."""
+"""An aware ``datetime``. The server keeps whole seconds of it."""
 
 
 class MicroTime(datetime):

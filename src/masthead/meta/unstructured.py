@@ -12,8 +12,8 @@ from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.object import SOURCE, Backing, Object, ObjectList, new_metadata
-from masthead.meta.parts import split, subject_in
-from masthead.meta.walk import same, written
+from masthead.meta.parts import split, subject_in, subject_of
+from masthead.meta.walk import same, to_encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,10 +61,13 @@ class Unstructured(Object):
         Raises:
             DecodeError: if it is not a JSON object, or its metadata does not fit.
         """
+        data = bytes(data)  # or a buffer that is used again would change the object
         try:
             made = _from_parts(cls, split(data))
         except shape.Fault as fault:
-            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+            raise DecodeError(
+                fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
+            ) from None
         SOURCE.__set__(made, data)
         return made
 
@@ -79,14 +82,22 @@ class Unstructured(Object):
         Raises:
             DecodeError: if it is no object, or its metadata does not fit.
         """
-        rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
-            checked = shape.MapOf(shape.Anything()).build(data, rules)
-            return _from_parts(cls, cast("dict[str, Any]", checked), rules)
+            return cls.from_plain(data, shape.STRICT if strict else shape.FROM_WIRE)
         except shape.Fault as fault:
             raise DecodeError(
                 fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
             ) from None
+
+    @classmethod
+    def from_plain(cls, data: object, rules: shape.Rules) -> Self:
+        """Build an object where another type holds one.
+
+        Raises:
+            Fault: if it is no object, or its metadata does not fit.
+        """
+        checked = shape.MapOf(shape.Anything()).build(data, rules)
+        return _from_parts(cls, cast("dict[str, Any]", checked), rules)
 
     @property
     def gvk(self) -> GroupVersionKind:
@@ -124,13 +135,13 @@ class Unstructured(Object):
         """The names of the sections."""
         return iter(list(self._sections_held()))
 
-    def get(self, *path: str | int, default: object = None) -> Any:  # noqa: ANN401 - plain data
-        """What is at a path of keys and indices, or the default if there is nothing."""
-        section, *rest = path
+    def get(self, section: str, *path: str | int, default: object = None) -> Any:  # noqa: ANN401 - plain data
+        """What is at a path of keys and indices below a section, or the default if there is nothing."""
+        _refuse_typed(section)
         if section not in self:
             return default
-        value: Any = self[cast("str", section)]
-        for step in rest:
+        value: Any = self[section]
+        for step in path:
             try:
                 value = value[step]
             except (KeyError, IndexError, TypeError):
@@ -163,7 +174,7 @@ class Unstructured(Object):
         return (
             (self.api_version, self.kind) == (other.api_version, other.kind)
             and same(self.metadata, other.metadata)
-            and {name: self[name] for name in self} == {name: other[name] for name in other}
+            and same({name: self[name] for name in self}, {name: other[name] for name in other})
         )
 
     def __hash__(self) -> int:
@@ -184,14 +195,14 @@ class Unstructured(Object):
             return held
 
     def _metadata_to_write(self, original: Raw | None) -> object:
-        if original is not None and same(_META.read(original), self.metadata):
+        if original is not None and same(_metadata(original) or ObjectMeta(), self.metadata):
             return original
-        return written(self.metadata)
+        return to_encode(self.metadata)
 
     def _section_to_write(self, value: object, original: Raw | None) -> object:
-        if type(value) is not Raw and original is not None and wire.decode_plain(original) == value:
+        if type(value) is not Raw and original is not None and same(wire.decode_plain(original), value):
             return original
-        return written(value)
+        return to_encode(value)
 
 
 _META: Final = wire.reader_for(ObjectMeta)

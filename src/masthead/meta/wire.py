@@ -166,8 +166,11 @@ def _mark_doubled(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(unique) == len(pairs):
         return unique
     marked = _Doubled(pairs)
-    keys = [key for key, _ in pairs]
-    marked.key = next(key for key in keys if keys.count(key) > 1)
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            marked.key = key
+        seen.add(key)
     return marked
 
 

@@ -6,8 +6,8 @@ number to the base of sixty, ``2026-01-01`` is text and not a date, and a key th
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import yaml
@@ -36,6 +36,10 @@ _FLOAT: Final = re.compile(
 )
 _FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 _INT_TAG: Final = "tag:yaml.org,2002:int"
+_STR_TAG: Final = "tag:yaml.org,2002:str"
+_JSON_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
+    f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "map", "seq")
+}
 # The last is "=", which YAML 1.1 gives a meaning that nobody uses.
 _REPLACED_TAGS: Final = frozenset(
     {"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG, "tag:yaml.org,2002:value"}
@@ -61,9 +65,9 @@ class _Dumper(_BaseDumper):
 
 def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's own types are private
     if "\n" in text:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+        return dumper.represent_scalar(_STR_TAG, text, style="|")
     number_like = _INT.match(text) or _FLOAT.match(text)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if number_like else None)
+    return dumper.represent_scalar(_STR_TAG, text, style="'" if number_like else None)
 
 
 _Dumper.add_representer(str, _represent_text)
@@ -80,6 +84,7 @@ def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
         DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
     """
     try:
+        _refuse_depth(text, kind)
         loader: Any = _Loader(text)
         try:
             documents: list[object] = []
@@ -89,7 +94,7 @@ def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
                 documents.append(loader.construct_document(node))
         finally:
             loader.dispose()
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, TypeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
         if isinstance(error, DecodeError):
             raise
         raise DecodeError(_problem(error), kind=kind) from None
@@ -126,20 +131,70 @@ def _problem(error: Exception) -> str:
     )
 
 
-def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
-    """Look for double keys, absurd depth and absurd expansion before anything is made of the nodes."""
-    budget = MAX_NODES
-    stack: list[tuple[yaml.Node, str, int]] = [(root, "", 0)]
-    while stack:
-        node, path, depth = stack.pop()
-        budget -= 1
+def _refuse_depth(text: bytes | str, kind: str) -> None:
+    """Count how deep the text nests before anything follows it down: libyaml's own descent has no limit."""
+    depth = 0
+    events: Iterator[yaml.Event] = cast("Any", yaml).parse(text, Loader=_Loader)
+    for event in events:
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
         if depth > MAX_DEPTH:
-            raise DecodeError("nested too deeply", kind=kind, path=path[:200])
+            raise DecodeError(_at(event, "nested too deeply"), kind=kind)
+
+
+class _Place:
+    """A node and how it was reached; the path is put together only for an error."""
+
+    __slots__ = ("above", "depth", "node", "step")
+
+    def __init__(self, node: yaml.Node, step: str, above: _Place | None) -> None:
+        self.node = node
+        self.step = step
+        self.above = above
+        self.depth: int = above.depth + 1 if above else 0
+
+    def path(self) -> str:
+        steps: list[str] = []
+        place: _Place | None = self
+        while place is not None and len(steps) < MAX_DEPTH:
+            steps.append(place.step)
+            place = place.above
+        return "".join(reversed(steps)).removeprefix(".")[:1000]
+
+
+def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
+    """Look for what JSON cannot say, double keys and absurd expansion before anything is made of the nodes."""
+    budget = MAX_NODES
+    stack = [_Place(root, "", None)]
+    while stack:
+        place = stack.pop()
+        budget -= 1
+        if place.depth > MAX_DEPTH:
+            raise DecodeError("nested too deeply", kind=kind, path=place.path())
         if budget < 0:
             raise DecodeError(f"its aliases expand to over {MAX_NODES:,} values", kind=kind)
-        if isinstance(node, yaml.MappingNode):
-            _refuse_double_keys(node, path, kind)
-        stack.extend((child, f"{path}{step}", depth + 1) for child, step in _children(node))
+        if problem := _problem_with(place.node):
+            raise DecodeError(_at(place.node, problem), kind=kind, path=place.path())
+        if isinstance(place.node, yaml.MappingNode):
+            _refuse_bad_keys(place, kind)
+        stack.extend(_Place(child, step, place) for child, step in _children(place.node))
+
+
+def _problem_with(node: yaml.Node) -> str:
+    if node.tag not in _JSON_TAGS:
+        return f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing to Kubernetes"
+    if node.tag == _FLOAT_TAG and isinstance(node.value, str) and not _is_finite(node.value):
+        return f"{node.value} is no number that JSON can say"
+    return ""
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text.replace("_", "")))
+    except ValueError:
+        return False
 
 
 def _children(node: yaml.Node) -> Iterator[tuple[yaml.Node, str]]:
@@ -149,18 +204,22 @@ def _children(node: yaml.Node) -> Iterator[tuple[yaml.Node, str]]:
         yield from ((value, f"[{index}]") for index, value in enumerate(node.value))
 
 
-def _refuse_double_keys(node: yaml.MappingNode, path: str, kind: str) -> None:
-    seen: set[object] = set()
-    for key, _ in node.value:
-        if not isinstance(key.value, Hashable):
-            raise DecodeError(_at(key, "a key must be text"), kind=kind, path=path.removeprefix("."))
+def _refuse_bad_keys(place: _Place, kind: str) -> None:
+    seen: set[str] = set()
+    for key, _ in place.node.value:
         if key.tag == "tag:yaml.org,2002:merge":
             continue  # `<<` may stand more than once, and what it brings may be overridden.
+        if key.tag != _STR_TAG:
+            shown = key.value if isinstance(key.value, str) else "a list or map"
+            raise DecodeError(
+                _at(key, f"the key {shown} is not text; put it in quotes"), kind=kind, path=place.path()
+            )
         if key.value in seen:
-            where = f"{path}.{key.value}".removeprefix(".")
+            where = _Place(key, f".{key.value}", place).path()
             raise DecodeError(_at(key, f'the key "{key.value}" appears twice'), kind=kind, path=where)
         seen.add(key.value)
 
 
-def _at(node: yaml.Node, problem: str) -> str:
-    return f"{problem} (line {node.start_mark.line + 1})"
+def _at(node: yaml.Node | yaml.Event, problem: str) -> str:
+    mark: Any = node.start_mark
+    return f"{problem} (line {mark.line + 1})"

@@ -2324,6 +2324,7 @@ class Secret(Object):
         namespaced=True,
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
     )
+    SENSITIVE = ("string_data",)
 
     data: dict[str, bytes] = {}
     immutable: bool | None = None
