@@ -46,4 +46,4 @@ bench: $(READY) ## Measure decoding and startup, beside the peers that are insta
 	$(BIN)/python -m benchmarks.startup
 
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist

@@ -27,7 +27,13 @@ def parser() -> argparse.ArgumentParser:
         "--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents"
     )
     source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
-    source.add_argument("--crd", type=Path, nargs="+", metavar="FILE", help="CRD manifests, YAML or JSON")
+    source.add_argument(
+        "--crd",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="CRD manifests, YAML or JSON: all of the package at once",
+    )
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
         "--package",

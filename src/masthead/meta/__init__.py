@@ -17,6 +17,7 @@ from masthead.lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead.meta.conditions import find_condition as find_condition
+    from masthead.meta.conditions import has_condition_status as has_condition_status
     from masthead.meta.conditions import is_condition_false as is_condition_false
     from masthead.meta.conditions import is_condition_true as is_condition_true
     from masthead.meta.conditions import remove_condition as remove_condition
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "find_condition": "masthead.meta.conditions",
+    "has_condition_status": "masthead.meta.conditions",
     "is_condition_false": "masthead.meta.conditions",
     "is_condition_true": "masthead.meta.conditions",
     "remove_condition": "masthead.meta.conditions",

@@ -371,3 +371,32 @@ def test_a_group_or_version_that_is_none_is_an_error() -> None:
     for group, version in (('"""\nimport os', "v1"), ("example.com", "1\nx")):
         with pytest.raises(GenerateError, match="is no group and version"):
             modules_of({f"{GO}Apple": {"type": "object", **gvk("Apple", group, version)}})
+
+
+QUANTITY_PATTERN = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+
+
+def test_what_controller_gen_makes_of_a_quantity_and_a_condition_is_recognised() -> None:
+    text = {"type": "string"}
+    names = ["type", "status", "lastTransitionTime", "reason", "message"]
+    condition = {
+        "type": "object",
+        "required": names,
+        "properties": {**dict.fromkeys(names, text), "observedGeneration": {"type": "integer"}},
+    }
+    fields = fields_of(
+        apple(
+            {
+                "amount": {"x-kubernetes-int-or-string": True, "pattern": QUANTITY_PATTERN},
+                "port": {"x-kubernetes-int-or-string": True},
+                "conditions": {"type": "array", "items": condition},
+            }
+        )
+    )
+
+    assert fields["amount"].annotation == "Quantity | None"
+    assert fields["port"].annotation == "IntOrString | None"
+    assert fields["conditions"].annotation == "list[Condition]"

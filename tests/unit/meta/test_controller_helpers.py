@@ -8,7 +8,7 @@ import pytest
 
 from masthead.api.apps.v1 import ReplicaSet
 from masthead.api.core.v1 import Namespace, Pod, PodCondition
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import AlreadyControlledError, InvalidValueError, NameFormatError
 from masthead.meta.conditions import (
     find_condition,
     has_condition_status,
@@ -82,6 +82,32 @@ def test_the_caller_keeps_the_condition_it_gave() -> None:
     assert wanted.last_transition_time is None
 
 
+def test_a_condition_is_written_in_full_because_custom_resources_require_it() -> None:
+    conditions: list[Condition] = []
+    set_condition(
+        conditions, Condition(type="Ready", status="True", reason="Up"), now=NOON.replace(microsecond=7)
+    )
+
+    assert conditions[0].to_dict() == {
+        "type": "Ready",
+        "status": "True",
+        "reason": "Up",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+    }
+
+
+def test_conditions_of_a_kinds_own_type_can_be_set() -> None:
+    conditions: list[PodCondition] = []
+
+    assert set_condition(conditions, PodCondition(type="Ready", status="True"), now=NOON)
+    assert conditions[0].to_dict() == {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+    }
+
+
 def test_a_condition_can_be_removed() -> None:
     conditions = [Condition(type="A"), Condition(type="B")]
 
@@ -126,8 +152,16 @@ def test_a_second_controller_is_refused() -> None:
     pod = Pod.new("web-1", namespace="shop")
     set_controller(pod, made(ReplicaSet, "web", namespace="shop"))
 
-    with pytest.raises(InvalidValueError, match="already controlled by ReplicaSet web"):
+    with pytest.raises(AlreadyControlledError, match="already controlled by ReplicaSet web"):
         set_controller(pod, made(ReplicaSet, "other", uid="u-2", namespace="shop"))
+
+
+def test_a_controller_that_was_created_anew_takes_over() -> None:
+    pod = Pod.new("web-1", namespace="shop")
+    set_controller(pod, made(ReplicaSet, "web", namespace="shop"))
+
+    assert set_controller(pod, made(ReplicaSet, "web", uid="u-2", namespace="shop"))
+    assert [each.uid for each in pod.metadata.owner_references] == ["u-2"]
 
 
 def test_an_owner_in_another_namespace_is_refused_and_a_cluster_scoped_one_is_not() -> None:

@@ -110,3 +110,11 @@ def test_a_list_is_found_whatever_it_is_called() -> None:
 def test_a_kind_without_a_list_says_so() -> None:
     with pytest.raises(UnknownKindError, match="has no list"):
         registry.list_class(GroupVersionKind("policy", "v1", "Eviction"))
+
+
+def test_an_index_that_is_none_is_named_once_and_spoils_nothing() -> None:
+    own = Registry("no.such.index", BUILT_IN)
+
+    with pytest.raises(UnknownKindError, match=r"no\.such\.index is no index of generated types"):
+        own.class_of(DEPLOYMENT)
+    assert own.class_of(DEPLOYMENT) is Deployment
