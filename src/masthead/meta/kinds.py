@@ -44,7 +44,7 @@ class KindType(StructType):
         bases: tuple[type, ...],
         namespace: dict[str, Any],
         /,
-        **config: Any,  # noqa: ANN401
+        **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> KindType:
         """Make a kind or list; its ``GVK`` says which, and ``ITEM`` what a list holds."""
         gvk: GroupVersionKind | None = namespace.get("GVK")
@@ -71,7 +71,7 @@ class ObjectType(KindType):
         bases: tuple[type, ...],
         namespace: dict[str, Any],
         /,
-        **config: Any,  # noqa: ANN401
+        **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> ObjectType:
         """Make a kind whose sections are decoded when they are read."""
         if "api_type" not in config:

@@ -15,6 +15,7 @@ exactly: decode it anew and compare.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 import msgspec
@@ -222,7 +223,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
             return True
         parts = split(source)
         return any(
-            self._differs(name, value, parts.get(wire_name))
+            is_changed(partial(read_field, type(self), name), value, parts.get(wire_name))
             for name, wire_name, value in _held(self)
             if name not in TYPE_FIELDS
         )
@@ -236,50 +237,25 @@ class Object(Struct, Backing, metaclass=ObjectType):
         """Say what is wrong with a field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, subject=self.key, path=fault.path)
 
-    def _differs(self, name: str, value: object, original: Raw | None) -> bool:
-        """Whether a field would be written otherwise than its bytes were."""
-        if type(value) is Raw:
-            return original is None or bytes(value) != bytes(original)
-        if value is UNSET or value is None or is_blank(value):
-            return original is not None and bytes(original) != b"null"
-        if original is None:
-            return True
-        try:
-            fresh = read_field(type(self), name, original)
-            if write_the_same(fresh, value):
-                return False
-            text = wire.encode(to_encode(value))
-            return wire.encode(to_encode(fresh)) != text and not self._says_the_same(name, fresh, Raw(text))
-        except (shape.Fault, DecodeError, InvalidValueError):
-            return True  # one of the two is broken
-
-    def _says_the_same(self, name: str, fresh: object, text: Raw) -> bool:
-        """Whether two fields are equal once all of both has been read: layout and order mean nothing."""
-        again = read_field(type(self), name, text)
-        read_everything(fresh)
-        read_everything(again)
-        one, other = (wire.decode_plain(wire.encode(to_encode(each))) for each in (fresh, again))
-        return same(one, other)
-
     def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
         source = self.wire_bytes
         parts = split(source) if source is not None else {}
         result = shallow_copy(self)
         for (name, wire_name, value), (_, member, _) in zip(_held(self), members(type(self)), strict=True):
-            original = parts.get(wire_name)
+            original, read = parts.get(wire_name), partial(read_field, type(self), name)
             if type(value) is Raw:
                 continue
             if name in TYPE_FIELDS:
                 if typed:
                     member.__set__(result, getattr(self, name))
-            elif original is not None and not self._differs(name, value, original):
+            elif original is not None and not is_changed(read, value, original):
                 member.__set__(result, original)
             else:
-                member.__set__(result, UNSET if is_blank(value) else self._checked(name, to_encode(value)))
+                member.__set__(result, UNSET if is_blank(value) else self.checked(read, value))
         return result
 
-    def _checked(self, name: str, value: object) -> object:
+    def checked(self, read: Callable[[Raw], object], value: object) -> object:
         """What is to be written of a field, once it has been read back: lists and maps take anything.
 
         Raises:
@@ -288,9 +264,9 @@ class Object(Struct, Backing, metaclass=ObjectType):
         """
         if value is UNSET or value is None:
             return value
-        data = Raw(wire.encode(value))
+        data = Raw(wire.encode(to_encode(value)))
         try:
-            read_everything(read_field(type(self), name, data))
+            read_everything(read(data))
         except shape.Fault as fault:
             raise self.decode_error(fault) from None
         except DecodeError as error:  # in something that waits to be read
@@ -298,6 +274,38 @@ class Object(Struct, Backing, metaclass=ObjectType):
                 error.problem, kind=type(self).__name__, subject=self.key, path=error.path
             ) from None
         return data
+
+
+def is_changed(read: Callable[[Raw], object], value: object, original: Raw | None) -> bool:
+    """Whether a field would be written otherwise than its bytes were.
+
+    Args:
+        read: Decodes the field's bytes.
+        value: What its slot holds.
+        original: The bytes that it came from, if it was there.
+    """
+    if type(value) is Raw:
+        return original is None or bytes(value) != bytes(original)
+    if value is UNSET or value is None or is_blank(value):
+        return original is not None and bytes(original) != b"null"
+    if original is None:
+        return True
+    try:
+        fresh = read(original)
+        if write_the_same(fresh, value):
+            return False
+        text = wire.encode(to_encode(value))
+        return wire.encode(to_encode(fresh)) != text and not _say_the_same(fresh, read(Raw(text)))
+    except (shape.Fault, DecodeError, InvalidValueError):
+        return True  # one of the two is broken
+
+
+def _say_the_same(one: object, other: object) -> bool:
+    """Whether two fields are equal once all of both has been read: layout and order mean nothing."""
+    for each in (one, other):
+        read_everything(each)
+    left, right = (wire.decode_plain(wire.encode(to_encode(each))) for each in (one, other))
+    return same(left, right)
 
 
 def new_metadata(

@@ -11,8 +11,9 @@ from masthead.meta import shape, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, new_metadata
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed, new_metadata
 from masthead.meta.parts import split, subject_in, subject_of
+from masthead.meta.slots import member_of
 from masthead.meta.walk import same, to_encode
 
 if TYPE_CHECKING:
@@ -164,9 +165,18 @@ class Unstructured(Object):
         }
 
     def is_modified(self) -> bool:
-        """Whether the object says something else than the bytes that it came from."""
+        """Whether the object would write something else than the bytes that it came from."""
         source = self.wire_bytes
-        return source is None or self != type(self).from_wire(source)
+        if source is None:
+            return True
+        parts, sections = split(source), self._sections_held()
+        said = {name: wire.decode_plain(parts.get(name, b'""')) or "" for name in ("apiVersion", "kind")}
+        return (
+            (said["apiVersion"], said["kind"]) != (self.api_version, self.kind)
+            or parts.keys() - _TYPED != sections.keys()
+            or is_changed(_metadata, _METADATA.__get__(self), parts.get("metadata"))
+            or any(is_changed(wire.decode_plain, value, parts[name]) for name, value in sections.items())
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Unstructured):
@@ -195,16 +205,17 @@ class Unstructured(Object):
             return held
 
     def _metadata_to_write(self, original: Raw | None) -> object:
-        if original is not None and same(_metadata(original) or ObjectMeta(), self.metadata):
+        if original is not None and not is_changed(_metadata, _METADATA.__get__(self), original):
             return original
-        return to_encode(self.metadata)
+        return self.checked(_metadata, self.metadata)
 
     def _section_to_write(self, value: object, original: Raw | None) -> object:
-        if type(value) is not Raw and original is not None and same(wire.decode_plain(original), value):
+        if original is not None and not is_changed(wire.decode_plain, value, original):
             return original
         return to_encode(value)
 
 
+_METADATA: Final = member_of(Unstructured, "metadata")
 _META: Final = wire.reader_for(ObjectMeta)
 
 

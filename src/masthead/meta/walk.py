@@ -91,31 +91,30 @@ def shallow_copy(instance: S) -> S:
     return cast("S", cast("Any", msgspec.Struct).__copy__(instance))
 
 
-def written(value: Any) -> Any:  # noqa: ANN401 - a tree of anything that a field can hold
-    """Return what is to be encoded: `value`, or a copy without what nobody set."""
-    if is_struct(value):
-        return _written_struct(value)
-    if isinstance(value, list):
-        old = cast("list[object]", value)
-        new = [written(item) for item in old]
-        return old if all(map(operator.is_, new, old)) else new
-    if isinstance(value, dict):
-        mapping = cast("dict[str, object]", value)
-        changed = {key: new for key, old in mapping.items() if (new := written(old)) is not old}
-        return {**mapping, **changed} if changed else mapping
-    return value
-
-
 def to_encode(value: object) -> object:
-    """What is to be encoded, as `written` has it.
+    """What is to be encoded: `value`, or a copy without what nobody set.
 
     Raises:
         InvalidValueError: if it contains itself, or nests absurdly.
     """
     try:
-        return written(value)
+        return _written(value)
     except RecursionError:
         raise InvalidValueError("cannot be written as JSON: nested too deeply") from None
+
+
+def _written(value: object) -> object:
+    if is_struct(value):
+        return _written_struct(value)
+    if isinstance(value, list):
+        old = cast("list[object]", value)
+        new = [_written(item) for item in old]
+        return old if all(map(operator.is_, new, old)) else new
+    if isinstance(value, dict):
+        mapping = cast("dict[str, object]", value)
+        changed = {key: done for key, item in mapping.items() if (done := _written(item)) is not item}
+        return {**mapping, **changed} if changed else mapping
+    return value
 
 
 def _written_struct(instance: msgspec.Struct) -> object:
@@ -126,7 +125,7 @@ def _written_struct(instance: msgspec.Struct) -> object:
         value = member.__get__(instance)
         if type(value) in _LEAVES:
             continue
-        new = UNSET if is_blank(value) else written(value)
+        new = UNSET if is_blank(value) else _written(value)
         if new is not value:
             changes.append((member, new))
     if not changes:

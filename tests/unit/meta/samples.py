@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from masthead.api.core.v1 import Pod
+from masthead.meta.slots import member_of
+
 WEB = (
     b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"},'
     b'"creationTimestamp":"2026-01-02T03:04:05Z","managedFields":[{"manager":"kubectl","fieldsV1":{"f:spec":{}}}]},'
@@ -13,3 +16,8 @@ NEWER = (
     b'"spec":{"containers":[{"name":"one","shiny":true},{"name":"two","shiny":{"deep":null}}],"newSpec":"x"},'
     b'"status":{"phase":"Running"},"newSection":{"k":[1,2]}}'
 )
+
+
+def held(pod: Pod, name: str) -> object:
+    """What a slot holds, without decoding it."""
+    return member_of(Pod, name).__get__(pod)

@@ -51,6 +51,17 @@ def test_removing_an_explicit_zero_is_a_change() -> None:
     assert pod.to_dict()["status"] == {"containerStatuses": [{"name": "c"}]}
 
 
+def test_an_untyped_object_notices_an_explicit_empty_map_and_a_bad_label() -> None:
+    widget = Unstructured.from_wire(b'{"kind":"X","metadata":{"name":"a"}}')
+    widget.metadata.labels = {}
+    assert widget.is_modified()
+    assert widget.to_dict()["metadata"] == {"name": "a", "labels": {}}
+
+    widget.metadata.labels["a"] = 5  # type: ignore[assignment]
+    with pytest.raises(DecodeError, match=r'metadata\.labels\["a"\]: expected a string'):
+        widget.to_json()
+
+
 def test_one_true_and_one_point_zero_are_three_things() -> None:
     widget = Unstructured.from_wire(b'{"kind":"X","spec":{"on":1}}')
     widget["spec"]["on"] = True

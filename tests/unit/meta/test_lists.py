@@ -8,19 +8,13 @@ import pickle
 
 import msgspec
 import pytest
-from tests.unit.meta.samples import NEWER, WEB
+from tests.unit.meta.samples import NEWER, WEB, held
 
 from masthead.api.core.v1 import (
     Pod,
     PodList,
 )
 from masthead.errors import DecodeError
-from masthead.meta.slots import member_of
-
-
-def held(pod: Pod, name: str) -> object:
-    """What a slot holds, without decoding it."""
-    return member_of(Pod, name).__get__(pod)
 
 
 def plain(data: bytes) -> dict[str, object]:

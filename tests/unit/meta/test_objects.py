@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
-from tests.unit.meta.samples import NEWER, WEB
+from tests.unit.meta.samples import NEWER, WEB, held
 
 from masthead.api.apps.v1 import Deployment, StatefulSet
 from masthead.api.core.v1 import (
@@ -28,11 +28,6 @@ from masthead.errors import DecodeError
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.quantity import Quantity
 from masthead.meta.slots import member_of
-
-
-def held(pod: Pod, name: str) -> object:
-    """What a slot holds, without decoding it."""
-    return member_of(Pod, name).__get__(pod)
 
 
 def plain(data: bytes) -> dict[str, object]:
