@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.real.conftest import RealServer, wait_until
+from tests.real_server import RealServer, wait_until
 
 from masthead.codegen import crds, generate, sources
 from masthead.codegen.__main__ import main

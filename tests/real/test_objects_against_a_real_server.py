@@ -22,7 +22,7 @@ from masthead.meta.v1 import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.real.conftest import RealServer
+    from tests.real_server import RealServer
 
 pytestmark = pytest.mark.xdist_group("real")
 

@@ -1,0 +1,79 @@
+"""``python -m masthead.server``: a server from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import secrets
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a server until it is told to stop; returns the process' exit code."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        asyncio.run(_serve(chosen))
+    except ConfigError as error:
+        print(f"masthead.server: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m masthead.server",
+        description="Run a Kubernetes API server for tests, demos and work without a cluster.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="keep objects in this file (in memory)")
+    parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
+    parser.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
+    parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
+    parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="allow a host that other machines can reach"
+    )
+    return parser
+
+
+async def _serve(chosen: argparse.Namespace) -> None:
+    from masthead.server.running import run
+
+    running = run(
+        host=chosen.host,
+        port=chosen.port,
+        data=chosen.data,
+        tls=chosen.tls,
+        controllers=not chosen.no_controllers,
+        allow_remote=chosen.allow_remote,
+        token=None if chosen.no_auth else secrets.token_urlsafe(24),
+    )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with running as server:
+        print(f"Serving on {server.url}", flush=True)
+        if chosen.kubeconfig_out is not None:
+            written = server.write_kubeconfig(chosen.kubeconfig_out)
+            print(f"kubectl --kubeconfig {written} get namespaces", flush=True)
+        elif server.token:
+            print(f"Token: {server.token}", flush=True)
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

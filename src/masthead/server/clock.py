@@ -1,0 +1,104 @@
+"""Time as the server sees it: the machine's, or one that a test moves by hand.
+
+Everything in the server that waits or tells the time does so through a clock: timestamps, bookmarks, the end of a
+watch, grace periods, the ageing of history. With a `VirtualClock` nothing of it happens until `advance` is called,
+and then all of it happens at once and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "stamp"]
+
+
+class Timer(Protocol):
+    """A call that is to come."""
+
+    def cancel(self) -> None:
+        """Let it not come; harmless if it has already."""
+        ...
+
+
+class Clock(Protocol):
+    """What the server asks of time."""
+
+    def now(self) -> datetime:
+        """The time, with its zone."""
+        ...
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
+        """Call back once, when so many seconds have passed, in the server's own thread."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock, and the running loop's timers."""
+
+    def now(self) -> datetime:
+        """The time in UTC."""
+        return datetime.now(UTC)
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
+        """Call back once, when so many seconds have passed."""
+        return asyncio.get_running_loop().call_later(seconds, call)
+
+
+class VirtualClock:
+    """A clock that stands still until it is told to advance.
+
+    Use one per server, and move it through `Server.advance`, which does so in the server's thread.
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+        self._order = itertools.count()
+        self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
+
+    def now(self) -> datetime:
+        """The time that the clock was moved to."""
+        return self._now
+
+    def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
+        """Call back once, while `advance` passes over that moment."""
+        timer = _VirtualTimer(call)
+        heapq.heappush(self._timers, (self._now + timedelta(seconds=seconds), next(self._order), timer))
+        return timer
+
+    def advance(self, seconds: float) -> None:
+        """Move on, calling back whatever falls due on the way, in order and each at its own time."""
+        if seconds < 0:
+            raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
+        end = self._now + timedelta(seconds=seconds)
+        while self._timers and self._timers[0][0] <= end:
+            due, _, timer = heapq.heappop(self._timers)
+            self._now = max(self._now, due)
+            timer.fire()
+        self._now = end
+
+
+class _VirtualTimer:
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call: Callable[[], object] | None = call
+
+    def cancel(self) -> None:
+        self._call = None
+
+    def fire(self) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+
+def stamp(moment: datetime) -> str:
+    """Write a moment as an object's metadata has it: whole seconds, in UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

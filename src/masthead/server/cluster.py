@@ -1,0 +1,162 @@
+"""What all verbs work on: the storage, the clock, and what the objects of a cluster share."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead.server import catalog
+from masthead.server.clock import stamp
+from masthead.server.failures import Failure, details_of, not_found, qualified, quoted
+from masthead.server.kinds.rules import Allocator
+from masthead.server.plain import Plain, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead.server.catalog import Served
+    from masthead.server.clock import Clock
+    from masthead.server.storage import Record, Storage
+
+__all__ = ["FIRST_NAMESPACES", "Cluster"]
+
+FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""Those that every cluster has."""
+_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH: Final = 5
+_LONGEST_PREFIX: Final = 58
+
+
+class Cluster:
+    """The state that requests read and change, all of them in one thread.
+
+    Args:
+        storage: Where objects are.
+        clock: What the time is.
+        seed: Makes generated names and uids come out the same every time; None for chance.
+    """
+
+    def __init__(self, storage: Storage, clock: Clock, *, seed: int | None = None) -> None:
+        self.storage = storage
+        self.clock = clock
+        self.on_write: list[Callable[[Served, Record], object]] = []
+        """Called after every write, with what was written."""
+        self._random = random.Random(seed)
+        self.allocator = Allocator(self._listed)
+        for service in self._listed("", "services"):
+            self.allocator.reserve(service)
+
+    def find(self, served: Served, namespace: str, name: str) -> Record:
+        """The object of a name.
+
+        Raises:
+            Failure: There is none.
+        """
+        record = self.storage.table(served.table).get(served.key(namespace, name))
+        if record is None:
+            raise served.missing(name)
+        return record
+
+    def write(self, served: Served, key: str, found: Plain) -> Record:
+        """Store an object, which gets the next version."""
+        found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
+        record = self.storage.write(served.table, key, served.dump(found))
+        self._announce(served, record)
+        return record
+
+    def remove(self, served: Served, key: str, found: Plain) -> Record:
+        """Remove an object; watchers get its last state, with the version of the deletion."""
+        last = {
+            **found,
+            "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
+        }
+        record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
+        if served.table == "services":
+            self.allocator.release(found)
+        self._announce(served, record)
+        return record
+
+    def now(self) -> str:
+        """The time as metadata has it."""
+        return stamp(self.clock.now())
+
+    def new_uid(self) -> str:
+        """A uid for a new object."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def new_name(self, prefix: str) -> str:
+        """A name that begins so."""
+        suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
+        return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
+
+    def check_namespace(self, served: Served, namespace: str, name: str) -> None:
+        """Make sure that something may be created in a namespace.
+
+        Raises:
+            Failure: The namespace is not there, or on its way out.
+        """
+        record = self.storage.table("namespaces").get(namespace)
+        if record is None:
+            raise not_found("", "namespaces", namespace)
+        # The text tells without a parse: hardly any namespace is going away.
+        if b'"deletionTimestamp"' not in record.value:
+            return
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise Failure(
+            403,
+            "Forbidden",
+            f"{qualified(served.group, served.name)} {quoted(name)} is forbidden: unable to create new content in "
+            f"namespace {namespace} because it is being terminated",
+            details={**details_of(name, served.group, served.name), "causes": [cause]},
+        )
+
+    def objects(self, served: Served) -> Iterator[tuple[Record, Plain]]:
+        """Every object of a resource as it is stored."""
+        for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
+            yield record, served.load(record)
+
+    def add_first_namespaces(self) -> None:
+        """Make the namespaces that every cluster has, where they are missing."""
+        served = cast("Served", catalog.find("", "v1", "namespaces"))
+        for name in FIRST_NAMESPACES:
+            if self.storage.table(served.table).get(name) is None:
+                self.write(served, name, self._namespace(name))
+
+    def _namespace(self, name: str) -> Plain:
+        return {
+            "metadata": {
+                "name": name,
+                "uid": self.new_uid(),
+                "creationTimestamp": self.now(),
+                "labels": {"kubernetes.io/metadata.name": name},
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+
+    def _announce(self, served: Served, record: Record) -> None:
+        for hear in self.on_write:
+            hear(served, record)
+
+    def _listed(self, group: str, resource: str) -> Iterator[Plain]:
+        for version in catalog.versions_in(group):
+            served = catalog.find(group, version, resource)
+            if served is not None:
+                for _, found in self.objects(served):
+                    yield found
+                return
+
+
+def has_finalizers(found: Plain) -> bool:
+    """Tell whether something holds an object back from being removed."""
+    return bool(part(found, "metadata").get("finalizers"))
+
+
+def is_being_deleted(found: Plain) -> bool:
+    """Tell whether an object is on its way out."""
+    return bool(text(part(found, "metadata"), "deletionTimestamp"))

@@ -1,0 +1,56 @@
+"""What is special about a kind when it is written: what the server decides itself, and what it refuses."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final, cast
+
+from masthead.server.kinds.rules.allocator import Allocator
+from masthead.server.kinds.rules.base import PLAIN_RULES, KindRules
+
+__all__ = ["Allocator", "KindRules", "rules_of"]
+
+_MODULES: Final[dict[str, dict[str, str]]] = {
+    "": {
+        "pods": "pods",
+        "services": "services",
+        "namespaces": "core",
+        "secrets": "core",
+        "configmaps": "core",
+        "resourcequotas": "core",
+        "limitranges": "core",
+        "nodes": "core",
+        "events": "core",
+        "endpoints": "network",
+        "persistentvolumes": "storage",
+        "persistentvolumeclaims": "storage",
+        "replicationcontrollers": "workloads",
+        "podtemplates": "workloads",
+    },
+    "apps": dict.fromkeys(("deployments", "replicasets", "daemonsets", "statefulsets"), "workloads"),
+    "batch": dict.fromkeys(("jobs", "cronjobs"), "jobs"),
+    "autoscaling": {"horizontalpodautoscalers": "jobs"},
+    "policy": {"poddisruptionbudgets": "jobs"},
+    "events.k8s.io": {"events": "core"},
+    "coordination.k8s.io": {"leases": "core"},
+    "scheduling.k8s.io": {"priorityclasses": "core"},
+    "networking.k8s.io": dict.fromkeys(("ingresses", "ingressclasses", "networkpolicies"), "network"),
+    "discovery.k8s.io": {"endpointslices": "network"},
+    "storage.k8s.io": {"storageclasses": "storage", "csidrivers": "core"},
+    "rbac.authorization.k8s.io": dict.fromkeys(
+        ("roles", "clusterroles", "rolebindings", "clusterrolebindings"), "access"
+    ),
+    "certificates.k8s.io": {"certificatesigningrequests": "access"},
+}
+"""The module of this package that has the rules of a kind, by group and resource; see its ``RULES``."""
+
+
+@cache
+def rules_of(group: str, resource: str) -> KindRules:
+    """Find the rules of a kind; a kind without any has rules that do nothing."""
+    module = _MODULES.get(group, {}).get(resource)
+    if module is None:
+        return PLAIN_RULES
+    found = import_module(f"masthead.server.kinds.rules.{module}").RULES
+    return cast("dict[str, KindRules]", found)[resource]

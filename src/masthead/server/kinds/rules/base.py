@@ -1,0 +1,71 @@
+"""What a kind's rules are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from masthead.server.failures import Failure, FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.server.kinds.rules.allocator import Allocator
+    from masthead.server.plain import Plain
+
+Errors: TypeAlias = list[FieldError]
+"""Findings of a validation, in the order in which the real server reports them."""
+
+
+def _prepare_nothing(_obj: Plain, _allocate: Allocator) -> None:
+    pass
+
+
+def _carry_nothing(_new: Plain, _old: Plain) -> None:
+    pass
+
+
+def _allocate_nothing(_new: Plain, _old: Plain, _allocate: Allocator) -> None:
+    pass
+
+
+def _accept(_obj: Plain) -> Errors:
+    return []
+
+
+def _accept_change(_new: Plain, _old: Plain) -> Errors:
+    return []
+
+
+def _admit(_obj: Plain, _allocate: Allocator) -> Failure | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRules:
+    """What is special about one kind, on top of what holds for every object.
+
+    On create the order is: `admit_create`, `prepare_create`, `validate_create`. The object has its name, uid
+    and namespace by then, is complete (see ``apply_defaults``) and has no status but what its kind starts with.
+    On update it is: `reallocate`, `prepare_update`, `validate_update`; the status is already the old one. Writes
+    of a subresource take no part in this.
+
+    Attributes:
+        admit_create: Says why an object may not be made, or nothing; some of what it needs it fills in.
+        prepare_create: Sets what the server decides. Raises `Failure` if it cannot.
+        reallocate: Takes and gives back what the object holds of shared supplies. Raises `Failure` if it cannot.
+        prepare_update: Keeps what an update may leave out or cannot change.
+        validate_create: Finds what is wrong with a new object.
+        validate_update: Finds what is wrong with a change.
+    """
+
+    admit_create: Callable[[Plain, Allocator], Failure | None] = _admit
+    prepare_create: Callable[[Plain, Allocator], None] = _prepare_nothing
+    reallocate: Callable[[Plain, Plain, Allocator], None] = _allocate_nothing
+    prepare_update: Callable[[Plain, Plain], None] = _carry_nothing
+    validate_create: Callable[[Plain], Errors] = _accept
+    validate_update: Callable[[Plain, Plain], Errors] = _accept_change
+
+
+PLAIN_RULES = KindRules()
+"""The rules of a kind that has none."""

@@ -1,0 +1,96 @@
+"""Schedules of five fields, as cron reads them; only whether they can be read."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+_DESCRIPTORS: Final = frozenset(
+    {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
+_DURATION: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0")
+
+
+class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
+    """What is wrong with a schedule."""
+
+
+def problem_with_schedule(schedule: str) -> str:
+    """Say why a schedule cannot be read; nothing if it can."""
+    text = schedule
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        text = text.partition(" ")[2].strip()
+    try:
+        if text.startswith("@"):
+            _read_descriptor(text)
+        else:
+            _read_fields(text.split())
+    except _Unreadable as problem:
+        return str(problem)
+    return ""
+
+
+def _read_descriptor(text: str) -> None:
+    if text in _DESCRIPTORS:
+        return
+    every, _, duration = text.partition("@every ")
+    if every or not text.startswith("@every "):
+        raise _Unreadable(f"unrecognized descriptor: {text}")
+    if not _DURATION.fullmatch(duration):
+        raise _Unreadable(f'failed to parse duration {text}: time: invalid duration "{duration}"')
+
+
+def _read_fields(fields: list[str]) -> None:
+    if len(fields) != len(_FIELDS):
+        listed = " ".join(fields)
+        raise _Unreadable(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{listed}]")
+    for field, (least, most, words) in zip(fields, _FIELDS, strict=True):
+        for expression in field.split(","):
+            if expression:
+                _read_range(expression, least, most, words)
+
+
+def _read_range(expression: str, least: int, most: int, words: dict[str, int]) -> None:
+    span, *steps = expression.split("/")
+    low, *highs = span.split("-")
+    if low in {"*", "?"}:
+        start, end = least, most
+    else:
+        start = _number(low, words)
+        if len(highs) > 1:
+            raise _Unreadable(f"too many hyphens: {expression}")
+        end = _number(highs[0], words) if highs else start
+    if len(steps) > 1:
+        raise _Unreadable(f"too many slashes: {expression}")
+    step = _number(steps[0], {}) if steps else 1
+    if steps and not highs:
+        end = most
+    if start < least:
+        raise _Unreadable(f"beginning of range ({start}) below minimum ({least}): {expression}")
+    if end > most:
+        raise _Unreadable(f"end of range ({end}) above maximum ({most}): {expression}")
+    if start > end:
+        raise _Unreadable(f"beginning of range ({start}) beyond end of range ({end}): {expression}")
+    if step == 0:
+        raise _Unreadable(f"step of range should be a positive number: {expression}")
+
+
+def _number(text: str, words: dict[str, int]) -> int:
+    known = words.get(text.lower())
+    if known is not None:
+        return known
+    if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
+        raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
+    number = int(text)
+    if number < 0:
+        raise _Unreadable(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -1,0 +1,275 @@
+"""Claims of storage, volumes and classes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead.server.failures import forbidden, invalid, required, shown
+from masthead.server.kinds import names
+from masthead.server.kinds.rules.base import KindRules
+from masthead.server.kinds.rules.checks import (
+    amount,
+    follows,
+    immutable,
+    known_or_nothing,
+    label_selector,
+    one_of,
+    same,
+    unsupported,
+    words,
+)
+from masthead.server.kinds.rules.sources import SOURCES
+from masthead.server.plain import metadata, part, text
+
+if TYPE_CHECKING:
+    from masthead.server.kinds.rules.allocator import Allocator
+    from masthead.server.kinds.rules.base import Errors
+    from masthead.server.plain import Plain
+
+_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_MIXED: Final = "may not use ReadWriteOncePod with other access modes"
+_POSITIVE: Final = "must be greater than zero"
+_DEFAULT_CLASS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+
+
+def _protect(obj: Plain, finalizer: str) -> None:
+    meta = metadata(obj)
+    held = words(meta, "finalizers")
+    if finalizer not in held:
+        meta["finalizers"] = [*held, finalizer]
+
+
+def _default_class(allocate: Allocator) -> str:
+    """Name the class for claims that name none: the newest of those that are marked as the default."""
+    marked = [
+        metadata(each)
+        for each in allocate.listed("storage.k8s.io", "storageclasses")
+        if any(part(metadata(each), "annotations").get(key) == "true" for key in _DEFAULT_CLASS)
+    ]
+    ranked = sorted(marked, key=lambda meta: text(meta, "name"))
+    ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
+    return text(ranked[0], "name") if ranked else ""
+
+
+def _pair_sources(claim: Plain) -> None:
+    """Write the source of a claim's data in both fields that can say it."""
+    spec = part(claim, "spec")
+    one, other = spec.get("dataSource"), spec.get("dataSourceRef")
+    if one is not None and other is None:
+        spec["dataSourceRef"] = dict(one)
+    elif other is not None and one is None and not other.get("namespace"):
+        spec["dataSource"] = {key: value for key, value in other.items() if key != "namespace"}
+
+
+def _prepare_claim(claim: Plain, allocate: Allocator) -> None:
+    spec = claim["spec"]
+    annotated = part(metadata(claim), "annotations").get("volume.beta.kubernetes.io/storage-class")
+    if spec.get("storageClassName") is None and annotated is None:
+        name = _default_class(allocate)
+        if name:
+            spec["storageClassName"] = name
+    _protect(claim, "kubernetes.io/pvc-protection")
+    _pair_sources(claim)
+    claim["status"] = {"phase": "Pending"}
+
+
+def _mode_errors(path: str, spec: Plain) -> Errors:
+    modes = words(spec, "accessModes")
+    errors = [unsupported(path, mode, _MODES) for mode in modes if mode not in _MODES]
+    others = [mode for mode in modes if mode in _MODES and mode != "ReadWriteOncePod"]
+    return [*errors, forbidden(path, _MIXED)] if "ReadWriteOncePod" in modes and others else errors
+
+
+def claim_spec_errors(spec: Plain, path: str) -> Errors:
+    """Check what a claim of storage asks for."""
+    errors: Errors = []
+    if not spec.get("accessModes"):
+        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
+    errors += label_selector(f"{path}.selector", part(spec, "selector"))
+    errors += _mode_errors(f"{path}.accessModes", spec)
+    asked = part(part(spec, "resources"), "requests").get("storage")
+    if asked is None:
+        errors.append(required(f"{path}.resources[storage]"))
+    elif amount(asked).sign <= 0:
+        errors.append(invalid(f"{path}.resources[storage]", str(amount(asked)), _POSITIVE))
+    errors += follows(f"{path}.storageClassName", spec.get("storageClassName"), _class_name)
+    errors += known_or_nothing(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+    for field in ("dataSource", "dataSourceRef"):
+        if spec.get(field) is not None:
+            errors += _source_errors(part(spec, field), f"{path}.{field}")
+    return errors
+
+
+def _class_name(value: str) -> list[str]:
+    return names.SUBDOMAIN(value) if value else []
+
+
+def _source_errors(source: Plain, path: str) -> Errors:
+    errors = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
+    if not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
+        why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        errors.append(invalid(path, text(source, "kind"), why))
+    return errors
+
+
+def _claim_changes(new: Plain, old: Plain) -> Errors:
+    after, before = part(new, "spec"), part(old, "spec")
+    errors = claim_spec_errors(after, "spec")
+    bound = part(new, "status").get("phase") == "Bound"
+    now, then = _fixed_claim(after, before, bound=bound), dict(before)
+    if not same(now, then):
+        why = (
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName"
+            " for bound claims"
+        )
+        errors.append(forbidden("spec", f"{why}\n{_difference(then, now)}"))
+    sizes = [amount(part(part(each, "resources"), "requests").get("storage")) for each in (after, before)]
+    held = amount(part(part(old, "status"), "capacity").get("storage"))
+    if sizes[0] < sizes[1] and sizes[0] <= held:
+        why = "field can not be less than status.capacity"
+        errors.append(forbidden("spec.resources.requests.storage", why))
+    return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
+
+
+def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
+    """The new claim without what it may change: a volume may be named once, a bound claim may grow."""
+    free: set[str] = set()
+    if not before.get("volumeName"):
+        free.add("volumeName")
+    if before.get("storageClassName") is None and after.get("storageClassName"):
+        free.add("storageClassName")
+    if bound:
+        free |= {"volumeAttributesClassName"}
+    fixed = {key: value for key, value in after.items() if key not in free}
+    fixed |= {key: value for key, value in before.items() if key in free}
+    if bound:
+        requests = part(part(after, "resources"), "requests")
+        asked = part(part(before, "resources"), "requests").get("storage")
+        fixed["resources"] = {**part(after, "resources"), "requests": {**requests, "storage": asked}}
+    return fixed
+
+
+def _difference(then: Plain, now: Plain) -> str:
+    changed = sorted(key for key in {*then, *now} if not same(then.get(key), now.get(key)))
+    return "".join(f"- {key}: {shown(then.get(key))}\n+ {key}: {shown(now.get(key))}\n" for key in changed)
+
+
+def _prepare_volume(volume: Plain, _allocate: Allocator) -> None:
+    _protect(volume, "kubernetes.io/pv-protection")
+    since = metadata(volume).get("creationTimestamp")
+    volume["status"] = {"phase": "Pending"}
+    if since:
+        volume["status"]["lastPhaseTransitionTime"] = since
+
+
+_RECLAIM: Final = ("Delete", "Recycle", "Retain")
+_VOLUME_SOURCES: Final = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+
+
+def _volume_errors(volume: Plain) -> Errors:
+    spec = part(volume, "spec")
+    errors: Errors = [] if spec.get("accessModes") else [required("spec.accessModes")]
+    errors += _mode_errors("spec.accessModes", spec)
+    errors += _capacity_errors(part(spec, "capacity"))
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
+    stated = [each for each in _VOLUME_SOURCES if spec.get(each) is not None]
+    errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
+    why = "may not specify more than 1 volume type"
+    errors += [forbidden(f"spec.{each}", why) for each in stated[1:]]
+    errors += follows("spec.storageClassName", spec.get("storageClassName"), _class_name)
+    return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+
+
+def _held_errors(kind: str, spec: Plain) -> Errors:
+    source, path = part(spec, kind), f"spec.{kind}"
+    if kind == "local":
+        errors = [] if source.get("path") else [required(f"{path}.path")]
+        if not part(spec, "nodeAffinity").get("required"):
+            errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
+        return errors
+    if kind == "csi":
+        return [required(f"{path}.{each}") for each in ("driver", "volumeHandle") if not source.get(each)]
+    return SOURCES[kind](path, source)
+
+
+def _capacity_errors(capacity: Plain) -> Errors:
+    path = "spec.capacity"
+    errors: Errors = [] if capacity else [required(path)]
+    if set(capacity) != {"storage"}:
+        errors.append(unsupported(path, capacity or None, ("storage",)))
+    for name, value in capacity.items():
+        quantity = amount(value)
+        if quantity.sign < 0:
+            errors.append(invalid(f"{path}[{name}]", quantity.value(), "must be a valid resource quantity"))
+        if quantity.sign <= 0:
+            errors.append(invalid(f"{path}[{name}]", str(quantity), _POSITIVE))
+    return errors
+
+
+def _volume_changes(new: Plain, old: Plain) -> Errors:
+    after, before = part(new, "spec"), part(old, "spec")
+    errors = _volume_errors(new)
+    now, then = (
+        {key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before)
+    )
+    if not same(now, then):
+        why = f"spec.persistentvolumesource is immutable after creation\n{_difference(then, now)}"
+        errors.append(forbidden("spec.persistentvolumesource", why))
+    return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
+
+
+def _class_errors(found: Plain) -> Errors:
+    provisioner = text(found, "provisioner")
+    errors = follows("provisioner", provisioner.lower(), names.qualified_name) if provisioner else []
+    if not provisioner:
+        errors = [required("provisioner")]
+    # Deleting or keeping is what a provisioner can do; recycling is not.
+    errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy"), ("Delete", "Retain"))
+    modes = ("Immediate", "WaitForFirstConsumer")
+    return errors + one_of("volumeBindingMode", found.get("volumeBindingMode"), modes)
+
+
+def _class_changes(new: Plain, old: Plain) -> Errors:
+    fields = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+    return [error for field in fields for error in immutable(field, new.get(field), old.get(field))]
+
+
+RULES: Final = {
+    "persistentvolumeclaims": KindRules(
+        prepare_create=_prepare_claim,
+        prepare_update=lambda new, _old: _pair_sources(new),
+        validate_create=lambda obj: claim_spec_errors(part(obj, "spec"), "spec"),
+        validate_update=_claim_changes,
+    ),
+    "persistentvolumes": KindRules(
+        prepare_create=_prepare_volume, validate_create=_volume_errors, validate_update=_volume_changes
+    ),
+    "storageclasses": KindRules(validate_create=_class_errors, validate_update=_class_changes),
+}

@@ -1,0 +1,314 @@
+"""What runs pods from a template: the group apps, and replication controllers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from masthead.server.failures import forbidden, invalid, required
+from masthead.server.kinds import names
+from masthead.server.kinds.rules.base import KindRules
+from masthead.server.kinds.rules.checks import (
+    each_of,
+    follows,
+    immutable,
+    label_selector,
+    not_negative,
+    same,
+    unsupported,
+    up_to_all,
+    whole_or_percent,
+)
+from masthead.server.kinds.rules.podspecs import template_errors
+from masthead.server.kinds.rules.selectors import selects
+from masthead.server.kinds.rules.storage import claim_spec_errors
+from masthead.server.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from masthead.server.kinds.rules.allocator import Allocator
+    from masthead.server.kinds.rules.base import Errors
+    from masthead.server.plain import Plain
+
+_UNMATCHED: Final = "`selector` does not match template `labels`"
+_TEMPLATE: Final = "spec.template"
+
+
+def _numbers(spec: Plain, *fields: str) -> Errors:
+    return [error for field in fields for error in not_negative(f"spec.{field}", spec.get(field))]
+
+
+def _selector_errors(spec: Plain, kind: str) -> Errors:
+    selector = spec.get("selector")
+    if selector is None:
+        return [required("spec.selector")]
+    errors = label_selector("spec.selector", selector)
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
+    return errors
+
+
+def template_labels(template: Plain) -> Plain | None:
+    """Give the labels of a template as messages show them: null if there are none."""
+    return part(template, "metadata").get("labels") or None
+
+
+def mismatch_errors(selector: Plain, template: Plain) -> Errors:
+    """Check that a controller selects the pods that it makes."""
+    if not selector or selects(selector, template_labels(template) or {}):
+        return []
+    return [invalid(f"{_TEMPLATE}.metadata.labels", template_labels(template), _UNMATCHED)]
+
+
+def _always_errors(spec: Plain, kind: str) -> Errors:
+    """Check that pods run on and on, as a controller's pods do."""
+    errors: Errors = []
+    pod = part(part(spec, "template"), "spec")
+    if pod.get("restartPolicy") != "Always":
+        errors.append(unsupported(f"{_TEMPLATE}.spec.restartPolicy", pod.get("restartPolicy"), ("Always",)))
+    if pod.get("activeDeadlineSeconds") is not None:
+        why = f"activeDeadlineSeconds in {kind} is not Supported"
+        errors.append(forbidden(f"{_TEMPLATE}.spec.activeDeadlineSeconds", why))
+    return errors
+
+
+def _template_errors(spec: Plain, kind: str) -> Errors:
+    template = part(spec, "template")
+    errors = mismatch_errors(part(spec, "selector"), template)
+    errors += template_errors(template, _TEMPLATE)
+    return errors + _always_errors(spec, kind)
+
+
+def _deployment_errors(deployment: Plain) -> Errors:
+    spec = part(deployment, "spec")
+    errors = _numbers(spec, "replicas") + _selector_errors(spec, "deployment")
+    errors += _template_errors(spec, "ReplicaSet")
+    errors += _strategy_errors(part(spec, "strategy"))
+    errors += _numbers(spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        why = "must be greater than minReadySeconds"
+        errors.append(invalid("spec.progressDeadlineSeconds", deadline, why))
+    return errors
+
+
+def _strategy_errors(strategy: Plain) -> Errors:
+    path, kind = "spec.strategy", strategy.get("type")
+    if kind == "Recreate":
+        if strategy.get("rollingUpdate") is None:
+            return []
+        why = "may not be specified when strategy `type` is 'Recreate'"
+        return [forbidden(f"{path}.rollingUpdate", why)]
+    if kind != "RollingUpdate":
+        return [unsupported(path, _shown_strategy(strategy), ("Recreate", "RollingUpdate"))]
+    rolling, path = part(strategy, "rollingUpdate"), f"{path}.rollingUpdate"
+    down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
+    if not _size(down) and not _size(surge):
+        errors.append(invalid(f"{path}.maxUnavailable", down, "may not be 0 when `maxSurge` is 0"))
+    return errors + up_to_all(f"{path}.maxUnavailable", down)
+
+
+def _shown_strategy(strategy: Plain) -> Plain:
+    """A strategy as the real server's message shows it, which is how it holds one inside."""
+    return {"Type": strategy.get("type"), "RollingUpdate": strategy.get("rollingUpdate")}
+
+
+def _size(value: object) -> int:
+    digits = re.match("[0-9]+", str(value or 0))
+    return int(digits[0]) if digits else 0
+
+
+def _deployment_changes(new: Plain, old: Plain) -> Errors:
+    return _deployment_errors(new) + _same_selector(new, old)
+
+
+def _same_selector(new: Plain, old: Plain) -> Errors:
+    return immutable("spec.selector", part(new, "spec").get("selector"), part(old, "spec").get("selector"))
+
+
+def _replica_set_errors(replica_set: Plain) -> Errors:
+    spec = part(replica_set, "spec")
+    errors = _numbers(spec, "replicas", "minReadySeconds")
+    # The kind that the real server names here is not the one that it checks.
+    return errors + _selector_errors(spec, "deployment") + _template_errors(spec, "ReplicaSet")
+
+
+def _replica_set_changes(new: Plain, old: Plain) -> Errors:
+    return _replica_set_errors(new) + _same_selector(new, old)
+
+
+def _controller_errors(controller: Plain) -> Errors:
+    spec = part(controller, "spec")
+    errors = _numbers(spec, "minReadySeconds")
+    if not spec.get("selector"):
+        errors.append(required("spec.selector"))
+    errors += _numbers(spec, "replicas")
+    if spec.get("template") is None:
+        return [*errors, required(_TEMPLATE)]
+    template = part(spec, "template")
+    errors += mismatch_errors({"matchLabels": part(spec, "selector")}, template)
+    errors += template_errors(template, _TEMPLATE)
+    return errors + _always_errors(spec, "ReplicationController")
+
+
+def _daemon_set_errors(daemon_set: Plain) -> Errors:
+    spec = part(daemon_set, "spec")
+    selector, template = spec.get("selector"), part(spec, "template")
+    errors = label_selector("spec.selector", selector or {})
+    # Without a selector nothing is selected, so that no labels match.
+    if selector is None or not selects(selector, template_labels(template) or {}):
+        labels = template_labels(template)
+        errors.append(invalid(f"{_TEMPLATE}.metadata.labels", labels, _UNMATCHED))
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
+    errors += template_errors(template, _TEMPLATE)
+    errors += _always_errors(spec, "DaemonSet") + _numbers(spec, "minReadySeconds")
+    errors += _daemon_strategy_errors(part(spec, "updateStrategy"))
+    return errors + _numbers(spec, "revisionHistoryLimit")
+
+
+def _daemon_strategy_errors(strategy: Plain) -> Errors:
+    path, kind = "spec.updateStrategy", strategy.get("type")
+    if kind == "OnDelete":
+        return []
+    if kind != "RollingUpdate":
+        return [unsupported(path, _shown_strategy(strategy), ("RollingUpdate", "OnDelete"))]
+    rolling, path = part(strategy, "rollingUpdate"), f"{path}.rollingUpdate"
+    down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
+    errors += up_to_all(f"{path}.maxUnavailable", down) + up_to_all(f"{path}.maxSurge", surge)
+    if _size(down) and _size(surge):
+        errors.append(invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+    elif not _size(down) and not _size(surge):
+        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    return errors
+
+
+def _daemon_set_changes(new: Plain, old: Plain) -> Errors:
+    return _same_selector(new, old) + _daemon_set_errors(new)
+
+
+_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _count_template(daemon_set: Plain, number: int) -> None:
+    meta = metadata(daemon_set)
+    meta["annotations"] = {**(meta.get("annotations") or {}), _GENERATION: str(number)}
+
+
+def _template_number(daemon_set: Plain) -> int:
+    stated = part(metadata(daemon_set), "annotations").get(_GENERATION, "")
+    return int(stated) if re.fullmatch("[0-9]+", str(stated)) else 0
+
+
+def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
+    _count_template(daemon_set, max(1, _template_number(daemon_set)))
+
+
+def _carry_daemon_set(new: Plain, old: Plain) -> None:
+    changed = not same(part(new, "spec").get("template"), part(old, "spec").get("template"))
+    _count_template(new, _template_number(old) + changed)
+
+
+def _stateful_set_errors(stateful_set: Plain) -> Errors:
+    return _claim_template_errors(stateful_set) + _stateful_errors(stateful_set, is_new=True)
+
+
+def _claim_template_errors(stateful_set: Plain) -> Errors:
+    errors: Errors = []
+    for at, claim in each_of(part(stateful_set, "spec"), "volumeClaimTemplates", "spec"):
+        errors += claim_spec_errors(part(claim, "spec"), f"{at}.spec")
+    return errors
+
+
+def _stateful_errors(stateful_set: Plain, *, is_new: bool) -> Errors:
+    spec = part(stateful_set, "spec")
+    errors: Errors = []
+    policy = spec.get("podManagementPolicy")
+    if policy not in {"OrderedReady", "Parallel"}:
+        errors.append(invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"))
+    errors += _stateful_strategy_errors(part(spec, "updateStrategy"))
+    keep = part(spec, "persistentVolumeClaimRetentionPolicy")
+    for field in ("whenDeleted", "whenScaled"):
+        if keep.get(field) not in {"Retain", "Delete"}:
+            path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
+            errors.append(unsupported(path, keep.get(field), ("Retain", "Delete")))
+    errors += _numbers(spec, "replicas", "minReadySeconds")
+    errors += not_negative("spec.ordinals.start", part(spec, "ordinals").get("start"))
+    if is_new and spec.get("serviceName"):
+        errors += follows("spec.serviceName", spec["serviceName"], names.label)
+    errors += _selector_errors(spec, "statefulset")
+    template = _with_claims(spec)
+    errors += mismatch_errors(part(spec, "selector"), template) + template_errors(template, _TEMPLATE)
+    return errors + _always_errors(spec, "StatefulSet")
+
+
+def _with_claims(spec: Plain) -> Plain:
+    """The template with the volumes that its claims will be, and without names that it will be given."""
+    template = part(spec, "template")
+    claimed = [text(part(claim, "metadata"), "name") for claim in items(spec, "volumeClaimTemplates")]
+    pod = {
+        key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}
+    }
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
+    own = [each for each in items(pod, "volumes") if each.get("name") not in claimed]
+    return {**template, "spec": {**pod, "volumes": [*volumes, *own]}}
+
+
+def _stateful_strategy_errors(strategy: Plain) -> Errors:
+    path, kind, rolling = "spec.updateStrategy", strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        if rolling is None:
+            return []
+        shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
+        why = "only allowed for updateStrategy 'RollingUpdate'"
+        return [invalid(f"{path}.rollingUpdate", shown, why)]
+    if kind != "RollingUpdate":
+        return [invalid(path, _shown_strategy(strategy), "must be 'RollingUpdate' or 'OnDelete'")]
+    return not_negative(f"{path}.rollingUpdate.partition", part(strategy, "rollingUpdate").get("partition"))
+
+
+_MUTABLE: Final = frozenset(
+    {
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    }
+)
+_FIXED: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',"
+    " 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+def _stateful_set_changes(new: Plain, old: Plain) -> Errors:
+    errors = _stateful_errors(new, is_new=False)
+    now, then = (
+        {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE}
+        for side in (new, old)
+    )
+    return errors if same(now, then) else [*errors, forbidden("spec", _FIXED)]
+
+
+RULES: Final = {
+    "deployments": KindRules(validate_create=_deployment_errors, validate_update=_deployment_changes),
+    "replicasets": KindRules(validate_create=_replica_set_errors, validate_update=_replica_set_changes),
+    "daemonsets": KindRules(
+        prepare_create=_prepare_daemon_set,
+        prepare_update=_carry_daemon_set,
+        validate_create=_daemon_set_errors,
+        validate_update=_daemon_set_changes,
+    ),
+    "statefulsets": KindRules(validate_create=_stateful_set_errors, validate_update=_stateful_set_changes),
+    "replicationcontrollers": KindRules(
+        validate_create=_controller_errors, validate_update=lambda new, _old: _controller_errors(new)
+    ),
+    "podtemplates": KindRules(
+        validate_create=lambda obj: template_errors(part(obj, "template"), "template"),
+        validate_update=lambda new, _old: template_errors(part(new, "template"), "template"),
+    ),
+}

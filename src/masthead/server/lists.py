@@ -1,0 +1,167 @@
+"""Lists: which moment they show, page by page, and the tokens that lead from page to page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead.server.failures import Failure, bad_request
+from masthead.server.options import read_version
+from masthead.server.storage import CompactedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server.options import ListOptions
+    from masthead.server.selection import Selection
+    from masthead.server.storage import Record, Storage
+
+__all__ = ["Page", "check_not_ahead", "read_page"]
+
+_TOKEN_VERSION: Final = "meta.k8s.io/v1"
+_INCONSISTENT: Final = -1
+"""In a token: go on from there, whatever the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list, or all of it.
+
+    Attributes:
+        records: The objects.
+        revision: The moment that they show.
+        token: Leads to the next page; empty at the end.
+        remaining: How many objects come after this page, where that is known.
+    """
+
+    records: list[Record]
+    revision: int
+    token: str = ""
+    remaining: int | None = None
+
+
+class _Token(msgspec.Struct, frozen=True):
+    """A token's contents, named as kube-apiserver names them."""
+
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+
+def read_page(
+    storage: Storage, selection: Selection, options: ListOptions, *, latest: int | None = None
+) -> Page:
+    """Read a list, or the page of it that the options ask for.
+
+    Args:
+        storage: Where objects are.
+        selection: Which of them are meant.
+        options: The moment, the limit and the token.
+        latest: What passes for the present where the client does not insist on one; a fault sets it back.
+
+    Raises:
+        Failure: The moment is too old, or has not come yet, or the token or version cannot be read.
+    """
+    token = _read_token(options.token) if options.token else None
+    if token is not None and options.version not in {"", "0"}:
+        raise bad_request("specifying resource version is not allowed when using continue")
+    revision = _moment(storage, options, token, latest)
+    try:
+        storage.check_readable(revision)
+    except CompactedError:
+        raise _expired(storage, selection, token) from None
+    start = f"{selection.prefix}{token.start}" if token else ""
+    found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
+    matching = (record for record in found if selection.matches(record))
+    # From memory and without a moment to hold on to, the real server gives everything at once.
+    limit = 0 if options.version == "0" and not options.version_match and token is None else options.limit
+    if limit <= 0:
+        return Page(list(matching), revision)
+    return _cut(matching, limit, revision, selection)
+
+
+def check_not_ahead(storage: Storage, wanted: int) -> None:
+    """Make sure that a version has been reached.
+
+    Raises:
+        Failure: It has not; the client is to come back in a second.
+    """
+    if wanted > storage.revision:
+        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+        raise Failure(
+            504,
+            "Timeout",
+            f"Too large resource version: {wanted}, current: {storage.revision}",
+            details={"causes": [cause], "retryAfterSeconds": 1},
+            retry_after=1,
+        )
+
+
+def _moment(storage: Storage, options: ListOptions, token: _Token | None, latest: int | None) -> int:
+    newest = storage.revision if latest is None else latest
+    if token is not None:
+        return token.rv if token.rv > 0 else newest
+    wanted = read_version(options.version)
+    check_not_ahead(storage, wanted)
+    is_exact = options.version_match == "Exact" or (
+        wanted > 0 and options.limit > 0 and not options.version_match
+    )
+    if is_exact:
+        return wanted
+    return max(newest, wanted) if options.version else storage.revision
+
+
+def _cut(matching: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
+    records = list(itertools.islice(matching, limit))
+    following = next(matching, None)
+    if following is None:
+        return Page(records, revision)
+    # Where a selector hides objects, counting would take reading them all, and nobody promised that.
+    remaining = 1 + sum(1 for _ in matching) if selection.is_everything else None
+    return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
+
+
+def _write_token(revision: int, selection: Selection, last: str) -> str:
+    # The next page begins behind the last key: at the smallest one that is greater.
+    start = f"{last.removeprefix(selection.prefix)}\0"
+    text = msgspec.json.encode(_Token(_TOKEN_VERSION, revision, start))
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode("ascii")
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        token = msgspec.json.decode(decoded, type=_Token)
+    except (binascii.Error, ValueError, msgspec.DecodeError):
+        raise bad_request("continue key is not valid: encoded continue key is not valid") from None
+    if token.v != _TOKEN_VERSION:
+        problem = f'server does not recognize this encoded version "{token.v}"'
+        raise bad_request(f"continue key is not valid: {problem}")
+    if not token.start:
+        raise bad_request("continue key is not valid: encoded start key is empty")
+    if token.rv == 0:
+        raise bad_request("continue key is not valid: resourceVersion is not set")
+    if ".." in token.start.split("/"):
+        raise bad_request("continue key is not valid: encoded start key is not valid")
+    return token
+
+
+def _expired(storage: Storage, selection: Selection, token: _Token | None) -> Failure:
+    if token is None:
+        return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
+    del storage
+    fresh = _write_token(_INCONSISTENT, selection, f"{selection.prefix}{token.start.removesuffix(chr(0))}")
+    return Failure(
+        410,
+        "Expired",
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+        "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        metadata={"continue": fresh},
+    )

@@ -1,0 +1,121 @@
+"""A journal in an SQLite file, so that a server finds its objects again.
+
+Write-ahead logging, one transaction a record: what was acknowledged survives the death of the process at any
+moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a file that is whole, perhaps without the
+last moments.) The file belongs to one server at a time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from masthead.server.storage import Record
+
+__all__ = ["DataFileError", "SqliteJournal"]
+
+_FORMAT: Final = 1
+_APPLICATION: Final = 0x6D617374  # "mast": tells our files from other people's databases
+_SCHEMA: Final = f"""
+    CREATE TABLE IF NOT EXISTS record (
+        revision INTEGER PRIMARY KEY,
+        resource TEXT NOT NULL,
+        key TEXT NOT NULL,
+        is_deleted INTEGER NOT NULL,
+        value BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS record_of_object ON record (resource, key, revision);
+    CREATE TABLE IF NOT EXISTS compaction (revision INTEGER NOT NULL) STRICT;
+    INSERT INTO compaction SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM compaction);
+    PRAGMA application_id = {_APPLICATION};
+    PRAGMA user_version = {_FORMAT};
+"""
+# Of what was superseded by then nothing stays, nor anything of what was deleted by then.
+_COMPACT: Final = """
+    DELETE FROM record WHERE revision <= :upto AND (is_deleted OR EXISTS (
+        SELECT 1 FROM record AS later
+        WHERE later.resource = record.resource AND later.key = record.key
+          AND later.revision > record.revision AND later.revision <= :upto
+    ))
+"""
+
+
+class DataFileError(Exception):
+    """The file cannot be used: another server has it, or it is no file of ours."""
+
+
+class SqliteJournal:
+    """Keeps records in a file, which is made if it is not there.
+
+    Raises:
+        DataFileError: The file is in use, or is not such a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            # The server's loop may run in another thread than the one that made it; there is one at a time.
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise DataFileError(
+                f"cannot open {path}: {error}. Name a file in a folder that exists."
+            ) from None
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._db.close()
+            raise DataFileError(self._explain(error)) from None
+        except DataFileError:
+            self._db.close()
+            raise
+
+    def read(self) -> Iterator[tuple[str, str, int, bool, bytes]]:
+        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value."""
+        rows = self._db.execute(
+            "SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision"
+        )
+        for resource, key, revision, is_deleted, value in rows:
+            yield resource, key, revision, bool(is_deleted), value
+
+    def read_compacted(self) -> int:
+        """The last compaction."""
+        return int(self._db.execute("SELECT revision FROM compaction").fetchone()[0])
+
+    def append(self, table: str, record: Record) -> None:
+        """Keep a record; when this returns, the death of the process does not lose it."""
+        row = (record.revision, table, record.key, record.is_deleted, record.value)
+        self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
+
+    def compact(self, revision: int) -> None:
+        """Forget what was superseded at or before a revision."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(_COMPACT, {"upto": revision})
+            self._db.execute("UPDATE compaction SET revision = ?", (revision,))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _prepare(self) -> None:
+        # Held from the first write until the end, so that a second server notices at once.
+        self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        application = self._db.execute("PRAGMA application_id").fetchone()[0]
+        kept_format = self._db.execute("PRAGMA user_version").fetchone()[0]
+        is_empty = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+        if not is_empty and (application, kept_format) != (_APPLICATION, _FORMAT):
+            raise DataFileError(
+                f"{self._path} is a database, but not one that this server wrote. Name another file."
+            )
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+
+    def _explain(self, error: sqlite3.Error) -> str:
+        if "locked" in str(error):
+            return f"{self._path} is in use by another server. Stop that one, or name another file."
+        return f"{self._path} is no data file of this server: {error}. Name another file."

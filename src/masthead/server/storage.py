@@ -1,0 +1,248 @@
+"""Where objects live: every state of every object, each with the revision at which it began.
+
+One counter, the revision, numbers all writes. A write makes a `Record`, which knows the one before it; so the
+present is the newest record of each key, and the past, down to the last compaction, is found by walking back. Pages
+of a list read one such past moment, and a watch reads the records of its table in order, from wherever it stands:
+nobody keeps a queue for it.
+
+Values are bytes and mean nothing here. Nothing here waits, and all calls come from one thread. With a `Journal`,
+a record is written there before anybody can see it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["CompactedError", "Journal", "Record", "Storage", "Table"]
+
+FIRST_REVISION: Final = 1
+"""The revision of an empty store: above 0, which means "any" to those who ask."""
+_revision_of = attrgetter("revision")
+
+
+class CompactedError(Exception):
+    """The past that is asked for has been forgotten.
+
+    Attributes:
+        revision: What was asked for.
+        oldest: The oldest revision that can still be read.
+    """
+
+    def __init__(self, revision: int, oldest: int) -> None:
+        super().__init__(f"revision {revision} has been compacted; the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class Record:
+    """One state of one object.
+
+    Attributes:
+        revision: The write that made it so.
+        key: ``namespace/name``, or ``name``.
+        value: The object's bytes; of a deleted one, its last state under the deletion's revision.
+        is_deleted: Whether this write removed the object.
+        previous: The state before, as far as it is remembered.
+        labels: For those who select by labels: kept here once they were read.
+    """
+
+    __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "value")
+
+    def __init__(
+        self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
+    ) -> None:
+        self.revision = revision
+        self.key = key
+        self.value = value
+        self.previous = previous
+        self.is_deleted = is_deleted
+        self.labels: dict[str, str] | None = None
+
+    @property
+    def before(self) -> Record | None:
+        """The object as it was before this write, or None if there was none."""
+        earlier = self.previous
+        return None if earlier is None or earlier.is_deleted else earlier
+
+
+class Journal(Protocol):
+    """Where records are kept when the process is gone."""
+
+    def read(self) -> Iterable[tuple[str, str, int, bool, bytes]]:
+        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value."""
+        ...
+
+    def read_compacted(self) -> int:
+        """The last compaction."""
+        ...
+
+    def append(self, table: str, record: Record) -> None:
+        """Keep a record; when this returns, the death of the process does not lose it."""
+        ...
+
+    def compact(self, revision: int) -> None:
+        """Forget what was superseded at or before a revision."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Table:
+    """All objects of one resource."""
+
+    def __init__(self) -> None:
+        self.log: list[Record] = []
+        """What happened since the last compaction, in order."""
+        self.listeners: set[Callable[[], object]] = set()
+        """Called after every write."""
+        self._latest: dict[str, Record] = {}
+        self._keys: list[str] = []
+
+    def __len__(self) -> int:
+        return sum(not record.is_deleted for record in self._latest.values())
+
+    def get(self, key: str) -> Record | None:
+        """The object as it is, or None."""
+        record = self._latest.get(key)
+        return None if record is None or record.is_deleted else record
+
+    def at(self, key: str, revision: int) -> Record | None:
+        """The object as it was at a revision, or None."""
+        record = self._latest.get(key)
+        while record is not None and record.revision > revision:
+            record = record.previous
+        return None if record is None or record.is_deleted else record
+
+    def scan(self, prefix: str, revision: int, *, after: str = "") -> Iterator[Record]:
+        """All objects as they were at a revision, ordered by key.
+
+        Args:
+            prefix: Only keys that begin so.
+            revision: The moment to read.
+            after: Begin with the first key that is not below this.
+        """
+        keys = self._keys
+        index = bisect_left(keys, max(prefix, after))
+        end = bisect_left(keys, f"{prefix}\U0010ffff") if prefix else len(keys)
+        for key in keys[index:end]:
+            record = self.at(key, revision)
+            if record is not None:
+                yield record
+
+    def since(self, revision: int) -> list[Record]:
+        """What happened after a revision, in order."""
+        return self.log[bisect_right(self.log, revision, key=_revision_of) :]
+
+    def last(self, key: str) -> Record | None:
+        """The newest record of a key, which may be its deletion."""
+        return self._latest.get(key)
+
+    def add(self, record: Record) -> None:
+        """Take the next record."""
+        if record.key not in self._latest:
+            insort(self._keys, record.key)
+        self._latest[record.key] = record
+        self.log.append(record)
+
+    def compact(self, revision: int) -> None:
+        """Forget what was superseded at or before a revision."""
+        end = bisect_right(self.log, revision, key=_revision_of)
+        gone: set[str] = set()
+        for record in self.log[:end]:
+            record.previous = None
+            if record.is_deleted and self._latest[record.key] is record:
+                del self._latest[record.key]
+                gone.add(record.key)
+        del self.log[:end]
+        if gone:
+            self._keys = [key for key in self._keys if key not in gone]
+
+
+class Storage:
+    """Every table, and the one revision that numbers their writes.
+
+    Args:
+        journal: Where to keep records beyond the life of the process; what it holds is read at once.
+        window: How many revisions of history to keep at least; older ones are compacted in passing.
+    """
+
+    def __init__(self, journal: Journal | None = None, *, window: int = 10_000) -> None:
+        self.revision = FIRST_REVISION
+        self.compacted = 0
+        self._journal = journal
+        self._window = window
+        self._tables: dict[str, Table] = {}
+        if journal is not None:
+            self._restore(journal)
+
+    def table(self, name: str) -> Table:
+        """The objects of one resource; an empty table if there were none yet."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table()
+        return table
+
+    def tables(self) -> list[tuple[str, Table]]:
+        """Every table that something was ever asked of, by name."""
+        return sorted(self._tables.items())
+
+    def write(self, table_name: str, key: str, value: bytes, *, is_deleted: bool = False) -> Record:
+        """Give an object its next state; the value must already say `next_revision`."""
+        table = self.table(table_name)
+        record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
+        if self._journal is not None:
+            self._journal.append(table_name, record)
+        self.revision = record.revision
+        table.add(record)
+        for wake in tuple(table.listeners):
+            wake()
+        if self.revision - self.compacted > 2 * self._window:
+            self.compact(self.revision - self._window)
+        return record
+
+    @property
+    def next_revision(self) -> int:
+        """The revision of the write to come."""
+        return self.revision + 1
+
+    def check_readable(self, revision: int) -> None:
+        """Make sure that a past moment can still be read.
+
+        Raises:
+            CompactedError: if it is forgotten.
+        """
+        if revision < self.compacted:
+            raise CompactedError(revision, self.compacted)
+
+    def compact(self, revision: int | None = None) -> int:
+        """Forget what was superseded at or before a revision, the present one by default; returns that revision."""
+        upto = self.revision if revision is None else min(revision, self.revision)
+        if upto > self.compacted:
+            if self._journal is not None:
+                self._journal.compact(upto)
+            self.compacted = upto
+            for table in self._tables.values():
+                table.compact(upto)
+        return self.compacted
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _restore(self, journal: Journal) -> None:
+        for name, key, revision, is_deleted, value in journal.read():
+            table = self.table(name)
+            table.add(Record(revision, key, value, table.last(key), is_deleted=is_deleted))
+            self.revision = max(self.revision, revision)
+        self.compacted = journal.read_compacted()
+        self.revision = max(self.revision, self.compacted)
+        for table in self._tables.values():
+            table.compact(self.compacted)

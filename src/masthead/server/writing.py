@@ -1,0 +1,293 @@
+"""Create and update: from an object that was read to one that is stored, step by step as kube-apiserver does it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead.server.cluster import has_finalizers, is_being_deleted
+from masthead.server.failures import (
+    MODIFIED,
+    Failure,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    refused_fields,
+)
+from masthead.server.metadata_rules import create_errors, keep_system_fields, update_errors
+from masthead.server.parts import ONLY
+from masthead.server.plain import Plain, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.server.catalog import Served
+    from masthead.server.cluster import Cluster
+    from masthead.server.options import WriteOptions
+    from masthead.server.storage import Record
+
+__all__ = ["Written", "create", "update"]
+
+_NAME_TRIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write came to: the answer's body, and whether there is a new object."""
+
+    body: bytes
+    is_new: bool = False
+
+
+def create(cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions) -> Written:
+    """Store a new object.
+
+    Args:
+        cluster: Where.
+        served: The resource that the client spoke to.
+        namespace: The path's.
+        found: The object in its stored shape, clean and with its defaults; it is changed.
+        options: The query's.
+
+    Raises:
+        Failure: It may not be.
+    """
+    meta = metadata(found)
+    if served.is_namespaced:
+        cluster.check_namespace(served, namespace, text(meta, "name"))
+    try:
+        _check_version_unset(meta)
+        _begin(cluster, served, namespace, found)
+        _check_new(cluster, served, found)
+        return _store_new(cluster, served, namespace, found, options)
+    finally:
+        cluster.allocator.undo()
+
+
+def _check_version_unset(meta: Plain) -> None:
+    if meta.get("resourceVersion"):
+        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> None:
+    """Give a new object what the server alone decides."""
+    meta, strategy = metadata(found), served.strategy
+    if served.is_namespaced:
+        meta["namespace"] = namespace
+    for name in (
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "managedFields",
+        "resourceVersion",
+    ):
+        meta.pop(name, None)
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = cluster.new_name(meta["generateName"])
+    meta["uid"] = cluster.new_uid()
+    meta["creationTimestamp"] = cluster.now()
+    if strategy.first_generation is not None:
+        meta["generation"] = strategy.first_generation
+    if not meta.get("generation"):
+        meta.pop("generation", None)
+    if strategy.drops_status and "status" in found:
+        found["status"] = served.schema.blank("status")
+
+
+def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
+    meta, rules = metadata(found), served.rules
+    if refusal := rules.admit_create(found, cluster.allocator):
+        raise refusal
+    rules.prepare_create(found, cluster.allocator)
+    errors = create_errors(found, served.strategy, namespaced=served.is_namespaced)
+    errors += rules.validate_create(found)
+    if errors:
+        raise refused_fields(served.group, served.kind, text(meta, "name"), errors)
+
+
+def _store_new(
+    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions
+) -> Written:
+    meta = metadata(found)
+    table = cluster.storage.table(served.table)
+    tries = _NAME_TRIES if meta.get("generateName") else 0
+    while table.get(key := served.key(namespace, meta["name"])) is not None:
+        if not tries or not meta["name"].startswith(meta["generateName"][:58]):
+            raise already_exists(served.group, served.name, meta["name"])
+        tries -= 1
+        meta["name"] = cluster.new_name(meta["generateName"])
+    if options.is_dry_run:
+        return Written(served.encode(found), is_new=True)
+    cluster.allocator.keep()
+    record = cluster.write(served, key, found)
+    return Written(served.write(record.value), is_new=True)
+
+
+def update(
+    cluster: Cluster,
+    served: Served,
+    namespace: str,
+    name: str,
+    change: Callable[[Plain | None], Plain],
+    options: WriteOptions,
+    *,
+    subresource: str = "",
+    may_create: bool = False,
+) -> Written:
+    """Store the next state of an object.
+
+    Args:
+        cluster: Where.
+        served: The resource that the client spoke to.
+        namespace: The path's.
+        name: The path's.
+        change: Makes the wanted object, in its stored shape, from the present one, which it may change.
+        options: The query's.
+        subresource: Which part of the object may change; empty for the main part.
+        may_create: Whether an object that is not there is made, if its kind allows it.
+
+    Raises:
+        Failure: It may not be.
+    """
+    key = served.key(namespace, name)
+    record = cluster.storage.table(served.table).get(key)
+    if record is None:
+        if not (may_create and served.strategy.create_on_update and not subresource):
+            raise served.missing(name)
+        found = change(None)
+        meta = metadata(found)
+        if uid := text(meta, "uid"):
+            raise conflict(served.group, served.name, name, _uid_problem(served, meta, uid, ""))
+        meta.pop("resourceVersion", None)
+        return create(cluster, served, namespace, found, options)
+    old = served.load(record)
+    new = change(copy.deepcopy(old))
+    try:
+        return _store_change(
+            cluster, served, record, _settle(cluster, served, new, old, subresource), old, options
+        )
+    finally:
+        cluster.allocator.undo()
+
+
+def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresource: str) -> Plain:
+    """Turn what a client wants into what it may have, or refuse it."""
+    meta, stored = metadata(new), metadata(old)
+    _check_identity(served, meta, stored)
+    meta.pop("managedFields", None)
+    meta.pop("selfLink", None)
+    keep_system_fields(new, old)
+    meta["resourceVersion"] = stored["resourceVersion"]
+    _keep("generation", meta, stored)
+    if subresource == "status":
+        new = _only_status(served, new, old)
+    elif subresource:
+        new = ONLY[subresource](new, old)
+    else:
+        _settle_main(cluster, served, new, old)
+    if served.strategy.watches and (not subresource or served.table == "pods"):
+        metadata(new)["generation"] = served.strategy.next_generation(new, old)
+    errors = update_errors(new, old, served.strategy, of_status=bool(subresource))
+    if not subresource:
+        errors += served.rules.validate_update(new, old)
+    if errors:
+        raise refused_fields(served.group, served.kind, text(stored, "name"), errors)
+    return new
+
+
+def _settle_main(cluster: Cluster, served: Served, new: Plain, old: Plain) -> None:
+    if served.strategy.has_status:
+        _keep("status", new, old)
+    served.rules.reallocate(new, old, cluster.allocator)
+    served.rules.prepare_update(new, old)
+
+
+def _only_status(served: Served, new: Plain, old: Plain) -> Plain:
+    settled = {**old, "metadata": metadata(new)}
+    _keep("status", settled, new)
+    for field in served.strategy.status_keeps:
+        _keep(field, settled["metadata"], metadata(old))
+    return settled
+
+
+def _check_identity(served: Served, meta: Plain, stored: Plain) -> None:
+    name = text(stored, "name")
+    uid = text(meta, "uid")
+    if uid and uid != stored["uid"]:
+        raise conflict(served.group, served.name, name, _uid_problem(served, meta, uid, text(stored, "uid")))
+    version = text(meta, "resourceVersion")
+    if not version or version == "0":
+        if not served.strategy.unconditional_update:
+            problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise refused_fields(served.group, served.name, name, [problem])
+    elif not version.isdigit():
+        raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    elif version != stored["resourceVersion"]:
+        raise conflict(served.group, served.name, name, MODIFIED)
+
+
+def _uid_problem(served: Served, meta: Plain, wanted: str, actual: str) -> str:
+    """What the real server lets its storage say."""
+    place = served.key(text(meta, "namespace"), text(meta, "name"))
+    root = "" if actual else "/registry"
+    return (
+        f"StorageError: invalid object, Code: 4, Key: {root}/{served.name}/{place}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
+    )
+
+
+def _store_change(
+    cluster: Cluster, served: Served, record: Record, new: Plain, old: Plain, options: WriteOptions
+) -> Written:
+    if goes_now(served, new, old):
+        if not options.is_dry_run:
+            cluster.remove(served, record.key, new)
+        return Written(served.encode(new))
+    if new == old:
+        return Written(served.write(record.value))
+    if options.is_dry_run:
+        return Written(served.encode(new))
+    cluster.allocator.keep()
+    return Written(served.write(cluster.write(served, record.key, new).value))
+
+
+def goes_now(served: Served, new: Plain, old: Plain) -> bool:
+    """Tell whether an object that is being deleted lost the last thing that held it back."""
+    if not is_being_deleted(old) or has_finalizers(new):
+        return False
+    if served.table == "namespaces" and part(new, "spec").get("finalizers"):
+        return False
+    return not part(old, "metadata").get("deletionGracePeriodSeconds")
+
+
+def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
+    """Make sure that an object is the one that the path names; what it leaves out is filled in.
+
+    Raises:
+        Failure: It is another.
+    """
+    meta = metadata(found)
+    if is_namespaced:
+        if meta.get("namespace") and meta["namespace"] != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+    if not name:
+        return
+    if not meta.get("name"):
+        meta["name"] = name
+    elif meta["name"] != name:
+        raise bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+        )
+
+
+def _keep(field: str, new: Plain, old: Plain) -> None:
+    """Give a field the value that it has in the other object, also if that is none."""
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)

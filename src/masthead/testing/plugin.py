@@ -1,0 +1,111 @@
+"""A pytest plugin: an API server for a test, without a cluster.
+
+pytest loads it by itself once masthead is installed::
+
+    def test_lists_namespaces(kube_server):
+        answer = my_tool.namespaces(server=kube_server.url, token=kube_server.token)
+
+========================  ==========================================================================================
+Fixture                   What it is
+========================  ==========================================================================================
+``kube_server``           a server of the test's own, fresh and empty; stopped when the test is done
+``kube_server_options``   what ``kube_server`` is started with, as keyword arguments of `masthead.server.run`;
+                          override it, or write ``@pytest.mark.kube_server(clock=VirtualClock())``
+``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that keep apart by
+                          namespaces
+``kube_namespace``        the name of a namespace of the test's own in the shared server; deleted when the test is done
+``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
+========================  ==========================================================================================
+
+The servers run in threads of their own, so that they serve blocking and async tests alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from masthead.server import Server
+
+__all__ = [
+    "kube_namespace",
+    "kube_server",
+    "kube_server_options",
+    "kubeconfig_file",
+    "pytest_configure",
+    "shared_kube_server",
+]
+
+_LONGEST = 63
+"""How many characters a namespace's name may have."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker is for."""
+    config.addinivalue_line(
+        "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
+    )
+
+
+@pytest.fixture
+def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    """What ``kube_server`` is started with: what the test's marks say, the nearest last."""
+    options: dict[str, Any] = {}
+    for mark in reversed(list(request.node.iter_markers("kube_server"))):
+        options |= mark.kwargs
+    return options
+
+
+@pytest.fixture
+def kube_server(kube_server_options: Mapping[str, Any]) -> Iterator[Server]:
+    """A server of the test's own."""
+    import masthead.server
+
+    with masthead.server.run(**kube_server_options) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def shared_kube_server() -> Iterator[Server]:
+    """One server for the whole run."""
+    import masthead.server
+
+    with masthead.server.run() as server:
+        yield server
+
+
+@pytest.fixture
+def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own in the shared server, named after the test."""
+    slug = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")
+    name = f"{slug[: _LONGEST - 9].strip('-') or 'test'}-{shared_kube_server.revision}"
+    _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    _call(shared_kube_server, "DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
+    """The path of a kubeconfig for ``kube_server``."""
+    return kube_server.write_kubeconfig(tmp_path / "kubeconfig.yaml")
+
+
+def _call(server: Server, method: str, path: str, body: object = None) -> None:
+    """Ask the server for something simple; the client, once it exists, does this better."""
+    request = urllib.request.Request(
+        f"{server.url}{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=30) as answer:
+        answer.read()

@@ -1,0 +1,377 @@
+"""What a case speaks to: verbs of the Kubernetes API, each answer of which is kept."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.parse
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from tests.conformance.resources import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conformance.target import Target
+
+Plain: TypeAlias = dict[str, Any]
+Query: TypeAlias = "str | int | bool | list[str]"
+
+PATCH_TYPES = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+}
+COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning", "WWW-Authenticate")
+"""What each answer is asked for. A case may ask for more where it is about them."""
+
+LONGEST_SHOWN_BODY = 4096
+
+
+@dataclass
+class Step:
+    """One request, and all that is kept of its answer; nothing is normalised yet."""
+
+    method: str
+    path: str
+    query: dict[str, list[str]]
+    sent_headers: dict[str, str]
+    sent: object
+    status: int = 0
+    headers: dict[str, list[str]] = field(default_factory=dict)
+    body: object = None
+    events: list[Plain] | None = None
+    trouble: str = ""
+
+
+class Answer:
+    """What the server said, for a script to go on from.
+
+    What is not there is empty, and no error: a server that answers wrongly is found out by the comparison, and the
+    script has to come so far.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.status = step.status
+        self.body: Plain = step.body if isinstance(step.body, dict) else {}
+        self.headers = step.headers
+
+    @property
+    def metadata(self) -> Plain:
+        found = self.body.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata.get("name", ""))
+
+    @property
+    def uid(self) -> str:
+        return str(self.metadata.get("uid", ""))
+
+    @property
+    def version(self) -> str:
+        return str(self.metadata.get("resourceVersion", ""))
+
+    @property
+    def token(self) -> str:
+        """Where the next page of a list begins."""
+        return str(self.metadata.get("continue", ""))
+
+
+class Watch:
+    """A stream that is open."""
+
+    def __init__(self, step: Step, response: http.client.HTTPResponse | None) -> None:
+        self._step = step
+        self._response = response
+
+    def read(self, count: int) -> Self:
+        """Take the next events, exactly so many."""
+        for _ in range(count):
+            if not self._read_one():
+                break
+        return self
+
+    def read_to_the_end(self) -> Self:
+        """Take what comes until the server closes the stream."""
+        while self._read_one():
+            pass
+        return self
+
+    def _read_one(self) -> bool:
+        if self._response is None or self._step.events is None or self._step.trouble:
+            return False
+        try:
+            line = self._response.readline()
+        except (OSError, http.client.HTTPException) as error:
+            self._step.trouble = _described(error)
+            return False
+        if line:
+            self._step.events.append(json.loads(line))
+        return bool(line)
+
+
+class Api:
+    """A server as one case sees it, with a namespace of the case's own.
+
+    Attributes:
+        namespace: A name that no other run has. Cluster-scoped names are to begin with it.
+        steps: What was asked and answered so far.
+    """
+
+    def __init__(self, target: Target, namespace: str) -> None:
+        self.namespace = namespace
+        self.steps: list[Step] = []
+        self._target = target
+        self._connection = target.connect()
+        self._made: list[str] = []
+
+    # Objects and lists
+
+    def create(self, resource: str, body: object, sub: str = "", **query: Query) -> Answer:
+        """Send a new object; `sub` is ``name/subresource``."""
+        return self.request("POST", self.path(resource, sub), body, query=query)
+
+    def get(self, resource: str, name: str, **query: Query) -> Answer:
+        """Ask for an object, or for ``name/subresource``."""
+        return self.request("GET", self.path(resource, name), query=query)
+
+    def list(self, resource: str, *, everywhere: bool = False, **query: Query) -> Answer:
+        """Ask for the objects of the case's namespace, or of all."""
+        return self.request("GET", self.path(resource, everywhere=everywhere), query=query)
+
+    def update(self, resource: str, name: str, body: object, **query: Query) -> Answer:
+        """Put an object, or ``name/subresource``, in place of what is there."""
+        return self.request("PUT", self.path(resource, name), body, query=query)
+
+    def patch(self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query) -> Answer:
+        """Change an object, or ``name/subresource``; `by` is ``merge``, ``json`` or a media type."""
+        headers = {"Content-Type": PATCH_TYPES.get(by, by)}
+        return self.request("PATCH", self.path(resource, name), patch, query=query, headers=headers)
+
+    def delete(self, resource: str, name: str, options: object = None, **query: Query) -> Answer:
+        """Remove an object."""
+        return self.request("DELETE", self.path(resource, name), options, query=query)
+
+    def delete_all(self, resource: str, options: object = None, **query: Query) -> Answer:
+        """Remove the objects of the case's namespace that the query selects."""
+        return self.request("DELETE", self.path(resource), options, query=query)
+
+    def watch(
+        self, resource: str, *, events: int | None = None, everywhere: bool = False, **query: Query
+    ) -> None:
+        """Take so many events, or all until the server closes the stream, and let go."""
+        with self.watching(resource, everywhere=everywhere, **query) as stream:
+            if events is None:
+                stream.read_to_the_end()
+            else:
+                stream.read(events)
+
+    @contextmanager
+    def watching(self, resource: str, *, everywhere: bool = False, **query: Query) -> Iterator[Watch]:
+        """Keep a watch open during the block."""
+        asked: dict[str, Query] = {"watch": True, **query}
+        with self.stream(self.path(resource, everywhere=everywhere), query=asked) as stream:
+            yield stream
+
+    def path(self, resource: str, rest: str = "", *, everywhere: bool = False) -> str:
+        """Where a resource is, and what is below it."""
+        return path_of(resource, "" if everywhere else self.namespace) + (f"/{rest}" if rest else "")
+
+    def compact(self) -> None:
+        """Make the server forget the versions that are not the newest."""
+        self._target.compact()
+
+    # Any request
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: dict[str, Query] | None = None,
+        headers: dict[str, str] | None = None,
+        compare: tuple[str, ...] = (),
+    ) -> Answer:
+        """Send a request, and keep its answer.
+
+        Args:
+            method: HTTP's.
+            path: Where to, from the first slash on.
+            body: Bytes or text as they are, else what is sent as JSON.
+            query: What follows the question mark; one underscore behind a name is taken off.
+            headers: More of them, or others. An empty one is not sent.
+            compare: Headers of the answer that are compared too.
+        """
+        step = self._step(method, path, body, query, headers)
+        self._let_the_cache_catch_up(step)
+        try:
+            response = self._send(self._connection, step, body)
+            step.body = _parsed(response, response.read())
+            self._keep(step, response, compare)
+        except (OSError, http.client.HTTPException) as error:
+            step.trouble = _described(error)
+            self._connection.close()
+        self._remember(step)
+        return Answer(step)
+
+    @contextmanager
+    def stream(
+        self, path: str, *, query: dict[str, Query] | None = None, headers: dict[str, str] | None = None
+    ) -> Iterator[Watch]:
+        """Send a request that is answered by a stream of events, and keep it open during the block."""
+        step = self._step("GET", path, None, query, headers)
+        self._let_the_cache_catch_up(step)
+        connection = self._target.connect()
+        try:
+            response = self._send(connection, step, None)
+            self._keep(step, response, ())
+            streams = response.status == 200
+            if streams:
+                step.events = []
+            else:
+                step.body = _parsed(response, response.read())
+            yield Watch(step, response if streams else None)
+        except (OSError, http.client.HTTPException) as error:
+            step.trouble = _described(error)
+            step.events = []
+            yield Watch(step, None)
+        finally:
+            connection.close()
+
+    def _step(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        query: dict[str, Query] | None,
+        headers: dict[str, str] | None,
+    ) -> Step:
+        asked = {name.removesuffix("_"): _written(value) for name, value in (query or {}).items()}
+        step = Step(method, path, asked, headers or {}, _shown(body))
+        self.steps.append(step)
+        return step
+
+    def _send(
+        self, connection: http.client.HTTPConnection, step: Step, body: object
+    ) -> http.client.HTTPResponse:
+        headers = {"Authorization": f"Bearer {self._target.token}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        headers |= step.sent_headers
+        address = step.path + (f"?{urllib.parse.urlencode(step.query, doseq=True)}" if step.query else "")
+        connection.request(
+            step.method,
+            urllib.parse.quote(address, safe="/?&=%:+~,.!()'*$@;"),
+            body=_encoded(body),
+            headers={name: value for name, value in headers.items() if value},
+        )
+        return connection.getresponse()
+
+    @staticmethod
+    def _keep(step: Step, response: http.client.HTTPResponse, compare: tuple[str, ...]) -> None:
+        step.status = response.status
+        for name in (*COMPARED_HEADERS, *compare):
+            if found := response.headers.get_all(name):
+                step.headers[name] = found
+
+    # What a case does not see
+
+    def quietly(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Plain]:
+        """Send a request that is not part of the case."""
+        step = Step(
+            method, path, {}, {name.replace("_", "-"): value for name, value in headers.items()}, None
+        )
+        try:
+            response = self._send(self._connection, step, body)
+            answer = _parsed(response, response.read())
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            return 0, {}
+        return response.status, answer if isinstance(answer, dict) else {}
+
+    def close(self) -> None:
+        """Remove what the case made, and let go of the server."""
+        for path in reversed(self._made):
+            self._remove(path)
+        self._connection.close()
+
+    def _let_the_cache_catch_up(self, step: Step) -> None:
+        """Reads at a version are answered from a cache, which a list without one brings up to date."""
+        if step.method == "GET" and ("resourceVersion" in step.query or "watch" in step.query):
+            collection = step.path.replace("/watch/", "/")
+            self.quietly("GET", f"{collection}?limit=1")
+
+    def _remember(self, step: Step) -> None:
+        if step.method == "POST" and step.status == 201 and "dryRun" not in step.query:
+            self._made.append(f"{step.path}/{Answer(step).name}")
+        if step.method == "PUT" and step.status == 201:
+            self._made.append(step.path)
+
+    def _remove(self, path: str) -> None:
+        path = urllib.parse.quote(path, safe="/:%")
+        status, found = self.quietly("GET", path)
+        if status != 200:
+            return
+        if found.get("metadata", {}).get("finalizers"):
+            without = {"metadata": {"finalizers": None}}
+            self.quietly("PATCH", path, without, Content_Type=PATCH_TYPES["merge"])
+        self.quietly("DELETE", f"{path}?gracePeriodSeconds=0&propagationPolicy=Background")
+        if found.get("kind") == "Namespace":
+            # Nobody is there to empty it and let it go.
+            self.quietly(
+                "PUT",
+                f"{path}/finalize",
+                {**found, "spec": {"finalizers": []}, "metadata": {"name": found["metadata"]["name"]}},
+            )
+
+
+@contextmanager
+def api_for_a_case(target: Target, namespace: str) -> Iterator[Api]:
+    """Make the namespace that a case lives in, and remove it and all else afterwards."""
+    api = Api(target, namespace)
+    api._made.append(f"/api/v1/namespaces/{namespace}")
+    try:
+        status, said = api.quietly("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        if status != 201:
+            raise RuntimeError(f"the namespace {namespace} could not be made: {said}")
+        yield api
+    finally:
+        api.close()
+
+
+def _written(value: Query) -> list[str]:
+    if isinstance(value, list):
+        return value
+    return [str(value).lower() if isinstance(value, bool) else str(value)]
+
+
+def _encoded(body: object) -> bytes | None:
+    if body is None or isinstance(body, bytes):
+        return body
+    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
+
+
+def _shown(body: object) -> object:
+    written = _encoded(body) or b""
+    if len(written) > LONGEST_SHOWN_BODY:
+        return f"<{len(written)} bytes>"
+    return body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+
+
+def _parsed(response: http.client.HTTPResponse, body: bytes) -> object:
+    if not body:
+        return None
+    if "json" in response.headers.get("Content-Type", ""):
+        try:
+            return json.loads(body)
+        except ValueError:
+            pass
+    return body.decode("utf-8", "replace")
+
+
+def _described(error: Exception) -> str:
+    return "no answer in time" if isinstance(error, TimeoutError) else f"no answer: {type(error).__name__}"

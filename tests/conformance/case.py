@@ -1,0 +1,63 @@
+"""What a case is: a name, the area that it belongs to, and a script of requests."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tests.conformance import cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conformance.api import Api
+
+    Script: TypeAlias = Callable[[Api], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A script to put to both servers.
+
+    Attributes:
+        area: The heading that it stands under.
+        name: A sentence about behaviour, unique within its area.
+        script: Sends the requests.
+    """
+
+    area: str
+    name: str
+    script: Script
+
+    @property
+    def title(self) -> str:
+        """The name that it has among all cases."""
+        return f"{self.area}: {self.name}"
+
+
+_cases: dict[str, Case] = {}
+
+
+def area(name: str) -> Callable[[str], Callable[[Script], Script]]:
+    """Return a decorator that takes functions up as cases of an area."""
+
+    def case(sentence: str) -> Callable[[Script], Script]:
+        def keep(script: Script) -> Script:
+            new = Case(name, sentence, script)
+            if new.title in _cases:
+                raise ValueError(f"there are two cases with the name {new.title!r}")
+            _cases[new.title] = new
+            return script
+
+        return keep
+
+    return case
+
+
+def all_cases() -> list[Case]:
+    """Every case there is, in the order of the modules and of their lines."""
+    for module in sorted(pkgutil.iter_modules(cases.__path__), key=lambda each: each.name):
+        importlib.import_module(f"{cases.__name__}.{module.name}")
+    return list(_cases.values())

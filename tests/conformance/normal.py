@@ -1,0 +1,226 @@
+"""Answers without what differs from run to run, so that two servers can be compared.
+
+An answer keeps its shape: what cannot be the same is replaced by a word in angle brackets that says what stood there.
+Versions and uids become numbers, so that it still shows which of them are the same and which is the newer one.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conformance.api import Plain, Step
+
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Cases that send times send those of the year 2001, and messages about times show one of 2006: these are compared.
+_TIME = re.compile(r"(?!2001|2006)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_SUFFIX = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5}")
+_VERSIONS_IN_TEXT = re.compile(
+    r"(?P<before>resource ?version(?:: | in the precondition \(| in record \())(?P<version>\d+)"
+    r"(?:(?P<between> \(|, current: )(?P<newest>\d+))?",
+    re.IGNORECASE,
+)
+# A refused patch is answered with the whole object that it would have made.
+_OBJECT_IN_TEXT = re.compile(r'"\{\\".*\\"\}+"')
+_OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+_CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
+_OF_ONE_BUILD = {"gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"}
+
+
+def normalised(steps: list[Step], namespace: str) -> list[Plain]:
+    """Return what is recorded and compared of a case's requests and answers."""
+    words = _Words(steps, namespace)
+    return [words.step(step) for step in steps]
+
+
+class _Words:
+    """What stands for what, throughout one case."""
+
+    def __init__(self, steps: list[Step], namespace: str) -> None:
+        self._namespace = namespace
+        self._uids: dict[str, str] = {}
+        self._object_versions: dict[str, str] = {}
+        self._list_versions: set[str] = set()
+        self._generated: dict[str, str] = {}
+        self._newest = 0
+        self._sent = {value for step in steps for values in step.query.values() for value in values}
+        self._etags = {value for step in steps for value in step.headers.get("ETag", ())}
+        self._learn(steps)
+
+    def _learn(self, steps: list[Step]) -> None:
+        versions: set[int] = set()
+        for step in steps:
+            self._learn_generated(_prefix_sent(step), _refused_name(step))
+        for found in (found for step in steps for found in _objects_of(step)):
+            meta = found["metadata"]
+            version = meta.get("resourceVersion")
+            if isinstance(version, str) and version.isdecimal():
+                if _is_a_moment(found):
+                    self._list_versions.add(version)
+                else:
+                    versions.add(int(version))
+            self._learn_generated(str(meta.get("generateName") or ""), str(meta.get("name") or ""))
+        self._object_versions = {
+            str(version): f"<version {number}>" for number, version in enumerate(sorted(versions), 1)
+        }
+
+    def _learn_generated(self, prefix: str, name: str) -> None:
+        if prefix and name[:-5] == prefix[:58] and _SUFFIX.fullmatch(name[-5:]):
+            self._generated.setdefault(name, f"{name[:-5]}<suffix {len(self._generated) + 1}>")
+
+    def step(self, step: Step) -> Plain:
+        """Return a request and its answer; what is empty is left out."""
+        said: Plain = {
+            "request": f"{step.method} {self._text(step.path)}",
+            "query": {name: [self._asked(name, each) for each in step.query[name]] for name in step.query},
+            "sent headers": {name: self._header(value) for name, value in step.sent_headers.items()},
+            "sent": self._sent_body(step.sent),
+            "status": step.status,
+            "headers": {name: [self._header(value) for value in step.headers[name]] for name in step.headers},
+            "body": self._value(step.body),
+            "trouble": step.trouble,
+        }
+        said = {name: value for name, value in said.items() if value not in (None, {}, "")}
+        if step.events is not None:
+            said["events"] = [self._value(event) for event in step.events]
+        self._newest = max([self._newest, *self._versions_of(step)])
+        return said
+
+    def _versions_of(self, step: Step) -> list[int]:
+        found = (
+            each["metadata"].get("resourceVersion") for each in _objects_of(step) if not _is_a_moment(each)
+        )
+        return [int(version) for version in found if version in self._object_versions]
+
+    def _asked(self, name: str, value: str) -> object:
+        if name == "continue":
+            return self._token(value, "")
+        if name == "resourceVersion" and self._is_known(value):
+            return "<a version>"
+        return self._text(value)
+
+    def _sent_body(self, sent: object) -> object:
+        if isinstance(sent, dict):
+            return {key: self._sent_body(value) for key, value in sorted(sent.items())}
+        if isinstance(sent, list):
+            return [self._sent_body(value) for value in sent]
+        if isinstance(sent, str):
+            return "<a version>" if self._is_known(sent) else self._text(sent)
+        return sent
+
+    def _header(self, value: str) -> str:
+        return "<etag>" if value in self._etags else self._text(value)
+
+    def _value(self, value: object) -> Any:
+        if isinstance(value, dict):
+            return self._object(value)
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        return self._text(value) if isinstance(value, str) else value
+
+    def _object(self, found: Plain) -> Plain:
+        made: Plain = {}
+        # In order, because uids are numbered as they are met.
+        for key, value in sorted(found.items()):
+            if key == "metadata" and isinstance(value, dict):
+                made[key] = self._metadata(value)
+            elif key == "nodePort" and isinstance(value, int):
+                made[key] = "<node port>"
+            elif key == "resourceVersion" and self._is_known(value):
+                made[key] = "<a version>"
+            elif key in _OF_ONE_BUILD and "gitVersion" in found:
+                made[key] = "<text>"
+            elif key in {"clusterIP", "clusterIPs"}:
+                made[key] = _without_addresses(value)
+            else:
+                made[key] = self._value(value)
+        return made
+
+    def _metadata(self, meta: Plain) -> Plain:
+        made = self._object({key: value for key, value in meta.items() if key != "managedFields"})
+        version = meta.get("resourceVersion")
+        if isinstance(version, str) and version in self._list_versions and "uid" not in meta:
+            old = int(version) < self._newest
+            made["resourceVersion"] = f"<list version{' older than the newest object' if old else ''}>"
+        elif isinstance(version, str) and version in self._object_versions:
+            made["resourceVersion"] = self._object_versions[version]
+        if isinstance(meta.get("continue"), str):
+            made["continue"] = self._token(meta["continue"], str(version))
+        return made
+
+    def _is_known(self, value: object) -> bool:
+        return isinstance(value, str) and (value in self._object_versions or value in self._list_versions)
+
+    def _token(self, token: str, version: str) -> object:
+        try:
+            parts = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        except ValueError:
+            return self._text(token)
+        if not isinstance(parts, dict):
+            return self._text(token)
+        if isinstance(parts.get("rv"), int) and parts["rv"] > 1:
+            parts["rv"] = "<list version>" if str(parts["rv"]) == version else "<a version>"
+        return {key: self._value(value) for key, value in sorted(parts.items())}
+
+    def _text(self, text: str) -> str:
+        for name, word in self._generated.items():
+            text = text.replace(name, word)
+        text = _OBJECT_IN_TEXT.sub('"<object>"', text)
+        text = text.replace(self._namespace, "<namespace>")
+        text = _OWN_ADDRESS.sub("<address of the server>", text)
+        text = _UID.sub(lambda found: self._uid(found[0]), text)
+        text = _TIME.sub(lambda found: "<time with a fraction>" if found[1] else "<time>", text)
+        return _VERSIONS_IN_TEXT.sub(self._versions_in_text, text)
+
+    def _uid(self, uid: str) -> str:
+        return self._uids.setdefault(uid, f"<uid {len(self._uids) + 1}>")
+
+    def _versions_in_text(self, found: re.Match[str]) -> str:
+        version = found["version"]
+        asked = version in self._sent and not self._is_known(version)
+        said = found["before"] + (version if asked or version == "0" else "<number>")
+        return f"{said}{found['between']}<number>" if found["between"] else said
+
+
+def _objects_of(step: Step) -> Iterator[Plain]:
+    """Everything in an answer that has metadata."""
+    yield from _within(step.body)
+    for event in step.events or ():
+        yield from _within(event)
+
+
+def _prefix_sent(step: Step) -> str:
+    meta = step.sent.get("metadata") if isinstance(step.sent, dict) else None
+    return str(meta.get("generateName") or "") if isinstance(meta, dict) else ""
+
+
+def _refused_name(step: Step) -> str:
+    details = step.body.get("details") if isinstance(step.body, dict) else None
+    return str(details.get("name") or "") if isinstance(details, dict) else ""
+
+
+def _within(value: object) -> Iterator[Plain]:
+    if isinstance(value, dict):
+        if isinstance(value.get("metadata"), dict):
+            yield value
+        for each in value.values():
+            yield from _within(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _within(each)
+
+
+def _is_a_moment(found: Plain) -> bool:
+    """Whether a version is not that of an object, but of a list or a bookmark: these have no uid."""
+    return "uid" not in found["metadata"]
+
+
+def _without_addresses(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_addresses(each) for each in value]
+    return "<cluster address>" if isinstance(value, str) and _CLUSTER_ADDRESS.fullmatch(value) else value

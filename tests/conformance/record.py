@@ -1,0 +1,59 @@
+"""Records what the real server answers: ``python -m tests.conformance.record [AREA...]``."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.conformance.case import all_cases
+from tests.conformance.recording import FOLDER, Recording, path_of, write
+from tests.conformance.run import answers
+from tests.conformance.target import real_target
+from tests.real_server import ASSETS, missing_programs, real_server_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.real_server import RealServer
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Put every case of the areas that are named, or of all, to a real server of its own."""
+    parser = argparse.ArgumentParser(description="Record what a real kube-apiserver answers.")
+    parser.add_argument("areas", nargs="*", metavar="AREA", help="only these areas")
+    areas: list[str] = parser.parse_args(arguments).areas
+    if missing := missing_programs():
+        print(f"There is no {' and no '.join(missing)} in {ASSETS}.", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as state, real_server_in(Path(state)) as server:
+        record(server, areas)
+    if not areas:
+        _remove_what_no_case_wrote()
+    return 0
+
+
+def record(server: RealServer, areas: Sequence[str] = ()) -> None:
+    """Write the recordings of some areas, or of all."""
+    version: str = server.call("GET", "/version")["gitVersion"]
+    target = real_target(server)
+    for area, cases in itertools.groupby(all_cases(), key=lambda case: case.area):
+        if areas and area not in areas:
+            continue
+        said = {case.name: answers(case, target) for case in cases}
+        new = Recording(area, version, datetime.now(UTC).date().isoformat(), said)
+        print(f"{'recorded' if write(new) else 'the same'}  {len(said):4d}  {area}")
+
+
+def _remove_what_no_case_wrote() -> None:
+    wanted = {path_of(case.area) for case in all_cases()}
+    for path in sorted(set(FOLDER.glob("*.json")) - wanted):
+        path.unlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
