@@ -37,9 +37,10 @@ format: $(READY) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-codegen: $(READY) ## Regenerate src/masthead/api from ../shared/kubernetes-1.36
+codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
+	$(BIN)/python -m masthead.codegen.protobuf --facts $(SPEC) --out src/masthead/server/protobuf_table.py
 
 bench: $(READY) ## Measure decoding and startup, beside the peers that are installed
 	$(BIN)/python -m benchmarks.decode

@@ -123,6 +123,9 @@ def _etcd(state: Path) -> Iterator[str]:
         "unsafe-no-fsync": "true",
     }
     with _running("etcd", options, state):
+        # So that version 1 is older than all that the server's caches will ever have seen.
+        if not wait_until(lambda: _has_put(clients, "before everything")):
+            raise RuntimeError(f"etcd did not get ready:\n{_last_words('etcd', state)}")
         yield clients
 
 
@@ -176,6 +179,16 @@ def _running(program: str, options: dict[str, str], state: Path) -> Iterator[sub
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _has_put(etcd: str, key: str) -> bool:
+    body = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
+    request = urllib.request.Request(f"{etcd}/v3/kv/put", data=body)
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10):
+            return True
+    except OSError:  # it does not listen yet
+        return False
 
 
 def _is_ready(server: RealServer) -> bool:

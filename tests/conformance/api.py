@@ -307,9 +307,13 @@ class Api:
 
     def _remember(self, step: Step) -> None:
         if step.method == "POST" and step.status == 201 and "dryRun" not in step.query:
-            self._made.append(f"{step.path}/{Answer(step).name}")
+            self.remove_at_the_end(f"{step.path}/{Answer(step).name}")
         if step.method == "PUT" and step.status == 201:
-            self._made.append(step.path)
+            self.remove_at_the_end(step.path)
+
+    def remove_at_the_end(self, path: str) -> None:
+        """Keep in mind that something is there."""
+        self._made.append(path)
 
     def _remove(self, path: str) -> None:
         path = urllib.parse.quote(path, safe="/:%")
@@ -333,7 +337,7 @@ class Api:
 def api_for_a_case(target: Target, namespace: str) -> Iterator[Api]:
     """Make the namespace that a case lives in, and remove it and all else afterwards."""
     api = Api(target, namespace)
-    api._made.append(f"/api/v1/namespaces/{namespace}")
+    api.remove_at_the_end(f"/api/v1/namespaces/{namespace}")
     try:
         status, said = api.quietly("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         if status != 201:

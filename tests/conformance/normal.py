@@ -26,7 +26,9 @@ _VERSIONS_IN_TEXT = re.compile(
     re.IGNORECASE,
 )
 # A refused patch is answered with the whole object that it would have made.
-_OBJECT_IN_TEXT = re.compile(r'"\{\\".*\\"\}+"')
+_OBJECT_IN_TEXT = re.compile(r'"\{\\".*\}"(?=: )')
+# A refused change of what is immutable is shown as a difference between structures that only the real server has.
+_DIFFERENCE_IN_TEXT = re.compile(r"\n+@@ .*", re.DOTALL)
 _OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
 _OF_ONE_BUILD = {"gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"}
@@ -106,7 +108,8 @@ class _Words:
 
     def _sent_body(self, sent: object) -> object:
         if isinstance(sent, dict):
-            return {key: self._sent_body(value) for key, value in sorted(sent.items())}
+            fields = sorted((key, value) for key, value in sent.items() if key != "managedFields")
+            return {key: self._sent_body(value) for key, value in fields}
         if isinstance(sent, list):
             return [self._sent_body(value) for value in sent]
         if isinstance(sent, str):
@@ -171,6 +174,7 @@ class _Words:
         for name, word in self._generated.items():
             text = text.replace(name, word)
         text = _OBJECT_IN_TEXT.sub('"<object>"', text)
+        text = _DIFFERENCE_IN_TEXT.sub("", text)
         text = text.replace(self._namespace, "<namespace>")
         text = _OWN_ADDRESS.sub("<address of the server>", text)
         text = _UID.sub(lambda found: self._uid(found[0]), text)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import masthead.server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ class Target:
 
     url: str
     token: str
-    compact: Callable[[], None]
+    compact: Callable[[], object]
     ca_file: Path | None = None
 
     def connect(self) -> http.client.HTTPConnection:
@@ -62,10 +63,8 @@ def real_target(server: RealServer) -> Target:
 def embedded_target() -> Iterator[Target]:
     """Run the embedded server until the end of the block."""
     # No controllers: the real server has none beside it either.
-    import masthead.server
-
     with masthead.server.run(controllers=False) as server:
-        yield Target(server.url, server.token, server.compact)
+        yield Target(server.url, server.token or "", server.compact)
 
 
 def _ask_etcd(etcd: str, path: str, body: object) -> dict[str, dict[str, str]]:

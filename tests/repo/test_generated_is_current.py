@@ -1,4 +1,4 @@
-"""What is committed under src/masthead/api is what the generator makes of Kubernetes 1.36's documents."""
+"""What is committed as generated is what the generator makes of Kubernetes 1.36's documents."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from masthead.codegen import generate, sources
+from masthead.codegen import generate, protobuf, sources
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
+PROTOBUF = ROOT / "src" / "masthead" / "server" / "protobuf_table.py"
 DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 
 pytestmark = pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DOCUMENTS}")
@@ -22,6 +23,10 @@ def test_generating_again_changes_nothing() -> None:
     files = generate.files_for(sources.from_folder(DOCUMENTS), "masthead.api")
 
     assert generate.changes(files, API) == []
+
+
+def test_generating_the_protobuf_table_again_changes_nothing() -> None:
+    assert protobuf.from_folder(DOCUMENTS) == PROTOBUF.read_text("utf-8")
 
 
 def test_nothing_lies_beside_what_is_generated() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead.server import go_json
 from masthead.server.failures import Failure, bad_request
@@ -11,6 +11,8 @@ from masthead.server.request import JSON_TYPE
 from masthead.server.schema import Mismatch, schema_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead.meta.apitype import ApiType
     from masthead.meta.object import Object
     from masthead.server.catalog import Served
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from masthead.server.plain import Plain
     from masthead.server.request import Request
 
-__all__ = ["BODY_LIMIT", "ReadBody", "read_object", "read_options", "read_part", "tidy"]
+    Refuse: TypeAlias = Callable[[Plain, str], Failure]
+
+__all__ = ["BODY_LIMIT", "clean", "finish", "media_type", "read_object", "read_options", "read_part"]
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes; what is longer is refused unread."""
@@ -26,77 +30,64 @@ PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 YAML_TYPE: Final = "application/yaml"
 
 
-class ReadBody:
-    """An object that was read, and what to warn the client of.
-
-    Attributes:
-        found: The object in its stored shape, with its defaults.
-        warnings: For the client.
-    """
-
-    __slots__ = ("found", "warnings")
-
-    def __init__(self, found: Plain, warnings: list[str]) -> None:
-        self.found = found
-        self.warnings = warnings
-
-
-def read_object(request: Request, served: Served, options: WriteOptions) -> ReadBody:
-    """Read the object that a request brings.
+def read_object(request: Request, served: Served, options: WriteOptions) -> Plain:
+    """Read the object that a request brings, in its stored shape and with its defaults.
 
     Raises:
         Failure: It cannot be read, is of another kind, or has fields that its kind has not and the client is strict.
     """
-    body, complaints = _read_kind(request, served.cls, options)
-    return tidy(body, served, options, complaints)
+    return finish(read_part(request, served.cls, options), served)
 
 
-def read_part(request: Request, cls: type[Object], options: WriteOptions) -> ReadBody:
-    """Read an object of a kind that is not the resource's own, such as a Scale; it gets no defaults.
+def read_part(request: Request, cls: type[Object], options: WriteOptions) -> Plain:
+    """Read an object of any kind, such as a Scale; it gets no defaults.
 
     Raises:
         Failure: As for `read_object`.
     """
-    body, complaints = _read_kind(request, cls, options)
-    return ReadBody(*clean(body, cls, options, complaints))
+    gvk = cls.GVK
+    body = _read(request, gvk.kind, gvk.api_version)
+    twice: list[str] = []
+    if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
+        twice = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
+
+    def refuse(_: Plain, problem: str) -> Failure:
+        return bad_request(
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
+        )
+
+    return clean(body, cls, options, twice, refuse)
 
 
-def tidy(body: Plain, served: Served, options: WriteOptions, complaints: list[str] | None = None) -> ReadBody:
-    """Bring an object into the shape in which it is stored, with its defaults.
+def clean(body: Plain, cls: type[Object], options: WriteOptions, said: list[str], refuse: Refuse) -> Plain:
+    """Drop what a kind does not have, and complain of it as the client wishes.
 
     Args:
-        body: The object, of the version that `served` is.
-        served: Its resource.
-        options: How strict to be about fields that the kind does not have.
-        complaints: What is already known to be wrong with it.
+        body: The object.
+        cls: Its kind.
+        options: How strict to be; warnings go there.
+        said: What is already known to be wrong with it.
+        refuse: Makes the refusal.
 
     Raises:
         Failure: A field has the wrong type, or the client is strict and there is something to complain of.
     """
-    found, warnings = clean(body, served.cls, options, complaints or [])
-    apply_defaults(served.group, served.version, served.kind, found)
-    return ReadBody(served.to_storage(found), warnings)
-
-
-def clean(
-    body: Plain, cls: type[Object], options: WriteOptions, complaints: list[str]
-) -> tuple[Plain, list[str]]:
-    """Drop what the kind does not have; returns the object and what to warn the client of.
-
-    Raises:
-        Failure: As for `tidy`.
-    """
-    gvk = cls.GVK
     try:
         found, unknown = schema_of(cast("ApiType", cls)).clean(body)
     except Mismatch as error:
-        raise _handled(gvk.kind, gvk.version, str(error)) from None
-    if options.field_validation == "Ignore":
-        return found, []
-    said = [*complaints, *(f'unknown field "{path}"' for path in unknown)]
-    if said and options.field_validation == "Strict":
-        raise _handled(gvk.kind, gvk.version, f"strict decoding error: {', '.join(said)}")
-    return found, said
+        raise refuse(body, str(error)) from None
+    if options.field_validation != "Ignore":
+        said = [*said, *(f'unknown field "{path}"' for path in unknown)]
+        if said and options.field_validation == "Strict":
+            raise refuse(body, f"strict decoding error: {', '.join(said)}")
+        options.warnings.extend(said)
+    return found
+
+
+def finish(found: Plain, served: Served) -> Plain:
+    """Give a clean object its defaults, and the shape in which it is stored."""
+    apply_defaults(served.group, served.version, served.kind, found)
+    return served.to_storage(found)
 
 
 def read_options(request: Request) -> Plain | None:
@@ -107,7 +98,9 @@ def read_options(request: Request) -> Plain | None:
     """
     if not request.body:
         return None
-    return _read(request, "DeleteOptions", "meta.k8s.io/v1")
+    options = _read(request, "DeleteOptions", "meta.k8s.io/v1")
+    go_json.check_delete_options(options)
+    return options
 
 
 def media_type(request: Request) -> str:
@@ -118,11 +111,11 @@ def media_type(request: Request) -> str:
 def _read(request: Request, kind: str, api_version: str) -> Plain:
     match media_type(request):
         case "application/json":
-            return _read_json(request.body, kind, api_version)
+            found = _read_json(request.body, kind, api_version)
         case "application/yaml":
-            return _read_yaml(request.body, kind, api_version)
+            found = _read_yaml(request.body, kind, api_version)
         case "application/vnd.kubernetes.protobuf":
-            return _read_protobuf(request.body, kind)
+            found = _read_protobuf(request.body, kind, api_version)
         case _:
             raise Failure(
                 415,
@@ -130,50 +123,36 @@ def _read(request: Request, kind: str, api_version: str) -> Plain:
                 "the body of the request was in an unknown format - accepted media types include: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf",
             )
+    if refusal := go_json.refused_kind(found, request.body, kind, api_version):
+        raise refusal
+    return cast("Plain", found or {})
 
 
-def _read_json(body: bytes, kind: str, api_version: str) -> Plain:
+def _read_json(body: bytes, kind: str, api_version: str) -> object:
     try:
-        found = go_json.decode(body)
+        return go_json.decode(body)
     except go_json.JsonError:
         raise go_json.unreadable(body, kind, api_version, JSON_TYPE) from None
-    if not isinstance(found, dict):
-        raise go_json.unreadable(body, kind, api_version, JSON_TYPE)
-    return cast("Plain", found)
 
 
-def _read_yaml(body: bytes, kind: str, api_version: str) -> Plain:
-    from masthead.errors import MastheadError
-    from masthead.meta import yaml
-
+def _read_yaml(body: bytes, kind: str, api_version: str) -> object:
     try:
-        found = yaml.load_one(body.decode())
-    except (MastheadError, ValueError):
+        return go_json.decode_yaml(body)
+    except go_json.JsonError:
         raise go_json.unreadable(body, kind, api_version, YAML_TYPE) from None
-    if not isinstance(found, dict):
-        raise go_json.unreadable(body, kind, api_version, YAML_TYPE)
-    return cast("Plain", found)
 
 
-def _read_protobuf(body: bytes, kind: str) -> Plain:
+def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:
     from masthead.server import protobuf
 
     try:
-        return protobuf.decode(body)
+        return protobuf.decode(body, (api_version, kind))
     except protobuf.ProtobufError as error:
         message = f"the object provided is unrecognized (must be of type {kind}): {error}"
         raise bad_request(message) from None
 
 
-def _read_kind(request: Request, cls: type[Object], options: WriteOptions) -> tuple[Plain, list[str]]:
-    kind, api_version = cls.GVK.kind, cls.GVK.api_version
-    body = _read(request, kind, api_version)
-    if body.get("kind", kind) != kind or body.get("apiVersion", api_version) != api_version:
-        raise go_json.unreadable(request.body, kind, api_version, media_type(request))
-    if options.field_validation == "Ignore" or media_type(request) != JSON_TYPE:
-        return body, []
-    return body, [f'duplicate field "{path}"' for path in go_json.duplicate_keys(request.body, body)]
-
-
-def _handled(kind: str, version: str, problem: str) -> Failure:
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {problem}')
+def _duplicates(request: Request, body: Plain) -> list[str]:
+    if media_type(request) == YAML_TYPE:
+        return []
+    return go_json.duplicate_keys(request.body, body)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.clock import stamp
 from masthead.server.failures import Failure, conflict, details_of, quoted
-from masthead.server.plain import Plain, metadata, part, text
+from masthead.server.plain import Plain, metadata, part
 
 if TYPE_CHECKING:
     from masthead.server.catalog import Served
@@ -55,11 +55,17 @@ def delete(cluster: Cluster, served: Served, namespace: str, name: str, options:
 
 
 def _check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> None:
-    checks = (("UID", options.uid, "uid"), ("ResourceVersion", options.version, "resourceVersion"))
-    for word, wanted, field in checks:
+    checks = (
+        ("UID", options.uid, "uid", "deleted and then recreated"),
+        ("ResourceVersion", options.version, "resourceVersion", "modified"),
+    )
+    for word, wanted, field, guess in checks:
         if wanted is not None and wanted != meta[field]:
-            problem = f"{word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
-            raise conflict(served.group, served.name, meta["name"], f"Precondition failed: {problem}")
+            problem = (
+                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
+                f"The object might have been {guess}"
+            )
+            raise conflict(served.group, served.kind, meta["name"], problem)
 
 
 def _delete_object(
@@ -104,7 +110,7 @@ def _remove(
     cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
 ) -> Deleted:
     if not options.is_dry_run:
-        cluster.remove(served, record.key, found)
+        found = served.load(cluster.remove(served, record.key, found))
     return Deleted(found, is_gone=True)
 
 
@@ -123,12 +129,7 @@ def _delete_namespace(
             cluster.write(served, record.key, found)
         return Deleted(found, is_gone=False)
     if part(found, "spec").get("finalizers"):
-        message = (
-            f"Operation cannot be fulfilled on namespaces {quoted(text(meta, 'name'))}: The system is ensuring all "
-            "content is removed from this namespace.  Upon completion, this namespace will automatically be purged by "
-            "the system."
-        )
-        raise Failure(409, "Conflict", message, details=details_of(text(meta, "name"), "", "namespaces"))
+        return Deleted(found, is_gone=False)
     return _delete_object(cluster, served, record, found, options)
 
 

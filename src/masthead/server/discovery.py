@@ -39,13 +39,14 @@ VERSION: Final = {
 """The Kubernetes version whose API is served; the build says that this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
+_CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
 _PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
 
 
 def describe(request: Request) -> Answer | None:
     """Answer a question about the server itself; None if the path asks about something else."""
     path = request.path.rstrip("/") or "/"
-    if path in _HEALTH or path.rpartition("/")[0] in _HEALTH:
+    if path in _HEALTH or path in _CHECKS:
         return Answer(200, b"ok", "text/plain; charset=utf-8")
     if path == "/version":
         return json_answer(200, VERSION)

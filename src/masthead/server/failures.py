@@ -101,7 +101,8 @@ def duplicate(field: str, value: object) -> FieldError:
 
 def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
     """A value is none of those that the server knows."""
-    known = ", ".join(quoted(each) for each in sorted(supported))
+    ordered = sorted(supported) if isinstance(supported, set | frozenset) else supported
+    known = ", ".join(quoted(each) for each in ordered)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
 
 

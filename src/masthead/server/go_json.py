@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from masthead.meta.gvk import GroupVersionKind
-from masthead.server.failures import bad_request, quoted
+from masthead.server.failures import bad_request, quoted, shown
 from masthead.server.go_scanner import JsonError, problem_with
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JsonError",
+    "check_delete_options",
     "decode",
     "duplicate_keys",
     "problem_with",
@@ -53,7 +54,7 @@ def decode(data: bytes) -> object:
         if problem := problem_with(data):
             raise JsonError(problem) from None
     try:
-        return _mended(json.loads(data.decode("utf-8", "replace")))
+        return _mended(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
     except RecursionError:
         # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
         raise JsonError("exceeded max depth") from None
@@ -70,6 +71,16 @@ def type_name(value: object) -> str:
 
 _TYPE_NAMES: Final[dict[type, str]] = {str: "string", list: "array", dict: "object"}
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in _INFINITIES:
+        raise JsonError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+_INFINITIES: Final = (float("inf"), float("-inf"))
 
 
 def _mended(value: object) -> object:
@@ -150,7 +161,7 @@ def unreadable(body: bytes, kind: str, api_version: str, content_type: str) -> F
         content_type: ``application/json`` or ``application/yaml``.
     """
     try:
-        document = _read_yaml(body) if content_type == "application/yaml" else decode(body)
+        document = decode_yaml(body) if content_type == "application/yaml" else decode(body)
     except JsonError as problem:
         said = str(problem)
         return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
@@ -181,6 +192,50 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
     group, _, version = said_version.rpartition("/")
     said = _completed(GroupVersionKind(group, version, _said(found, "kind")), expected)
     return None if said == expected else _mistaken(said, expected, body)
+
+
+def check_delete_options(options: Plain) -> None:
+    """Look whether the options of a deletion are of the right types.
+
+    Raises:
+        Failure: One is not.
+    """
+    for struct, path, value, (json_type, go_type) in _typed_options(options):
+        found = type_name(value)
+        # A range looks for a float number by number, for centuries.
+        if go_type == "int64" and found == "number" and not (isinstance(value, int) and value in _INT64):
+            found = f"number {shown(value)}"
+        if found not in {"", json_type}:
+            raise bad_request(
+                f"json: cannot unmarshal {found} into Go struct field {struct}.{path} of type {go_type}"
+            )
+
+
+_INT64: Final = range(-(2**63), 2**63)
+_OPTION_TYPES: Final = {
+    "gracePeriodSeconds": ("number", "int64"),
+    "preconditions": ("object", "v1.Preconditions"),
+    "orphanDependents": ("bool", "bool"),
+    "propagationPolicy": ("string", "v1.DeletionPropagation"),
+    "dryRun": ("array", "[]string"),
+    "ignoreStoreReadErrorWithClusterBreakingPotential": ("bool", "bool"),
+}
+_CONDITION_TYPES: Final = {"uid": ("string", "types.UID"), "resourceVersion": ("string", "string")}
+
+
+def _typed_options(options: Plain) -> Iterator[tuple[str, str, object, tuple[str, str]]]:
+    """Everything in options that has a type: its struct, its path, itself, and its types in JSON and Go."""
+    for name, value in options.items():
+        if name not in _OPTION_TYPES:
+            continue
+        yield _OPTIONS, name, value, _OPTION_TYPES[name]
+        if name == "dryRun" and isinstance(value, list):
+            for each in cast("list[object]", value):
+                yield _OPTIONS, name, each, ("string", "string")
+        if name == "preconditions" and isinstance(value, dict):
+            conditions = cast("Plain", value)
+            for each in filter(_CONDITION_TYPES.__contains__, conditions):
+                yield "Preconditions", f"{name}.{each}", conditions[each], _CONDITION_TYPES[each]
 
 
 _NO_KIND: Final = "couldn't get version/kind; json parse error:"
@@ -294,7 +349,8 @@ def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -
         return _other_version(said.api_version, expected)
     else:
         target = f"v1.{_OPTIONS}" if is_options else _internal(expected)
-        problem = f"converting ({said.version}.{said.kind}) to ({target}): unknown conversion"
+        version = "v1" if said.kind in _EVERYWHERE | _IN_META else said.version
+        problem = f"converting ({version}.{said.kind}) to ({target}): unknown conversion"
     if is_options:
         return bad_request(problem)
     version = quoted(said.version)
@@ -322,7 +378,12 @@ def _internal(kind: GroupVersionKind) -> str:
     return f"{package}.{kind.kind}"
 
 
-def _read_yaml(body: bytes) -> object:
+def decode_yaml(body: bytes) -> object:
+    """Read the first YAML document of a body.
+
+    Raises:
+        JsonError: It is not YAML; the message is that of Go's reader.
+    """
     from masthead.errors import DecodeError
     from masthead.meta import yaml
 
@@ -348,15 +409,15 @@ def _yaml_problem(body: bytes) -> str:
     except yaml.MarkedYAMLError as error:
         mark = cast("Any", error.problem_mark)
         if error.problem == "found undefined alias":
-            line: str = body.decode("utf-8", "replace").splitlines()[mark.line]
+            line = cast("str", body.decode("utf-8", "replace").splitlines()[mark.line])
             alias = re.compile(r"\*([\w-]*)").match(line, mark.column)
             return f"unknown anchor '{alias[1] if alias else ''}' referenced"
         # Go counts from one for what is no word or sign, from zero for what is in the wrong place, and leaves
         # the first line out.
         number = mark.line + isinstance(error, ScannerError) if mark.line else 0
         return f"line {number}: {error.problem}" if number else str(error.problem)
-    except (yaml.YAMLError, ValueError) as error:
-        return str(error)
+    except yaml.YAMLError as error:
+        return str(getattr(error, "reason", error))
     finally:
         loader.dispose()
     return ""

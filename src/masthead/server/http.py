@@ -7,27 +7,29 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from aiohttp import web
 
 from masthead.server.bodies import BODY_LIMIT
 from masthead.server.events import error_line
-from masthead.server.failures import Failure
+from masthead.server.failures import Failure, details_of, qualified, quoted
 from masthead.server.faults import Call, Effect
-from masthead.server.request import Answer, Request
+from masthead.server.request import Request, parse_query, refusal
 from masthead.server.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead.server.faults import Fault, Faults
+    from masthead.server.request import Answer
     from masthead.server.rest import Rest
 
 __all__ = ["Front", "Seen"]
 
 _REMEMBERED: Final = 10_000
+NOT_MODIFIED: Final = 304
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """What anybody may ask."""
+_STREAM_HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
 _STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE)
 
 
@@ -88,35 +90,39 @@ class Front:
         try:
             request = await _read(incoming)
         except Failure as failure:
-            return _refusal(failure)
+            return _response(refusal(failure))
         call, target = self._rest.call_of(request)
         seen = Seen(
             request.method, request.path, incoming.query_string, call, _without_token(request), request.body
         )
         self.seen.append(seen)
         try:
-            self._check_token(request)
+            self._check_token(request, call)
             answer = self._rest.answer(request, call, target)
         except Failure as failure:
-            seen.code = failure.code
-            return _refusal(failure)
+            answer = refusal(failure)
         if isinstance(answer, Watch):
             seen.code = 200
             return await self._stream(incoming, answer, call)
         seen.code = answer.code
-        return _response(answer, without_body=incoming.method == "HEAD")
+        return _response(answer)
 
-    def _check_token(self, request: Request) -> None:
-        if self._token is None or request.path in _OPEN:
+    def _check_token(self, request: Request, call: Call) -> None:
+        if self._token is None:
             return
-        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not secrets.compare_digest(shown.strip().encode(), self._token):
+        shown = request.headers.get("authorization", "")
+        if not shown:
+            if request.path.rstrip("/") not in _OPEN:
+                raise _anonymous(request, call)
+            return
+        scheme, _, token = shown.partition(" ")
+        if scheme.lower() != "bearer" or not secrets.compare_digest(token.strip().encode(), self._token):
             raise Failure(401, "Unauthorized", "Unauthorized")
 
     async def _stream(self, incoming: web.BaseRequest, watch: Watch, call: Call) -> web.StreamResponse:
-        response = web.StreamResponse(
-            headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
-        )
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
+        for name, value in watch.headers:
+            response.headers.add(name, value)
         response.enable_chunked_encoding()
         await response.prepare(incoming)
         # A stream is no request that somebody waits for the end of.
@@ -188,9 +194,7 @@ async def _read(incoming: web.BaseRequest) -> Request:
             body = await _read_body(incoming)
         except (TimeoutError, ConnectionError, web.HTTPException):
             raise Failure(400, "BadRequest", "the body of the request could not be read") from None
-    query: dict[str, list[str]] = {}
-    for name, value in incoming.query.items():
-        query.setdefault(name, []).append(value)
+    query = parse_query(incoming.rel_url.raw_query_string)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
     return Request(incoming.method, incoming.rel_url.raw_path, query, headers, body)
 
@@ -211,17 +215,28 @@ def _without_token(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name != "authorization"}
 
 
-def _refusal(failure: Failure) -> web.Response:
-    headers = (("Retry-After", str(failure.retry_after)),) if failure.retry_after is not None else ()
-    return _response(Answer(failure.code, msgspec.json.encode(failure.status()), headers=headers))
+def _anonymous(request: Request, call: Call) -> Failure:
+    """What somebody is told who shows no token: who that is, and what they may not."""
+    user = 'User "system:anonymous" cannot'
+    if not call.resource:
+        message = f'forbidden: {user} {call.verb} path "{request.path}"'
+        return Failure(403, "Forbidden", message, details={})
+    resource = f"{call.resource}/{call.subresource}" if call.subresource else call.resource
+    where = f'in the namespace "{call.namespace}"' if call.namespace else "at the cluster scope"
+    subject = f"{qualified(call.group, call.resource)}{f' {quoted(call.name)}' if call.name else ''}"
+    message = f'{subject} is forbidden: {user} {call.verb} resource "{resource}" in API group "{call.group}" {where}'
+    return Failure(403, "Forbidden", message, details=details_of(call.name, call.group, call.resource))
 
 
-def _response(answer: Answer, *, without_body: bool = False) -> web.Response:
-    response = web.Response(status=answer.code, body=b"" if without_body else answer.body)
-    response.headers["Content-Type"] = answer.content_type
-    named = {name for name, _ in answer.headers}
-    if "Cache-Control" not in named:
-        response.headers["Cache-Control"] = "no-cache, private"
+def _response(answer: Answer) -> web.Response:
+    response = web.Response(status=answer.code, body=answer.body)
+    headers = response.headers
+    if answer.code != NOT_MODIFIED:
+        headers["Content-Type"] = answer.content_type
+    if answer.content_type.startswith("text/plain"):
+        headers["X-Content-Type-Options"] = "nosniff"
+    if not any(name == "Cache-Control" for name, _ in answer.headers):
+        headers["Cache-Control"] = "no-cache, private"
     for name, value in answer.headers:
-        response.headers.add(name, value)
+        headers.add(name, value)
     return response

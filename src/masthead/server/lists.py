@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import itertools
+import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead.server import go_json
 from masthead.server.failures import Failure, bad_request
+from masthead.server.go_base64 import decode_base64
 from masthead.server.options import read_version
 from masthead.server.storage import CompactedError
 
@@ -74,12 +76,12 @@ def read_page(
     try:
         storage.check_readable(revision)
     except CompactedError:
-        raise _expired(storage, selection, token) from None
-    start = f"{selection.prefix}{token.start}" if token else ""
+        raise _expired(selection, token) from None
+    start = f"{selection.prefix}{token.start.removeprefix('/')}" if token else ""
     found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
     matching = (record for record in found if selection.matches(record))
     # From memory and without a moment to hold on to, the real server gives everything at once.
-    limit = 0 if options.version == "0" and not options.version_match and token is None else options.limit
+    limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
         return Page(list(matching), revision)
     return _cut(matching, limit, revision, selection)
@@ -96,7 +98,7 @@ def check_not_ahead(storage: Storage, wanted: int) -> None:
         raise Failure(
             504,
             "Timeout",
-            f"Too large resource version: {wanted}, current: {storage.revision}",
+            f"Timeout: Too large resource version: {wanted}, current: {storage.revision}",
             details={"causes": [cause], "retryAfterSeconds": 1},
             retry_after=1,
         )
@@ -106,7 +108,7 @@ def _moment(storage: Storage, options: ListOptions, token: _Token | None, latest
     newest = storage.revision if latest is None else latest
     if token is not None:
         return token.rv if token.rv > 0 else newest
-    wanted = read_version(options.version)
+    wanted = read_version(options.version, of_list=True)
     check_not_ahead(storage, wanted)
     is_exact = options.version_match == "Exact" or (
         wanted > 0 and options.limit > 0 and not options.version_match
@@ -128,34 +130,41 @@ def _cut(matching: Iterator[Record], limit: int, revision: int, selection: Selec
 
 def _write_token(revision: int, selection: Selection, last: str) -> str:
     # The next page begins behind the last key: at the smallest one that is greater.
-    start = f"{last.removeprefix(selection.prefix)}\0"
+    start = f"/{last.removeprefix(selection.prefix)}\0"
     text = msgspec.json.encode(_Token(_TOKEN_VERSION, revision, start))
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode("ascii")
 
 
 def _read_token(text: str) -> _Token:
     try:
-        decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        decoded = decode_base64(text, is_url=True)
+    except ValueError as error:
+        raise _bad_token(f": {error}") from None
+    try:
         token = msgspec.json.decode(decoded, type=_Token)
-    except (binascii.Error, ValueError, msgspec.DecodeError):
-        raise bad_request("continue key is not valid: encoded continue key is not valid") from None
+    except (msgspec.DecodeError, ValueError):
+        raise _bad_token(f": {go_json.problem_with(decoded)}") from None
     if token.v != _TOKEN_VERSION:
-        problem = f'server does not recognize this encoded version "{token.v}"'
-        raise bad_request(f"continue key is not valid: {problem}")
-    if not token.start:
-        raise bad_request("continue key is not valid: encoded start key is empty")
+        raise _bad_token(f": server does not recognize this encoded version {token.v}")
     if token.rv == 0:
-        raise bad_request("continue key is not valid: resourceVersion is not set")
-    if ".." in token.start.split("/"):
-        raise bad_request("continue key is not valid: encoded start key is not valid")
+        raise _bad_token(f": incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+    if not token.start:
+        raise _bad_token(f": encoded start key empty (version {_TOKEN_VERSION})")
+    key = token.start if token.start.startswith("/") else f"/{token.start}"
+    if posixpath.normpath(key) != key:
+        raise _bad_token(f": {token.start}")
     return token
 
 
-def _expired(storage: Storage, selection: Selection, token: _Token | None) -> Failure:
+def _bad_token(problem: str) -> Failure:
+    return bad_request(f"invalid continue token: continue key is not valid{problem}")
+
+
+def _expired(selection: Selection, token: _Token | None) -> Failure:
     if token is None:
         return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
-    del storage
-    fresh = _write_token(_INCONSISTENT, selection, f"{selection.prefix}{token.start.removesuffix(chr(0))}")
+    start = token.start.removesuffix("\0").removeprefix("/")
+    fresh = _write_token(_INCONSISTENT, selection, f"{selection.prefix}{start}")
     return Failure(
         410,
         "Expired",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead.server.failures import (
+    Failure,
     FieldError,
     bad_request,
     forbidden,
@@ -114,14 +115,17 @@ class WriteOptions:
     is_dry_run: bool = False
     field_validation: str = "Warn"
     field_manager: str = ""
+    warnings: list[str] = field(default_factory=list[str])
+    """What the client is to be told, whatever comes of the request."""
 
     @classmethod
-    def of(cls, request: Request, kind: str) -> WriteOptions:
+    def of(cls, request: Request, kind: str, warnings: list[str]) -> WriteOptions:
         """Read the query of a write.
 
         Args:
             request: The request.
             kind: ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, which complaints name.
+            warnings: Where to put what the client is to be told.
 
         Raises:
             Failure: A value is none that may be given.
@@ -138,7 +142,12 @@ class WriteOptions:
             errors.append(not_supported("fieldValidation", validation, ("", *_FIELD_VALIDATIONS)))
         if errors:
             raise refused_fields(_META, kind, "", errors)
-        return cls(is_dry_run=bool(dry_run), field_validation=validation or "Warn", field_manager=manager)
+        return cls(
+            is_dry_run=bool(dry_run),
+            field_validation=validation or "Warn",
+            field_manager=manager,
+            warnings=warnings,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,7 @@ class DeleteOptions:
 
     is_dry_run: bool = False
     grace: int | None = None
-    policy: str = ""
+    policy: str | None = None
     orphans: bool | None = None
     uid: str | None = None
     version: str | None = None
@@ -175,8 +184,10 @@ class DeleteOptions:
         return cls(
             is_dry_run="dryRun" in request.query,
             grace=_integer(request, "gracePeriodSeconds"),
-            policy=request.first("propagationPolicy"),
+            policy=_text(request, "propagationPolicy"),
             orphans=_flag(request, "orphanDependents"),
+            uid=_text(request, "uid"),
+            version=_text(request, "resourceVersion"),
         )
 
     @classmethod
@@ -185,7 +196,7 @@ class DeleteOptions:
         return cls(
             is_dry_run=bool(body.get("dryRun")),
             grace=body.get("gracePeriodSeconds"),
-            policy=body.get("propagationPolicy") or "",
+            policy=body.get("propagationPolicy"),
             orphans=body.get("orphanDependents"),
             uid=conditions.get("uid"),
             version=conditions.get("resourceVersion"),
@@ -195,16 +206,20 @@ class DeleteOptions:
         """What does not go together, or is none that may be given."""
         errors: list[FieldError] = []
         path = "propagationPolicy"
-        if self.orphans is not None and self.policy:
+        if self.orphans is not None and self.policy is not None:
             problem = "orphanDependents and deletionPropagation cannot be both set"
             errors.append(invalid(path, self.policy, problem))
-        if self.policy and self.policy not in _POLICIES:
+        if self.policy is not None and self.policy not in _POLICIES:
             errors.append(not_supported(path, self.policy, (*_POLICIES, "nil")))
         return errors + _dry_run_errors(dry_run)
 
 
-def read_version(text: str) -> int:
+def read_version(text: str, *, of_list: bool = False) -> int:
     """Read a resourceVersion; empty means none, which is 0.
+
+    Args:
+        text: As the query has it.
+        of_list: Whether a list asks; the real server has better words there.
 
     Raises:
         Failure: It is no version.
@@ -212,8 +227,10 @@ def read_version(text: str) -> int:
     if not text:
         return 0
     if not re.fullmatch(r"[0-9]+", text):
-        problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise refused_fields("", "", "", [invalid("resourceVersion", text, problem)])
+        problem = (
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+        raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
     return int(text)
 
 
@@ -225,8 +242,7 @@ def _manager_errors(manager: str) -> list[FieldError]:
         )
     for position, character in enumerate(manager):
         if not character.isprintable():
-            shown = ascii(character)
-            problem = f"should only contain printable characters (invalid character at position {position}: {shown})"
+            problem = f"invalid character U+{ord(character):04X} (at position {position})"
             errors.append(invalid("fieldManager", manager, problem))
             break
     return errors
@@ -240,7 +256,7 @@ def _dry_run_errors(values: tuple[str, ...]) -> list[FieldError]:
 
 def _integer(request: Request, name: str) -> int | None:
     values = request.query.get(name)
-    if not values or not values[0]:
+    if not values:
         return None
     try:
         if not re.fullmatch(r"[+-]?[0-9]+", values[0]):
@@ -248,6 +264,11 @@ def _integer(request: Request, name: str) -> int | None:
         return int(values[0])
     except ValueError:
         raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": invalid syntax') from None
+
+
+def _text(request: Request, name: str) -> str | None:
+    values = request.query.get(name)
+    return values[0] if values else None
 
 
 def _flag(request: Request, name: str) -> bool | None:

@@ -18,7 +18,7 @@ def _finalizers(new: Plain, old: Plain) -> Plain:
     spec.pop("finalizers", None)
     if wanted := part(new, "spec").get("finalizers"):
         spec["finalizers"] = wanted
-    return {**old, "spec": spec}
+    return {**old, "metadata": new["metadata"], "spec": spec}
 
 
 def _approval(new: Plain, old: Plain) -> Plain:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 import msgspec
 
 from masthead.server.failures import Failure, bad_request, invalid, quoted, refused_fields, shown
-from masthead.server.go_json import JsonError, decode, duplicate_keys, type_name, wrong_type
+from masthead.server.go_json import JsonError, decode, duplicate_keys, refused_kind, type_name, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     operations = _operations(body, lenient=lenient)
     if len(operations) > MAX_OPERATIONS:
         problem = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        raise Failure(413, "RequestEntityTooLarge", f"Request entity is too large: {problem}")
+        raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
     patched = _Patched(_copied(document))
     try:
         for operation in operations:
@@ -119,6 +119,14 @@ def merge_patch_slips(body: bytes) -> list[str]:
     return [f"duplicate field {quoted(path)}" for path in duplicate_keys(body, decode(body))]
 
 
+def problem_with_kind(patched: Plain, kind: str, api_version: str) -> str:
+    """Say that a patch made an object of another kind out of this one; empty if it did not."""
+    refusal = refused_kind(patched, b"", kind, api_version)
+    if refusal is None:
+        return ""
+    return refusal.message.partition(f"cannot be handled as a {kind}: ")[2] or refusal.message
+
+
 def refused_patch(patched: object, problem: str) -> Failure:
     """What a patch made of the object is no object of its kind."""
     if type_name(patched) == "object":
@@ -153,7 +161,11 @@ _decode_elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def _operations(body: bytes, *, lenient: bool) -> list[_Operation]:
     if problem := _problem_with(body, lenient=lenient):
         raise bad_request(problem if lenient else f"error decoding patch: {problem}")
-    patch = _decode_patch(body.decode("utf-8", "replace"))
+    try:
+        patch = _decode_patch(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Something in it that only Go takes; how it was spelled is lost.
+        patch = _decode_patch(msgspec.json.encode(decode(body)))
     return [operation or {} for operation in patch or ()]
 
 
@@ -282,14 +294,15 @@ def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-_INTEGER: Final = re.compile(r"[+-]?0*[0-9]{1,18}")
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,18})")
 
 
 def _index(key: str, length: int) -> int:
     """Read an index of an array so long; negative ones count from its end."""
-    if _INTEGER.fullmatch(key) is None:
+    match = _INTEGER.fullmatch(key)
+    if match is None:
         raise _Inapplicable
-    index = int(key)
+    index = int("".join(match.groups()))
     if not -length <= index < length:
         raise _Inapplicable
     return index % length

@@ -34,6 +34,11 @@ _MAX_DEPTH: Final = 100
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TRUNCATED: Final = "unexpected EOF"
+_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
+"""What the real server calls the list of its kinds."""
+_NO_QUANTITY: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 
 _Read: TypeAlias = Callable[[Any, int], object]
 """Makes a value of what a field holds, an int or bytes, at some depth."""
@@ -42,7 +47,17 @@ _Put: TypeAlias = Callable[["Plain", Any, int], None]
 
 
 class ProtobufError(Exception):
-    """A body that cannot be read; the message says what is wrong with it."""
+    """A body that cannot be read; the message says what is wrong with it.
+
+    Attributes:
+        api_version: What the body says that it is; empty if it is no such body at all.
+        kind: Likewise.
+    """
+
+    def __init__(self, message: str, *, api_version: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.api_version = api_version
+        self.kind = kind
 
 
 class _Type(NamedTuple):
@@ -85,11 +100,11 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
     names = dict(_parts(_held(envelope, 1)))
     api_version = _text(_held(names, 1)) or default[0]
     kind = _text(_held(names, 2)) or default[1]
-    return {
-        "kind": kind,
-        "apiVersion": api_version,
-        **_object(_message_of(api_version, kind), _held(envelope, 2), 0),
-    }
+    try:
+        fields = _object(_message_of(api_version, kind), _held(envelope, 2), 0)
+    except (ProtobufError, RecursionError) as error:
+        raise ProtobufError(str(error), api_version=api_version, kind=kind) from None
+    return {"kind": kind, "apiVersion": api_version, **fields}
 
 
 def _message_of(api_version: str, kind: str) -> str:
@@ -99,7 +114,7 @@ def _message_of(api_version: str, kind: str) -> str:
         package, *kinds = KINDS.get(served, "").split(" ")
         if kind and kind in kinds:
             return f"{package}.{kind}"
-    raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}"')
+    raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"')
 
 
 # -- the wire --------------------------------------------------------------------------------------------------------
@@ -289,8 +304,8 @@ def _quantity(held: bytes) -> str:
     text = _text(_held(dict(_parts(held)), 1))
     try:
         return str(parse_text(text or "0"))
-    except QuantityError as error:
-        raise ProtobufError(str(error)) from None
+    except QuantityError:
+        raise ProtobufError(_NO_QUANTITY) from None
 
 
 def _int_or_string(held: bytes) -> int | str:
@@ -327,7 +342,7 @@ def _json(held: bytes) -> object:
         return None
     try:
         return msgspec.json.decode(document)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtobufError(f"a field should hold JSON and does not: {error}") from None
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JSON_TYPE", "Answer", "Request", "Target", "json_answer", "parse_path"]
+    from masthead.server.failures import Failure
+
+__all__ = ["JSON_TYPE", "Answer", "Request", "Target", "json_answer", "parse_path", "parse_query", "refusal"]
 
 JSON_TYPE: Final = "application/json"
 
@@ -55,6 +58,20 @@ def json_answer(code: int, body: object, *, headers: tuple[tuple[str, str], ...]
     return Answer(code, msgspec.json.encode(body), headers=headers)
 
 
+def refusal(failure: Failure, warnings: Sequence[str] = ()) -> Answer:
+    """Answer with a failure's Status."""
+    headers = [warning_header(each) for each in warnings]
+    if failure.retry_after is not None:
+        headers.append(("Retry-After", str(failure.retry_after)))
+    return json_answer(failure.code, failure.status(), headers=tuple(headers))
+
+
+def warning_header(text: str) -> tuple[str, str]:
+    """Tell the client something that it should know."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "Warning", f'299 - "{escaped}"'
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What a path points at.
@@ -84,9 +101,23 @@ _PARTS_OF_NAMESPACES: Final = frozenset({"status", "finalize"})
 """After ``/namespaces/NAME/``, these are parts of the namespace; anything else is a resource within it."""
 
 
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
+
+
+def parse_query(text: str) -> dict[str, list[str]]:
+    """Read a query as Go does: a pair that cannot be decoded is passed over."""
+    found: dict[str, list[str]] = {}
+    for pair in text.split("&"):
+        if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
+            continue
+        name, _, value = pair.partition("=")
+        found.setdefault(unquote_plus(name), []).append(unquote_plus(value))
+    return found
+
+
 def parse_path(path: str) -> Target | None:
     """Read a path under ``/api/`` or ``/apis/``; None for one that does not reach a version."""
-    steps = [unquote(step) for step in path.strip("/").split("/")]
+    steps = [unquote(step) for step in path.removeprefix("/").removesuffix("/").split("/")]
     if len(steps) >= 2 and steps[0] == "api":
         group, version, rest = "", steps[1], steps[2:]
     elif len(steps) >= 3 and steps[0] == "apis":

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from masthead.server import bodies, catalog, deleting, discovery, patches, reviews, subresources, writing
 from masthead.server.events import MetadataOnly, WholeObjects, Writer
-from masthead.server.failures import Failure, details_of
+from masthead.server.failures import Failure, bad_request, details_of
 from masthead.server.faults import Call, Effect
+from masthead.server.kinds import warnings as kind_warnings
 from masthead.server.lists import check_not_ahead, read_page
-from masthead.server.negotiation import Form, negotiate
+from masthead.server.negotiation import Form, check_plain, negotiate
 from masthead.server.options import DeleteOptions, ListOptions, WriteOptions, read_version
-from masthead.server.request import Answer, Target, parse_path
+from masthead.server.request import Answer, Target, parse_path, refusal, warning_header
 from masthead.server.selection import Selection
 from masthead.server.watching import Watch
 
@@ -34,8 +35,8 @@ __all__ = ["Rest"]
 
 _METHODS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_JSON_PATCH: Final = "application/json-patch+json"
-_MERGE_PATCH: Final = "application/merge-patch+json"
+_NEED_NAME: Final = frozenset({"get", "update", "patch", "delete"})
+_NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Context:
     served: Served
     call: Call
     form: Form
+    warnings: list[str] = field(default_factory=list[str])
 
     @property
     def writer(self) -> Writer:
@@ -101,30 +103,40 @@ class Rest:
         """Do what a request asks.
 
         Raises:
-            Failure: It is refused.
+            Failure: It is refused before it is clear what it is about.
         """
         if call.verb != "watch" and (fault := self._faults.strike(call, Effect.ANSWER)) and fault.failure:
             raise fault.failure
-        if target is None:
+        if target is None or (target.group and not catalog.versions_in(target.group)):
             return _describe(request)
         served = catalog.find(target.group, target.version, target.resource)
         if served is None or not _fits(target, served):
             raise catalog.unknown_resource()
         _check_allowed(served, target, call)
-        form = negotiate(request.headers.get("accept", ""), is_watch=call.verb == "watch")
+        form = negotiate(
+            request.headers.get("accept", ""), of_collection=not target.name, is_watch=call.verb == "watch"
+        )
         context = Context(request, target, served, call, form)
+        if deprecated := kind_warnings.deprecation(served.group, served.version, served.kind):
+            context.warnings.append(deprecated)
         if call.verb == "watch":
             return self._watch(context)
-        answer = self._verbs[call.verb](context)
-        return answer if form.content_type == answer.content_type else _as_yaml(answer)
+        try:
+            answer = self._verbs[call.verb](context)
+        except Failure as failure:
+            answer = refusal(failure)
+        return _finished(context, answer)
 
     def _get(self, context: Context) -> Answer:
-        target, served = context.target, context.served
+        request, target, served = context.request, context.target, context.served
+        if "export" in request.query:
+            raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         if target.subresource:
-            return subresources.read(self._cluster, served, target)
+            answer = subresources.read(self._cluster, served, target)
+            return _only_metadata(context, answer) if context.form.metadata_only else answer
         if not served.is_stored:
             raise served.missing(target.name)
-        check_not_ahead(self._cluster.storage, read_version(context.request.first("resourceVersion")))
+        check_not_ahead(self._cluster.storage, read_version(request.first("resourceVersion")))
         record = self._cluster.find(served, target.namespace, target.name)
         return Answer(200, context.writer.stored(record.value))
 
@@ -140,54 +152,64 @@ class Rest:
         target = context.target
         options = ListOptions.of(context.request, is_watch=True, has_watch_list=self._limits.has_watch_list)
         selection = Selection(context.served, target.namespace, options, name=target.name)
-        return Watch(self._cluster, selection, options, context.writer, self._limits, self._on_idle)
+        return Watch(
+            self._cluster,
+            selection,
+            options,
+            context.writer,
+            self._limits,
+            self._on_idle,
+            headers=tuple(warning_header(each) for each in context.warnings),
+        )
 
     def _create(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
-        options = WriteOptions.of(request, "CreateOptions")
+        options = WriteOptions.of(request, "CreateOptions", context.warnings)
         if target.subresource:
             return subresources.create(self._cluster, served, target, request, options)
         if not served.is_stored:
             return reviews.create(self._cluster, served, target, request, options)
-        body = bodies.read_object(request, served, options)
-        writing.check_names(body.found, target.namespace, "", is_namespaced=served.is_namespaced)
-        written = writing.create(self._cluster, served, target.namespace, body.found, options)
-        return _written(context, written, body.warnings)
+        found = bodies.read_object(request, served, options)
+        writing.check_names(found, target.namespace, "", is_namespaced=served.is_namespaced)
+        return _written(context, writing.create(self._cluster, served, target.namespace, found, options))
 
     def _update(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
-        options = WriteOptions.of(request, "UpdateOptions")
+        options = WriteOptions.of(request, "UpdateOptions", context.warnings)
         if subresources.is_special(target.subresource):
             return subresources.update(self._cluster, served, target, request, options)
-        body = bodies.read_object(request, served, options)
-        writing.check_names(body.found, target.namespace, target.name, is_namespaced=served.is_namespaced)
+        found = bodies.read_object(request, served, options)
+        writing.check_names(found, target.namespace, target.name, is_namespaced=served.is_namespaced)
         written = writing.update(
             self._cluster,
             served,
             target.namespace,
             target.name,
-            lambda _: body.found,
+            lambda _: found,
             options,
             subresource=target.subresource,
-            may_create=True,
+            is_put=True,
         )
-        return _written(context, written, body.warnings)
+        return _written(context, written)
 
     def _patch(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
-        apply = _patch_of(request)
-        options = WriteOptions.of(request, "PatchOptions")
+        patch = _Patch(request)
+        options = WriteOptions.of(request, "PatchOptions", context.warnings)
         if subresources.is_special(target.subresource):
-            return subresources.patch(self._cluster, served, target, apply, options)
-        warnings: list[str] = []
+            return subresources.patch(self._cluster, served, target, patch.applier(options), options)
+        apply = patch.applier(options)
 
         def change(old: Plain | None) -> Plain:
             shown = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old or {})}
             patched = apply(shown)
-            body = bodies.tidy(patched, served, options)
-            warnings.extend(body.warnings)
-            writing.check_names(body.found, target.namespace, target.name, is_namespaced=served.is_namespaced)
-            return body.found
+            if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
+                raise patches.refused_patch(patched, problem)
+            slips = patch.slips() if options.field_validation != "Ignore" else []
+            cleaned = bodies.clean(patched, served.cls, options, slips, patches.refused_patch)
+            found = bodies.finish(cleaned, served)
+            writing.check_names(found, target.namespace, target.name, is_namespaced=served.is_namespaced)
+            return found
 
         written = writing.update(
             self._cluster,
@@ -198,12 +220,15 @@ class Rest:
             options,
             subresource=target.subresource,
         )
-        return _written(context, written, warnings)
+        return _written(context, written)
 
     def _delete(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
         options = DeleteOptions.of(request, bodies.read_options(request))
         deleted = deleting.delete(self._cluster, served, target.namespace, target.name, options)
+        context.warnings.extend(
+            kind_warnings.on_delete(served.group, served.name, policy=options.policy, orphans=options.orphans)
+        )
         if not deleted.is_gone:
             code = 202 if options.orphans is False else 200
             return Answer(code, served.encode(deleted.found))
@@ -211,14 +236,8 @@ class Rest:
             return Answer(200, served.encode(deleted.found))
         meta = deleted.found["metadata"]
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
-        status = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Success",
-            "details": details,
-        }
-        return Answer(200, msgspec.json.encode(status))
+        head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return Answer(200, msgspec.json.encode({**head, "details": details}))
 
     def _delete_collection(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
@@ -233,13 +252,35 @@ class Rest:
         return Answer(200, body)
 
 
+class _Patch:
+    """The patch that a request brings.
+
+    Raises:
+        Failure: It is in no format that the server takes.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._body = request.body
+        self._is_json_patch = bodies.media_type(request) == "application/json-patch+json"
+        if not self._is_json_patch and bodies.media_type(request) != "application/merge-patch+json":
+            raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+
+    def applier(self, options: WriteOptions) -> Callable[[Plain], Plain]:
+        """What applies it to an object, of which it makes another."""
+        apply = patches.apply_json_patch if self._is_json_patch else patches.apply_merge_patch
+        return lambda document: apply(document, self._body, lenient=options.field_validation == "Ignore")
+
+    def slips(self) -> list[str]:
+        """What a strict reader finds wrong with it."""
+        find = patches.json_patch_slips if self._is_json_patch else patches.merge_patch_slips
+        return find(self._body)
+
+
 def _describe(request: Request) -> Answer:
-    if request.method not in {"GET", "HEAD"}:
-        if discovery.describe(request) is None:
-            return discovery.not_found_page()
-        raise _not_allowed()
     found = discovery.describe(request)
     if found is not None:
+        if request.path not in {"/api", "/apis"}:
+            check_plain(request.headers.get("accept", "").replace("text/html", "application/json"))
         return found
     target = parse_path(request.path)
     if target is not None and (target.group in catalog.GROUPS or not target.group):
@@ -248,8 +289,6 @@ def _describe(request: Request) -> Answer:
 
 
 def _verb(request: Request, target: Target) -> str:
-    if request.method == "HEAD":
-        return "get"
     if target.is_watch:
         return "watch" if request.method == "GET" else request.method.lower()
     verb = (_METHODS if target.name else _COLLECTION).get(request.method, request.method.lower())
@@ -272,25 +311,12 @@ def _fits(target: Target, served: Served) -> bool:
 def _check_allowed(served: Served, target: Target, call: Call) -> None:
     part = served.resource.subresource(target.subresource) if target.subresource else None
     verbs = frozenset(part.verbs) if part else served.verbs
-    needs_namespace = served.is_namespaced and not target.namespace and call.verb == "create"
+    lacks_namespace = served.is_namespaced and not target.namespace and call.verb in _NEED_NAMESPACE
+    lacks_name = call.verb in _NEED_NAME and not target.name
     has_name_too_many = call.verb == "create" and bool(target.name) and not target.subresource
-    if call.verb not in verbs or needs_namespace or has_name_too_many:
-        raise _not_allowed()
-
-
-def _not_allowed() -> Failure:
-    message = "the server does not allow this method on the requested resource"
-    return Failure(405, "MethodNotAllowed", message, details={})
-
-
-def _patch_of(request: Request) -> Callable[[Plain], Plain]:
-    match bodies.media_type(request):
-        case "application/json-patch+json":
-            return lambda document: patches.apply_json_patch(document, request.body)
-        case "application/merge-patch+json":
-            return lambda document: patches.apply_merge_patch(document, request.body)
-        case _:
-            raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    if call.verb not in verbs or lacks_namespace or lacks_name or has_name_too_many:
+        message = "the server does not allow this method on the requested resource"
+        raise Failure(405, "MethodNotAllowed", message, details={})
 
 
 def _listed(context: Context, page: Page) -> bytes:
@@ -301,30 +327,38 @@ def _listed(context: Context, page: Page) -> bytes:
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining
     if form.metadata_only:
+        if not form.is_list:
+            problem = f"the requested object is a list (*core.{served.kind}List)"
+            raise Failure(406, "NotAcceptable", f"you requested PartialObjectMetadata, but {problem}")
         kind, api_version = "PartialObjectMetadataList", f"meta.k8s.io/{form.metadata_only}"
         items = b",".join(context.writer.stored(record.value) for record in page.records)
     else:
         kind, api_version = f"{served.kind}List", served.api_version
         items = b",".join([b"{" + served.tail(record.value) for record in page.records])
     head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    return b'%b,"items":[%b]}' % (head[:-1], items)
+    listed = b"null" if form.metadata_only and not page.records else b"[%b]" % items
+    return b'%b,"items":%b}' % (head[:-1], listed)
 
 
-def _written(context: Context, written: Written, warnings: list[str]) -> Answer:
-    headers = tuple(("Warning", f'299 - "{_escaped(each)}"') for each in warnings)
-    body = written.body
-    if context.form.metadata_only:
-        body = context.writer.stored(body[1:])
-    return Answer(201 if written.is_new else 200, body, headers=headers)
+def _written(context: Context, written: Written) -> Answer:
+    answer = Answer(201 if written.is_new else 200, written.body)
+    return _only_metadata(context, answer) if context.form.metadata_only else answer
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def _only_metadata(context: Context, answer: Answer) -> Answer:
+    return replace(answer, body=context.writer.stored(answer.body[1:]))
 
 
-def _as_yaml(answer: Answer) -> Answer:
+def _finished(context: Context, answer: Answer) -> Answer:
+    """Add what the client is to be told, and write the answer in the format that it asked for."""
+    if context.warnings:
+        told = tuple(warning_header(each) for each in dict.fromkeys(context.warnings))
+        answer = replace(answer, headers=(*answer.headers, *told))
+    if context.form.content_type == answer.content_type:
+        return answer
     from masthead.meta import yaml
 
-    return Answer(
-        answer.code, yaml.dump(msgspec.json.decode(answer.body)).encode(), "application/yaml", answer.headers
-    )
+    # The real server's YAML is in order of the keys.
+    ordered = msgspec.json.encode(msgspec.json.decode(answer.body), order="sorted")
+    text = yaml.dump(msgspec.json.decode(ordered))
+    return replace(answer, body=text.encode(), content_type=context.form.content_type)

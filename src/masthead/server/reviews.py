@@ -30,7 +30,7 @@ def create(
     Raises:
         Failure: The question cannot be read.
     """
-    found = bodies.read_part(request, served.cls, options).found
+    found = bodies.read_part(request, served.cls, options)
     if served.name == "bindings":
         return _bind(cluster, target, request, found, options)
     if not part(found, "metadata"):

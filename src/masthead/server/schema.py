@@ -8,15 +8,15 @@ types as its source of truth, and says what it dropped, or where a value is of t
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+import re
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, get_args
 
 from masthead.errors import InvalidValueError
 from masthead.meta import shape
 from masthead.meta.quantity import Quantity
 from masthead.meta.time import MicroTime, format_micro_time, format_time, parse_micro_time, parse_time
+from masthead.server.go_base64 import decode_base64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ _INT64: Final = frozenset(
     ]
 )
 """Integers that are 64 bits wide in Go; all others have 32. It shows in error messages only."""
-_REQUIRED_LISTS: Final[Mapping[str, frozenset[str]]] = {
+_NULLS: Final[Mapping[str, frozenset[str]]] = {
     "NodeSelector": frozenset({"nodeSelectorTerms"}),
     "LimitRangeSpec": frozenset({"limits"}),
     "PodSpec": frozenset({"containers"}),
@@ -67,7 +67,17 @@ _REQUIRED_LISTS: Final[Mapping[str, frozenset[str]]] = {
     "PolicyRule": frozenset({"verbs"}),
     "Role": frozenset({"rules"}),
     "ClusterRole": frozenset({"rules"}),
+    "Event": frozenset(
+        {
+            "eventTime",
+            "firstTimestamp",
+            "lastTimestamp",
+            "deprecatedFirstTimestamp",
+            "deprecatedLastTimestamp",
+        }
+    ),
     "CustomResourceDefinitionSpec": frozenset({"versions"}),
+    "CustomResourceDefinitionStatus": frozenset({"conditions", "storedVersions"}),
     "Endpoint": frozenset({"addresses"}),
     "EndpointSlice": frozenset({"endpoints", "ports"}),
     "CSINodeSpec": frozenset({"drivers"}),
@@ -76,13 +86,21 @@ _REQUIRED_LISTS: Final[Mapping[str, frozenset[str]]] = {
     "ResourcePolicyRule": frozenset({"apiGroups", "resources", "verbs"}),
     "NonResourcePolicyRule": frozenset({"nonResourceURLs", "verbs"}),
     "SubjectRulesReviewStatus": frozenset({"nonResourceRules", "resourceRules"}),
-    "CustomResourceDefinitionStatus": frozenset({"conditions", "storedVersions"}),
+    "HorizontalPodAutoscalerStatus": frozenset({"currentMetrics"}),
     "WorkloadSpec": frozenset({"podGroupTemplates"}),
 }
-"""Lists that Go writes even when they are empty, and as null when nobody gave them."""
-
-
-_OWN_WORDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""Lists and times that Go cannot leave out: unset or empty, they are written as null."""
+_CONDITION_TIMES: Final = frozenset(
+    {"lastProbeTime", "lastTransitionTime", "lastHeartbeatTime", "lastUpdateTime"}
+)
+"""The same, for conditions of every kind."""
+_NEVER: Final[Mapping[str, frozenset[str]]] = {
+    "v1.ReplicationControllerSpec": frozenset({"minReadySeconds"}),
+    "v2.HorizontalPodAutoscalerStatus": frozenset({"currentReplicas"}),
+}
+"""What Go leaves out although its type is no pointer and OpenAPI names a default."""
+_HEAD: Final = ("apiVersion", "kind")
+_OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and nobody need fill in."""
 
 
@@ -100,11 +118,12 @@ class Findings:
     def __init__(self) -> None:
         self.unknown: list[str] = []
         self.path: list[str] = []
+        """Fields with a dot before them, indexes in brackets, and keys of maps with an opening brace."""
 
     def where(self, name: str = "") -> str:
         """The path of a field in the object that is being read."""
         steps = [*self.path, f".{name}"] if name else self.path
-        return "".join(steps).removeprefix(".")
+        return "".join(steps).replace("{", ".").removeprefix(".")
 
 
 class _Node(Protocol):
@@ -129,38 +148,48 @@ class _Anything:
 
 
 class _Leaf:
-    """A scalar: of one of a few Python types, and possibly written in another way than it came."""
+    """A scalar: of one of a few Python types, and possibly written in another way than it came.
+
+    Args:
+        name: Its type in Go.
+        accepted: What JSON may give for it.
+        canonical: Writes the value as the server does, or raises ValueError.
+        problem: Says what is wrong with a value, where that is not simply its type.
+    """
 
     def __init__(
-        self, name: str, accepted: tuple[type, ...], canonical: Callable[[Any], object] | None = None
+        self,
+        name: str,
+        accepted: tuple[type, ...],
+        canonical: Callable[[Any], object] | None = None,
+        problem: Callable[[object], str] | None = None,
     ) -> None:
         self.name = name
         self.accepted = accepted
         self.canonical = canonical
+        self.problem = problem
 
     def clean(self, value: object, findings: Findings, owner: str) -> object:
         if type(value) not in self.accepted:
             if value is None:
                 return _ZERO.get(self.name)
-            raise _mismatch(value, findings, owner, self.name)
+            raise self._refusal(value, findings, owner)
         if self.canonical is None:
             return value
         try:
             return self.canonical(value)
-        except (InvalidValueError, ValueError) as error:
-            raise Mismatch(self._problem(value, error)) from None
+        except ValueError as error:
+            if self.problem is None and not isinstance(error, InvalidValueError) and str(error):
+                raise Mismatch(str(error)) from None
+            raise self._refusal(value, findings, owner) from None
 
     def go_type(self) -> str:
         return self.name
 
-    def _problem(self, value: object, error: Exception) -> str:
-        if self.name == "resource.Quantity":
-            return (
-                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            )
-        if self.name == "v1.Time":
-            return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
-        return str(error)
+    def _refusal(self, value: object, findings: Findings, owner: str) -> Mismatch:
+        if self.problem is not None:
+            return Mismatch(self.problem(value))
+        return _mismatch(value, findings, owner, self.name)
 
 
 class _List:
@@ -195,7 +224,7 @@ class _Map:
         cleaned: dict[str, Any] = {}
         path = findings.path
         for key, each in cast("dict[str, object]", value).items():
-            path.append(f".{key}")
+            path.append(f"{{{key}")
             cleaned[key] = self.item.clean(each, findings, owner)
             path.pop()
         return cleaned
@@ -217,25 +246,33 @@ class _Struct:
 
     @functools.cached_property
     def always(self) -> tuple[tuple[str, object], ...]:
-        """What Go writes even if nobody set it; lists come as null then."""
+        """What Go writes even if nobody set it."""
         found: list[tuple[str, object]] = []
-        required = _REQUIRED_LISTS.get(self.name, frozenset())
+        hints = shape.annotations_of(self.cls)
         for wire, field in shape.fields_of(self.cls).items():
             node = self.fields[wire]
-            if wire in _OWN_WORDS:
+            if (self.is_root and wire in _OWN_WORDS) or wire in _NEVER.get(self.go_type(), ()):
                 continue
-            if wire in required:
+            if wire in self.nulls:
                 found.append((wire, None))
-            elif isinstance(node, _Struct) and field.default is not None:
+            elif type(None) in get_args(hints[field.attribute]):
+                continue
+            elif isinstance(node, _Struct):
                 found.append((wire, node))
-            elif isinstance(node, _Leaf) and field.default is not None and self.name != "ObjectMeta":
-                found.append((wire, _ZERO.get(node.name)))
+            elif isinstance(node, _Leaf) and self.name != "ObjectMeta" and node.name in _ZERO:
+                found.append((wire, _ZERO[node.name]))
         return tuple(found)
 
     @functools.cached_property
-    def kept_empty(self) -> frozenset[str]:
-        """Fields that stay even if they hold an empty list or map."""
-        return _REQUIRED_LISTS.get(self.name, frozenset())
+    def nulls(self) -> frozenset[str]:
+        """Lists and times that Go writes as null when they are empty."""
+        times = _CONDITION_TIMES if self.name.endswith("Condition") else frozenset[str]()
+        return (_NULLS.get(self.name, frozenset()) | times) & self.fields.keys()
+
+    @functools.cached_property
+    def is_root(self) -> bool:
+        """Whether this is an object, with a kind and a version."""
+        return "apiVersion" in self.fields and "metadata" in self.fields
 
     def clean(self, value: object, findings: Findings, owner: str) -> Plain:
         if not isinstance(value, dict):
@@ -251,7 +288,7 @@ class _Struct:
                 made = node.clean(item, findings, name)
                 path.pop()
                 # An empty list or map is left out in Go; an empty struct is not.
-                if made or not isinstance(node, _List | _Map) or key in self.kept_empty:
+                if made or not isinstance(node, _List | _Map):
                     cleaned[key] = made
         for key, filler in self.always:
             if key not in cleaned:
@@ -277,15 +314,14 @@ class Schema:
         self._root = _struct(cls)
 
     def clean(self, body: Plain) -> tuple[Plain, list[str]]:
-        """Return the object as the server keeps it, and the paths of the fields that the kind does not have.
+        """Return the object as the server keeps it, without kind and version, and the paths of the fields that the kind does not have.
 
         Raises:
             Mismatch: A value is not of its field's type.
         """
         findings = Findings()
-        head = {key: body[key] for key in ("apiVersion", "kind") if key in body}
-        rest = {key: value for key, value in body.items() if key not in head}
-        return {**head, **self._root.clean(rest, findings, "")}, findings.unknown
+        rest = {key: value for key, value in body.items() if key not in _HEAD}
+        return self._root.clean(rest, findings, ""), findings.unknown
 
     def blank(self, name: str) -> Plain:
         """What a part of the object looks like when nothing in it is set."""
@@ -333,24 +369,47 @@ def _leaf(described: shape.Scalar, wire: str) -> _Node:
         if all(member in exact for member in members):
             return make(wire)
     # An aware datetime is annotated, and so is never among the types that are taken as they are.
-    return _Leaf("v1.Time", (str,), lambda text: format_time(parse_time(text)))
+    return _time()
 
 
-def _canonical_quantity(value: object) -> str:
-    return str(Quantity(str(value)))
+def _time() -> _Leaf:
+    layout = "2006-01-02T15:04:05Z07:00"
+    return _Leaf("v1.Time", (str,), lambda text: format_time(parse_time(text)), _not_like(layout))
+
+
+def _micro_time() -> _Leaf:
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+
+    def canonical(text: str) -> str:
+        if not _SIX_DIGITS.search(text):
+            raise ValueError(text)
+        return format_micro_time(parse_micro_time(text))
+
+    return _Leaf("v1.MicroTime", (str,), canonical, _not_like(layout))
+
+
+def _not_like(layout: str) -> Callable[[object], str]:
+    """Word the refusal of a time as Go does, which names the first thing that it misses."""
+
+    def problem(value: object) -> str:
+        text = value if isinstance(value, str) else ""
+        began = _WHOLE_SECONDS.match(text)
+        rest, wanted = (text[began.end() :], ".000000") if began and "." in layout else (text, "2006")
+        return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{wanted}"'
+
+    return problem
+
+
+def _quantity() -> _Leaf:
+    words = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    return _Leaf(
+        "resource.Quantity", (str, int, float), lambda value: str(Quantity(str(value))), lambda _: words
+    )
 
 
 def _checked_base64(value: str) -> str:
-    try:
-        base64.b64decode(value, validate=True)
-    except binascii.Error:
-        raise ValueError(f"illegal base64 data at input byte {_bad_byte(value)}") from None
+    decode_base64(value)
     return value
-
-
-def _bad_byte(value: str) -> int:
-    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    return next((index for index, each in enumerate(value) if each not in alphabet), len(value) // 4 * 4)
 
 
 def _integer(name: str) -> _Leaf:
@@ -358,18 +417,17 @@ def _integer(name: str) -> _Leaf:
 
     def check(value: int) -> int:
         if not -limit <= value < limit:
-            raise ValueError(f"json: cannot unmarshal number {value} into Go value of type {name}")
+            raise ValueError
         return value
 
     return _Leaf(name, (int,), check)
 
 
+_SIX_DIGITS: Final = re.compile(r"\.[0-9]{6}(?:Z|[+-])")
+_WHOLE_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LEAVES: Final[tuple[tuple[tuple[type, ...], Callable[[str], _Node]], ...]] = (
-    ((Quantity,), lambda _: _Leaf("resource.Quantity", (str, int, float), _canonical_quantity)),
-    (
-        (MicroTime,),
-        lambda _: _Leaf("v1.MicroTime", (str,), lambda text: format_micro_time(parse_micro_time(text))),
-    ),
+    ((Quantity,), lambda _: _quantity()),
+    ((MicroTime,), lambda _: _micro_time()),
     ((bytes,), lambda _: _Leaf("[]uint8", (str,), _checked_base64)),
     ((int, str), lambda _: _Leaf("intstr.IntOrString", (int, str))),
     ((str,), lambda _: _Leaf("string", (str,))),
@@ -390,8 +448,8 @@ _GO_KINDS: Final[Mapping[type, str]] = {
 
 def _mismatch(value: object, findings: Findings, owner: str, wanted: str) -> Mismatch:
     got = _GO_KINDS.get(type(value), "null")
-    if isinstance(value, float) and wanted in {"int32", "int64"}:
+    if wanted in {"int32", "int64"} and got == "number":
         got = f"number {value}"
-    steps = [step for step in findings.path if not step.startswith("[")]
+    steps = [step for step in findings.path if not step.startswith(("[", "{"))]
     field = "".join(steps).removeprefix(".")
     return Mismatch(f"json: cannot unmarshal {got} into Go struct field {owner}.{field} of type {wanted}")

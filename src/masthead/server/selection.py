@@ -93,7 +93,10 @@ def _field_selector(served: Served, text: str) -> fields.FieldSelector:
     try:
         selector = fields.parse(text)
     except SelectorError:
-        raise bad_request(field_problem(text)) from None
+        problem = field_problem(text)
+        if not problem:  # the real server takes it, for a field without a name that nothing has
+            return fields.one("metadata.name", "")
+        raise bad_request(problem) from None
     offered = supported_fields(served.group, served.name, namespaced=served.is_namespaced)
     for term in selector.requirements:
         if term.key not in offered:

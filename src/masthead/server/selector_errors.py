@@ -19,18 +19,23 @@ __all__ = ["field_problem", "label_problem"]
 
 
 def label_problem(text: str) -> str:
-    """Say what is wrong with a label selector; empty if the real server takes it."""
+    """Say what is wrong with a label selector.
+
+    A NUL, where the real server stops reading and `masthead.meta` does not, has a message of our own.
+    """
     try:
         _Labels(text).check()
     except _Refused as problem:
         return str(problem)
-    return ""
+    return "unable to parse requirement: found a NUL character"
 
 
 def field_problem(text: str) -> str:
-    """Say what is wrong with a field selector; empty if the real server can read it.
+    """Say what is wrong with a field selector.
 
-    It can read a term without a key, and only then finds that there is no such field.
+    The real server can read a term without a key, which `masthead.meta` refuses, but then knows no such field.
+    What it says of that depends on the resource; this is the wording that is most common. Of a term with
+    neither key nor value it says nothing, and takes it to select everything.
     """
     for term in sorted(_TERM.findall(text)):
         sign = _FIELD_OPERATOR.search(term)
@@ -38,7 +43,7 @@ def field_problem(text: str) -> str:
             return f"invalid selector: '{text}'; can't understand '{term}'"
         if problem := _escape_problem(term[sign.end() :]):
             return f"invalid field selector: {problem}"
-    return ""
+    return "field label not supported: "
 
 
 class _Refused(Exception):  # noqa: N818 - it never leaves this module
@@ -53,7 +58,7 @@ _END: Final = ""
 _SET_OPERATORS: Final = frozenset({"in", "notin"})
 _ORDERINGS: Final = frozenset({"<", ">"})
 _VALUE_OPERATORS: Final = frozenset({"=", "==", "!="}) | _ORDERINGS
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _INT64: Final = range(-(2**63), 2**63)
 
 
@@ -169,8 +174,8 @@ def _check(key: str, operator: str, values: list[str]) -> None:
 
 
 def _is_integer(value: str) -> bool:
-    # A number of more digits than a label may have is none anyway, and int() refuses very long ones.
-    return _INTEGER.fullmatch(value) is not None and (len(value) > 4000 or int(value) in _INT64)
+    match = _INTEGER.fullmatch(value)
+    return match is not None and int("".join(match.groups())) in _INT64
 
 
 _TERM: Final = re.compile(r"(?:\\.|[^,\\]|\\\Z)+", re.DOTALL)

@@ -14,8 +14,17 @@ from masthead.meta.registry import registry
 from masthead.meta.v1 import LabelSelector
 from masthead.server import bodies, deleting, writing
 from masthead.server.clock import stamp
-from masthead.server.failures import Failure, conflict, invalid, refused_fields
+from masthead.server.failures import (
+    Failure,
+    bad_request,
+    conflict,
+    invalid,
+    not_supported,
+    refused_fields,
+    required,
+)
 from masthead.server.options import DeleteOptions, WriteOptions
+from masthead.server.patches import refused_patch
 from masthead.server.plain import Plain, metadata, part, text
 from masthead.server.request import Answer, json_answer
 
@@ -64,9 +73,9 @@ def update(
     """
     if target.subresource != _SCALE:
         raise _nobody_there(served, target)
-    body = bodies.read_part(request, _kind_of(served, target), options)
-    writing.check_names(body.found, target.namespace, target.name, is_namespaced=True)
-    return _rescale(cluster, served, target, lambda _: body.found, options)
+    scale = bodies.read_part(request, _kind_of(served, target), options)
+    writing.check_names(scale, target.namespace, target.name, is_namespaced=True)
+    return _rescale(cluster, served, target, lambda _: scale, options, is_put=True)
 
 
 def patch(
@@ -84,9 +93,11 @@ def patch(
     if target.subresource != _SCALE:
         raise _nobody_there(served, target)
     kind = _kind_of(served, target)
-    return _rescale(
-        cluster, served, target, lambda scale: bodies.clean(apply(scale), kind, options, [])[0], options
-    )
+
+    def patched(scale: Plain) -> Plain:
+        return bodies.clean(apply(scale), kind, options, [], refused_patch)
+
+    return _rescale(cluster, served, target, patched, options)
 
 
 def create(
@@ -102,7 +113,7 @@ def create(
     if act is None:
         raise _nobody_there(served, target)
     body = bodies.read_part(request, _kind_of(served, target), options)
-    return act(cluster, served, target, body.found, options)
+    return act(cluster, served, target, body, options)
 
 
 def _rescale(
@@ -111,6 +122,8 @@ def _rescale(
     target: Target,
     change: Callable[[Plain], Plain],
     options: WriteOptions,
+    *,
+    is_put: bool = False,
 ) -> Answer:
     def rescaled(old: Plain | None) -> Plain:
         found: Plain = old or {}
@@ -128,7 +141,7 @@ def _rescale(
         found.setdefault("spec", {})["replicas"] = replicas
         return found
 
-    written = writing.update(cluster, served, target.namespace, target.name, rescaled, options)
+    written = writing.update(cluster, served, target.namespace, target.name, rescaled, options, is_put=is_put)
     return json_answer(200, _scale_of(served, msgspec.json.decode(written.body)))
 
 
@@ -154,6 +167,12 @@ def _scale_of(served: Served, found: Plain) -> Plain:
 def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
     """Give a pod its node."""
     node = text(part(body, "target"), "name")
+    kind = text(part(body, "target"), "kind")
+    if kind not in {"", "Node"}:
+        problem = not_supported("target.kind", kind, ("Node", "<empty>"))
+        raise Failure(500, "", str(problem))
+    if not node:
+        raise Failure(500, "", str(required("target.name")))
 
     def bound(old: Plain | None) -> Plain:
         found: Plain = old or {}
@@ -178,12 +197,14 @@ def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options
 
 def _evict(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
     """Delete a pod as kindly as the eviction says."""
+    if text(part(body, "metadata"), "name") not in {"", target.name}:
+        raise bad_request("name in URL does not match name in Eviction object")
     wanted: Plain = body.get("deleteOptions") or {}
     conditions = part(wanted, "preconditions")
     how = DeleteOptions(
         is_dry_run=options.is_dry_run or bool(wanted.get("dryRun")),
         grace=wanted.get("gracePeriodSeconds"),
-        policy=text(wanted, "propagationPolicy"),
+        policy=wanted.get("propagationPolicy"),
         uid=conditions.get("uid"),
         version=conditions.get("resourceVersion"),
     )

@@ -66,6 +66,7 @@ class Watch:
         writer: In which form.
         limits: How long and how far behind.
         on_idle: Called when there is nothing left to tell.
+        headers: What its answer says besides.
 
     Raises:
         Failure: The version cannot be read or has not come yet.
@@ -79,7 +80,10 @@ class Watch:
         writer: Writer,
         limits: WatchLimits,
         on_idle: Callable[[], object],
+        *,
+        headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
+        self.headers = headers
         self._storage = cluster.storage
         self._table = cluster.storage.table(selection.served.table)
         self._clock = cluster.clock

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Written", "create", "update"]
 
 _NAME_TRIES: Final = 8
+_RAISING: Final = frozenset({"ephemeralcontainers", "resize"})
+"""Parts whose changes raise the generation as those of the object itself do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
 
 
 def _check_version_unset(meta: Plain) -> None:
-    if meta.get("resourceVersion"):
+    version = text(meta, "resourceVersion")
+    if version.isdigit() and int(version):
         raise Failure(500, "", "resourceVersion should not be set on objects to be created")
 
 
@@ -76,6 +79,8 @@ def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> No
     meta, strategy = metadata(found), served.strategy
     if served.is_namespaced:
         meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
     for name in (
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
@@ -113,9 +118,12 @@ def _store_new(
     meta = metadata(found)
     table = cluster.storage.table(served.table)
     tries = _NAME_TRIES if meta.get("generateName") else 0
-    while table.get(key := served.key(namespace, meta["name"])) is not None:
+    while (present := table.get(key := served.key(namespace, meta["name"]))) is not None:
         if not tries or not meta["name"].startswith(meta["generateName"][:58]):
-            raise already_exists(served.group, served.name, meta["name"])
+            refusal = already_exists(served.group, served.name, meta["name"])
+            if is_being_deleted(served.load(present)):
+                refusal.message = f"object is being deleted: {refusal.message}"
+            raise refusal
         tries -= 1
         meta["name"] = cluster.new_name(meta["generateName"])
     if options.is_dry_run:
@@ -134,7 +142,7 @@ def update(
     options: WriteOptions,
     *,
     subresource: str = "",
-    may_create: bool = False,
+    is_put: bool = False,
 ) -> Written:
     """Store the next state of an object.
 
@@ -146,7 +154,8 @@ def update(
         change: Makes the wanted object, in its stored shape, from the present one, which it may change.
         options: The query's.
         subresource: Which part of the object may change; empty for the main part.
-        may_create: Whether an object that is not there is made, if its kind allows it.
+        is_put: Whether the object was sent whole: then one that is not there is made, if its kind allows it, and
+            its uid is a condition.
 
     Raises:
         Failure: It may not be.
@@ -154,16 +163,19 @@ def update(
     key = served.key(namespace, name)
     record = cluster.storage.table(served.table).get(key)
     if record is None:
-        if not (may_create and served.strategy.create_on_update and not subresource):
+        if not (is_put and served.strategy.create_on_update and not subresource):
             raise served.missing(name)
         found = change(None)
         meta = metadata(found)
         if uid := text(meta, "uid"):
-            raise conflict(served.group, served.name, name, _uid_problem(served, meta, uid, ""))
+            problem = _uid_problem(served, meta, uid, cluster.new_uid())
+            raise conflict(served.group, served.name, name, problem)
         meta.pop("resourceVersion", None)
         return create(cluster, served, namespace, found, options)
     old = served.load(record)
     new = change(copy.deepcopy(old))
+    if is_put:
+        _check_uid(served, metadata(new), metadata(old))
     try:
         return _store_change(
             cluster, served, record, _settle(cluster, served, new, old, subresource), old, options
@@ -175,7 +187,7 @@ def update(
 def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresource: str) -> Plain:
     """Turn what a client wants into what it may have, or refuse it."""
     meta, stored = metadata(new), metadata(old)
-    _check_identity(served, meta, stored)
+    _check_version(served, meta, stored)
     meta.pop("managedFields", None)
     meta.pop("selfLink", None)
     keep_system_fields(new, old)
@@ -187,7 +199,7 @@ def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresourc
         new = ONLY[subresource](new, old)
     else:
         _settle_main(cluster, served, new, old)
-    if served.strategy.watches and (not subresource or served.table == "pods"):
+    if served.strategy.watches and (not subresource or subresource in _RAISING):
         metadata(new)["generation"] = served.strategy.next_generation(new, old)
     errors = update_errors(new, old, served.strategy, of_status=bool(subresource))
     if not subresource:
@@ -207,16 +219,15 @@ def _settle_main(cluster: Cluster, served: Served, new: Plain, old: Plain) -> No
 def _only_status(served: Served, new: Plain, old: Plain) -> Plain:
     settled = {**old, "metadata": metadata(new)}
     _keep("status", settled, new)
+    if quality := part(old, "status").get("qosClass"):  # what a pod's resources say, not its writer
+        settled["status"]["qosClass"] = quality
     for field in served.strategy.status_keeps:
         _keep(field, settled["metadata"], metadata(old))
     return settled
 
 
-def _check_identity(served: Served, meta: Plain, stored: Plain) -> None:
+def _check_version(served: Served, meta: Plain, stored: Plain) -> None:
     name = text(stored, "name")
-    uid = text(meta, "uid")
-    if uid and uid != stored["uid"]:
-        raise conflict(served.group, served.name, name, _uid_problem(served, meta, uid, text(stored, "uid")))
     version = text(meta, "resourceVersion")
     if not version or version == "0":
         if not served.strategy.unconditional_update:
@@ -228,12 +239,18 @@ def _check_identity(served: Served, meta: Plain, stored: Plain) -> None:
         raise conflict(served.group, served.name, name, MODIFIED)
 
 
+def _check_uid(served: Served, meta: Plain, stored: Plain) -> None:
+    uid = text(meta, "uid")
+    if uid and uid != stored["uid"]:
+        problem = _uid_problem(served, stored, uid, stored["uid"])
+        raise conflict(served.group, served.name, stored["name"], problem)
+
+
 def _uid_problem(served: Served, meta: Plain, wanted: str, actual: str) -> str:
     """What the real server lets its storage say."""
     place = served.key(text(meta, "namespace"), text(meta, "name"))
-    root = "" if actual else "/registry"
     return (
-        f"StorageError: invalid object, Code: 4, Key: {root}/{served.name}/{place}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{served.name}/{place}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {actual}"
     )
 
@@ -243,7 +260,7 @@ def _store_change(
 ) -> Written:
     if goes_now(served, new, old):
         if not options.is_dry_run:
-            cluster.remove(served, record.key, new)
+            cluster.remove(served, record.key, old)
         return Written(served.encode(new))
     if new == old:
         return Written(served.write(record.value))
@@ -263,7 +280,7 @@ def goes_now(served: Served, new: Plain, old: Plain) -> bool:
 
 
 def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
-    """Make sure that an object is the one that the path names; what it leaves out is filled in.
+    """Make sure that an object is the one that the path names; a namespace that it leaves out is filled in.
 
     Raises:
         Failure: It is another.
@@ -278,8 +295,10 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     if not name:
         return
     if not meta.get("name"):
-        meta["name"] = name
-    elif meta["name"] != name:
+        raise bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
+    if meta["name"] != name:
         raise bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
         )

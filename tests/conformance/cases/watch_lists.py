@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.conformance.case import area
 from tests.conformance.objects import config_map
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 case = area("Watch lists")
 
-WANTED: dict[str, Query] = {"sendInitialEvents": True, "resourceVersionMatch": "NotOlderThan"}
+WANTED: dict[str, Any] = {"sendInitialEvents": True, "resourceVersionMatch": "NotOlderThan"}
 
 
 @case("what is there, a bookmark that ends it, and what comes then")

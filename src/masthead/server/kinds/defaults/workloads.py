@@ -106,7 +106,8 @@ def _fill_counts(spec: Plain) -> None:
 def _copy_labels(job: Plain) -> None:
     labels = part(part(part(job["spec"], "template"), "metadata"), "labels")
     if labels and not metadata(job).get("labels"):
-        metadata(job)["labels"] = dict(labels)
+        # One map in two places, as on the real server: what is added to the one shows up in the other.
+        metadata(job)["labels"] = labels
 
 
 _JOB_INSIDE: Final = {"podFailurePolicy": _FAILURE_RULES}

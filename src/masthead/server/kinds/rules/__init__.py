@@ -21,7 +21,7 @@ _MODULES: Final[dict[str, dict[str, str]]] = {
         "resourcequotas": "core",
         "limitranges": "core",
         "nodes": "core",
-        "events": "core",
+        "events": "events",
         "endpoints": "network",
         "persistentvolumes": "storage",
         "persistentvolumeclaims": "storage",
@@ -30,9 +30,9 @@ _MODULES: Final[dict[str, dict[str, str]]] = {
     },
     "apps": dict.fromkeys(("deployments", "replicasets", "daemonsets", "statefulsets"), "workloads"),
     "batch": dict.fromkeys(("jobs", "cronjobs"), "jobs"),
-    "autoscaling": {"horizontalpodautoscalers": "jobs"},
-    "policy": {"poddisruptionbudgets": "jobs"},
-    "events.k8s.io": {"events": "core"},
+    "autoscaling": {"horizontalpodautoscalers": "scaling"},
+    "policy": {"poddisruptionbudgets": "scaling"},
+    "events.k8s.io": {"events": "events"},
     "coordination.k8s.io": {"leases": "core"},
     "scheduling.k8s.io": {"priorityclasses": "core"},
     "networking.k8s.io": dict.fromkeys(("ingresses", "ingressclasses", "networkpolicies"), "network"),
@@ -53,4 +53,5 @@ def rules_of(group: str, resource: str) -> KindRules:
     if module is None:
         return PLAIN_RULES
     found = import_module(f"masthead.server.kinds.rules.{module}").RULES
-    return cast("dict[str, KindRules]", found)[resource]
+    table = cast("dict[str, KindRules]", found)
+    return table.get(f"{group}/{resource}") or table[resource]

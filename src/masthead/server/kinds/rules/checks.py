@@ -55,9 +55,9 @@ def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
 
 
-def not_found(path: str, value: object) -> FieldError:
+def not_found(path: str, value: object, detail: str = "") -> FieldError:
     """Word the refusal of a name that names nothing."""
-    return FieldError("FieldValueNotFound", path, value)
+    return FieldError("FieldValueNotFound", path, value, detail)
 
 
 def not_negative(path: str, value: object) -> Errors:
@@ -79,18 +79,19 @@ def immutable(path: str, new: object, old: object) -> Errors:
 
 def same(new: object, old: object) -> bool:
     """Tell whether two values mean the same: Go cannot tell an empty list or map from none."""
-    return new == old or (new in _EMPTY and old in _EMPTY) or _pruned(new) == _pruned(old)
+    return new == old or (new in _EMPTY and old in _EMPTY) or pruned(new) == pruned(old)
 
 
 _EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
 
 
-def _pruned(value: object) -> object:
+def pruned(value: object) -> object:
+    """Leave out what is empty and order what is not, as Go writes maps into messages."""
     if isinstance(value, dict):
-        found = {key: _pruned(each) for key, each in cast("dict[str, object]", value).items()}
+        found = {key: pruned(each) for key, each in sorted(cast("dict[str, object]", value).items())}
         return {key: each for key, each in found.items() if each not in _EMPTY}
     if isinstance(value, list):
-        return [_pruned(each) for each in cast("list[object]", value)]
+        return [pruned(each) for each in cast("list[object]", value)]
     return value
 
 

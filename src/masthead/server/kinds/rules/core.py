@@ -142,7 +142,7 @@ def _config_map_errors(config_map: Plain) -> Errors:
     errors += _key_errors("binaryData", binary)
     size = sum(len(value.encode()) for value in data.values())
     size += sum(len(_decoded(value)) for value in binary.values())
-    return [*errors, too_long("", _MEGABYTE)] if size > _MEGABYTE else errors
+    return [*errors, too_long("[]", _MEGABYTE)] if size > _MEGABYTE else errors
 
 
 def _config_map_changes(new: Plain, old: Plain) -> Errors:
@@ -305,35 +305,6 @@ def _node_changes(new: Plain, old: Plain) -> Errors:
     return errors + _node_errors(new)
 
 
-def _event_errors(event: Plain) -> Errors:
-    """Check that an event is where the object is that it tells of."""
-    namespace = text(metadata(event), "namespace")
-    about = text(part(event, "involvedObject") or part(event, "regarding"), "namespace")
-    cluster = {"default"} if not event.get("eventTime") else {"default", "kube-system"}
-    apart = (
-        namespace not in {"", *cluster} if not about else not event.get("eventTime") and about != namespace
-    )
-    errors: Errors = []
-    if apart:
-        errors.append(invalid("involvedObject.namespace", about, "does not match event.namespace"))
-    return errors + (_new_event_errors(event) if event.get("eventTime") else [])
-
-
-def _new_event_errors(event: Plain) -> Errors:
-    controller = "reportingComponent" if "involvedObject" in event else "reportingController"
-    errors: Errors = [] if event.get(controller) else [required(controller)]
-    errors += follows(controller, text(event, controller), names.qualified_name)
-    for field in ("reportingInstance", "action", "reason"):
-        if not event.get(field):
-            errors.append(required(field))
-        elif len(text(event, field)) > 128:
-            errors.append(invalid(field, "", "can have at most 128 characters"))
-    message = text(event, "message") or text(event, "note")
-    if len(message) > 1024:
-        errors.append(invalid("message", "", "can have at most 1024 characters"))
-    return errors
-
-
 def _lease_errors(lease: Plain) -> Errors:
     spec = part(lease, "spec")
     errors: Errors = []
@@ -341,9 +312,13 @@ def _lease_errors(lease: Plain) -> Errors:
     if seconds is not None and seconds <= 0:
         errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
     errors += not_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
-    if spec.get("preferredHolder") and not spec.get("strategy"):
-        errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return errors
+
+
+def _drop_election(lease: Plain) -> None:
+    """Forget fields for elections that the server is to hold: that feature is off by default."""
+    for field in ("strategy", "preferredHolder"):
+        part(lease, "spec").pop(field, None)
 
 
 _HIGHEST: Final = 1_000_000_000
@@ -401,8 +376,12 @@ RULES: Final = {
     "nodes": KindRules(
         prepare_create=_prepare_node, validate_create=_node_errors, validate_update=_node_changes
     ),
-    "events": KindRules(validate_create=_event_errors, validate_update=lambda new, _old: _event_errors(new)),
-    "leases": KindRules(validate_create=_lease_errors, validate_update=lambda new, _old: _lease_errors(new)),
+    "leases": KindRules(
+        prepare_create=lambda obj, _allocate: _drop_election(obj),
+        prepare_update=lambda new, _old: _drop_election(new),
+        validate_create=_lease_errors,
+        validate_update=lambda new, _old: _lease_errors(new),
+    ),
     "priorityclasses": KindRules(validate_create=_priority_errors, validate_update=_priority_changes),
     "csidrivers": KindRules(validate_create=_driver_errors, validate_update=_driver_changes),
 }

@@ -17,7 +17,8 @@ _FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
 _DESCRIPTORS: Final = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
-_DURATION: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0")
+_PARTS: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h)(?![^\d.]))*")
+_DURATION: Final = re.compile(rf"(?=.*\d.*\D)(?:{_PARTS.pattern})|[-+]?0")
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
@@ -46,7 +47,20 @@ def _read_descriptor(text: str) -> None:
     if every or not text.startswith("@every "):
         raise _Unreadable(f"unrecognized descriptor: {text}")
     if not _DURATION.fullmatch(duration):
-        raise _Unreadable(f'failed to parse duration {text}: time: invalid duration "{duration}"')
+        raise _Unreadable(f"failed to parse duration {text}: time: {_problem_with_duration(duration)}")
+
+
+def _problem_with_duration(duration: str) -> str:
+    read = _PARTS.match(duration)
+    rest = duration[read.end() :] if read else duration
+    unit = re.match(r"(?:\d+\.?\d*|\.\d+)([^\d.]*)", rest)
+    if unit is None:
+        return f'invalid duration "{duration}"'
+    return (
+        f'unknown unit "{unit[1]}" in duration "{duration}"'
+        if unit[1]
+        else f'missing unit in duration "{duration}"'
+    )
 
 
 def _read_fields(fields: list[str]) -> None:

@@ -67,7 +67,16 @@ def _admit(pod: Plain, allocate: Allocator) -> Failure | None:
     spec["priority"], spec["preemptionPolicy"] = value, policy
     if part(found, "metadata").get("name"):
         spec["priorityClassName"] = found["metadata"]["name"]
-    return None
+    return _missing_runtime(pod, allocate)
+
+
+def _missing_runtime(pod: Plain, allocate: Allocator) -> Failure | None:
+    wanted = pod["spec"].get("runtimeClassName")
+    classes = allocate.listed("node.k8s.io", "runtimeclasses") if wanted else ()
+    if not wanted or any(metadata(each).get("name") == wanted for each in classes):
+        return None
+    why = f"pod rejected: RuntimeClass {quoted(wanted)} not found"
+    return _refusal(text(metadata(pod), "name"), why)
 
 
 def _clash(given: str, computed: object) -> str:

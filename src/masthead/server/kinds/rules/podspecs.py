@@ -57,9 +57,8 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     errors += labels(f"{path}.nodeSelector", part(spec, "nodeSelector"))
     errors += user_errors(part(spec, "securityContext"), f"{path}.securityContext")
     errors += _affinity_errors(part(spec, "affinity"), f"{path}.affinity")
-    if spec.get("dnsPolicy") == "None" and not part(spec, "dnsConfig").get("nameservers"):
-        why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        errors.append(required(f"{path}.dnsConfig.nameservers", why))
+    if spec.get("dnsPolicy") == "None":
+        errors += _dns_errors(spec.get("dnsConfig"), f"{path}.dnsConfig")
     errors += _gate_errors(spec, path)
     errors += _spread_errors(spec, path)
     errors += _name_errors(spec, path)
@@ -76,6 +75,13 @@ def _host_network_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
                 why = "must match `containerPort` when `hostNetwork` is true"
                 errors.append(invalid(f"{where}.hostPort", outer, why))
     return errors
+
+
+def _dns_errors(config: Plain | None, path: str) -> Errors:
+    if config is None:
+        return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+    why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+    return [] if config.get("nameservers") else [required(f"{path}.nameservers", why)]
 
 
 def _gate_errors(spec: Plain, path: str) -> Errors:

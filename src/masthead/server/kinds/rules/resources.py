@@ -148,7 +148,9 @@ def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
             continue
         errors += unique(at, f"{name}/{claim['request']}" if claim.get("request") else name, seen)
         if name not in known:
-            errors.append(not_found(at, name))
+            why = "must be one of the names in pod.spec.resourceClaims"
+            why += f": {', '.join(sorted(known))}" if known else " which is empty"
+            errors.append(not_found(at, name, why))
     return errors
 
 

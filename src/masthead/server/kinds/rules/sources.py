@@ -220,6 +220,16 @@ def _check_host_path(path: str, source: Plain) -> Errors:
     return errors + known_or_nothing(f"{path}.type", source.get("type"), ("", *kinds))
 
 
+def _check_nfs(path: str, source: Plain) -> Errors:
+    errors = _needs("server", "path")(path, source)
+    where = text(source, "path")
+    return (
+        errors
+        if where.startswith("/")
+        else [*errors, invalid(f"{path}.path", where, "must be an absolute path")]
+    )
+
+
 def _check_empty_dir(path: str, source: Plain) -> Errors:
     if amount(source.get("sizeLimit")).sign < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
@@ -265,7 +275,7 @@ SOURCES: Final[dict[str, _Check]] = {
     "gcePersistentDisk": _accept,
     "awsElasticBlockStore": _needs("volumeID"),
     "secret": _objects("secretName"),
-    "nfs": _needs("server", "path"),
+    "nfs": _check_nfs,
     "iscsi": _accept,
     "glusterfs": _needs("endpoints", "path"),
     "flocker": _accept,

@@ -14,6 +14,7 @@ from masthead.server.kinds.rules.checks import (
     known_or_nothing,
     label_selector,
     one_of,
+    pruned,
     same,
     unsupported,
     words,
@@ -54,9 +55,18 @@ def _default_class(allocate: Allocator) -> str:
     return text(ranked[0], "name") if ranked else ""
 
 
+_OLD_SOURCES: Final = frozenset(
+    {("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
+)
+
+
 def _pair_sources(claim: Plain) -> None:
-    """Write the source of a claim's data in both fields that can say it."""
+    """Write the source of a claim's data in both fields that can say it; the older field drops what it does not know."""
     spec = part(claim, "spec")
+    source = part(spec, "dataSource")
+    known = (text(source, "apiGroup"), text(source, "kind")) in _OLD_SOURCES
+    if source and not known and spec.get("dataSourceRef") is None:
+        del spec["dataSource"]
     one, other = spec.get("dataSource"), spec.get("dataSourceRef")
     if one is not None and other is None:
         spec["dataSourceRef"] = dict(one)
@@ -196,7 +206,7 @@ def _volume_errors(volume: Plain) -> Errors:
     spec = part(volume, "spec")
     errors: Errors = [] if spec.get("accessModes") else [required("spec.accessModes")]
     errors += _mode_errors("spec.accessModes", spec)
-    errors += _capacity_errors(part(spec, "capacity"))
+    errors += _capacity_errors(spec.get("capacity"))
     policy = spec.get("persistentVolumeReclaimPolicy")
     errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
     stated = [each for each in _VOLUME_SOURCES if spec.get(each) is not None]
@@ -219,12 +229,12 @@ def _held_errors(kind: str, spec: Plain) -> Errors:
     return SOURCES[kind](path, source)
 
 
-def _capacity_errors(capacity: Plain) -> Errors:
+def _capacity_errors(capacity: Plain | None) -> Errors:
     path = "spec.capacity"
     errors: Errors = [] if capacity else [required(path)]
-    if set(capacity) != {"storage"}:
-        errors.append(unsupported(path, capacity or None, ("storage",)))
-    for name, value in capacity.items():
+    if set(capacity or {}) != {"storage"}:
+        errors.append(unsupported(path, pruned(capacity), ("storage",)))
+    for name, value in (capacity or {}).items():
         quantity = amount(value)
         if quantity.sign < 0:
             errors.append(invalid(f"{path}[{name}]", quantity.value(), "must be a valid resource quantity"))

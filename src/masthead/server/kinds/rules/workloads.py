@@ -14,6 +14,7 @@ from masthead.server.kinds.rules.checks import (
     immutable,
     label_selector,
     not_negative,
+    pruned,
     same,
     unsupported,
     up_to_all,
@@ -47,16 +48,12 @@ def _selector_errors(spec: Plain, kind: str) -> Errors:
     return errors
 
 
-def template_labels(template: Plain) -> Plain | None:
-    """Give the labels of a template as messages show them: null if there are none."""
-    return part(template, "metadata").get("labels") or None
-
-
-def mismatch_errors(selector: Plain, template: Plain) -> Errors:
-    """Check that a controller selects the pods that it makes."""
-    if not selector or selects(selector, template_labels(template) or {}):
+def _mismatch_errors(selector: Plain | None, template: Plain) -> Errors:
+    """Check that a controller selects the pods that it makes; without a selector it selects none."""
+    labels = part(part(template, "metadata"), "labels")
+    if selector is not None and selects(selector, labels):
         return []
-    return [invalid(f"{_TEMPLATE}.metadata.labels", template_labels(template), _UNMATCHED)]
+    return [invalid(f"{_TEMPLATE}.metadata.labels", pruned(labels) or None, _UNMATCHED)]
 
 
 def _always_errors(spec: Plain, kind: str) -> Errors:
@@ -72,8 +69,10 @@ def _always_errors(spec: Plain, kind: str) -> Errors:
 
 
 def _template_errors(spec: Plain, kind: str) -> Errors:
-    template = part(spec, "template")
-    errors = mismatch_errors(part(spec, "selector"), template)
+    template, selector = part(spec, "template"), spec.get("selector")
+    if label_selector("", selector or {}):
+        return [invalid("spec.selector", pruned(selector), "invalid label selector")]
+    errors = _mismatch_errors(selector, template)
     errors += template_errors(template, _TEMPLATE)
     return errors + _always_errors(spec, kind)
 
@@ -146,7 +145,7 @@ def _controller_errors(controller: Plain) -> Errors:
     if spec.get("template") is None:
         return [*errors, required(_TEMPLATE)]
     template = part(spec, "template")
-    errors += mismatch_errors({"matchLabels": part(spec, "selector")}, template)
+    errors += _mismatch_errors({"matchLabels": part(spec, "selector")}, template)
     errors += template_errors(template, _TEMPLATE)
     return errors + _always_errors(spec, "ReplicationController")
 
@@ -155,10 +154,7 @@ def _daemon_set_errors(daemon_set: Plain) -> Errors:
     spec = part(daemon_set, "spec")
     selector, template = spec.get("selector"), part(spec, "template")
     errors = label_selector("spec.selector", selector or {})
-    # Without a selector nothing is selected, so that no labels match.
-    if selector is None or not selects(selector, template_labels(template) or {}):
-        labels = template_labels(template)
-        errors.append(invalid(f"{_TEMPLATE}.metadata.labels", labels, _UNMATCHED))
+    errors += [] if errors else _mismatch_errors(selector, template)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
     errors += template_errors(template, _TEMPLATE)
@@ -211,18 +207,17 @@ def _carry_daemon_set(new: Plain, old: Plain) -> None:
 
 
 def _stateful_set_errors(stateful_set: Plain) -> Errors:
-    return _claim_template_errors(stateful_set) + _stateful_errors(stateful_set, is_new=True)
+    return _stateful_errors(part(stateful_set, "spec"), is_new=True)
 
 
-def _claim_template_errors(stateful_set: Plain) -> Errors:
+def _claim_template_errors(spec: Plain) -> Errors:
     errors: Errors = []
-    for at, claim in each_of(part(stateful_set, "spec"), "volumeClaimTemplates", "spec"):
+    for at, claim in each_of(spec, "volumeClaimTemplates", "spec"):
         errors += claim_spec_errors(part(claim, "spec"), f"{at}.spec")
     return errors
 
 
-def _stateful_errors(stateful_set: Plain, *, is_new: bool) -> Errors:
-    spec = part(stateful_set, "spec")
+def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
     errors: Errors = []
     policy = spec.get("podManagementPolicy")
     if policy not in {"OrderedReady", "Parallel"}:
@@ -233,13 +228,17 @@ def _stateful_errors(stateful_set: Plain, *, is_new: bool) -> Errors:
         if keep.get(field) not in {"Retain", "Delete"}:
             path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
             errors.append(unsupported(path, keep.get(field), ("Retain", "Delete")))
+    errors += _claim_template_errors(spec) if is_new else []
     errors += _numbers(spec, "replicas", "minReadySeconds")
     errors += not_negative("spec.ordinals.start", part(spec, "ordinals").get("start"))
     if is_new and spec.get("serviceName"):
         errors += follows("spec.serviceName", spec["serviceName"], names.label)
     errors += _selector_errors(spec, "statefulset")
-    template = _with_claims(spec)
-    errors += mismatch_errors(part(spec, "selector"), template) + template_errors(template, _TEMPLATE)
+    template, selector = _with_claims(spec), spec.get("selector")
+    if label_selector("", selector or {}):
+        errors.append(invalid("spec.selector", pruned(selector), ""))
+    else:
+        errors += _mismatch_errors(selector, template) + template_errors(template, _TEMPLATE)
     return errors + _always_errors(spec, "StatefulSet")
 
 
@@ -286,7 +285,7 @@ _FIXED: Final = (
 
 
 def _stateful_set_changes(new: Plain, old: Plain) -> Errors:
-    errors = _stateful_errors(new, is_new=False)
+    errors = _stateful_errors(part(new, "spec"), is_new=False)
     now, then = (
         {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE}
         for side in (new, old)

@@ -1,0 +1,41 @@
+"""Base64 as Go reads it: strictly, and with the place of what is wrong."""
+
+from __future__ import annotations
+
+import base64
+from typing import Final
+
+__all__ = ["decode_base64"]
+
+_COMMON: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_NEWLINES: Final = b"\r\n"
+
+
+def decode_base64(text: str, *, is_url: bool = False) -> bytes:
+    """Decode text in the standard alphabet with padding, or in the URL alphabet without.
+
+    Raises:
+        ValueError: It is not base64; the message is Go's.
+    """
+    data = text.encode("utf-8", "surrogateescape").translate(None, _NEWLINES)
+    alphabet = _COMMON | frozenset(b"-_" if is_url else b"+/")
+    body = data if is_url else data.rstrip(b"=")
+    at = next((index for index, byte in enumerate(body) if byte not in alphabet), None)
+    if at is None:
+        padding = 0 if is_url else len(data) - len(body)
+        at = _misplaced_end(len(body), padding, is_url=is_url)
+    if at is not None:
+        raise ValueError(f"illegal base64 data at input byte {at}")
+    padded = body + b"=" * (-len(body) % 4)
+    return base64.b64decode(padded, altchars=b"-_" if is_url else None)
+
+
+def _misplaced_end(length: int, padding: int, *, is_url: bool) -> int | None:
+    """Where a text ends too early or too late, if it does."""
+    over = length % 4
+    if over == 1:
+        return length - 1 if is_url else length
+    wanted = 0 if is_url or over == 0 else 4 - over
+    if padding == wanted:
+        return None
+    return length + min(padding, wanted)

@@ -1,0 +1,23 @@
+"""The real server still answers as it was recorded, where there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.conformance.case import Case, all_cases
+from tests.conformance.compare import differences
+from tests.conformance.recording import recorded
+from tests.conformance.run import answers
+
+if TYPE_CHECKING:
+    from tests.conformance.target import Target
+
+pytestmark = pytest.mark.xdist_group("real")
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
+def test_the_real_server_answers_as_recorded(case: Case, real: Target) -> None:
+    found = differences(recorded(case) or [], answers(case, real))
+
+    assert not found, "\n".join(found)

@@ -1,0 +1,59 @@
+"""What is said of a selector that cannot be read: as a real kube-apiserver said it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.errors import SelectorError
+from masthead.meta import fields, labels
+from masthead.server.selector_errors import field_problem, label_problem
+
+RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
+selectors = st.text(st.sampled_from("ab-/.5=!<>(), \\\n'\"é"), max_size=12)
+NUL_FIRST = "unable to parse requirement: found a NUL character"
+
+
+@pytest.mark.parametrize(("selector", "message"), RECORDED["labels"].items())
+def test_label_selectors_are_refused_as_the_real_server_refuses_them(selector: str, message: str) -> None:
+    assert label_problem(selector) == message
+
+
+@pytest.mark.parametrize(("selector", "message"), RECORDED["fields"].items())
+def test_field_selectors_are_refused_as_the_real_server_refuses_them(selector: str, message: str) -> None:
+    assert field_problem(selector) == message
+
+
+@given(selectors)
+def test_whatever_label_selector_is_refused_has_a_message_of_the_server(selector: str) -> None:
+    try:
+        labels.parse(selector)
+    except SelectorError:
+        assert label_problem(selector) != NUL_FIRST
+    else:
+        assert label_problem(selector) == NUL_FIRST
+
+
+@given(selectors)
+def test_whatever_field_selector_is_refused_has_a_message(selector: str) -> None:
+    try:
+        fields.parse(selector)
+    except SelectorError:
+        assert field_problem(selector)
+
+
+def test_a_term_without_a_key_is_said_to_be_an_unknown_field() -> None:
+    assert field_problem("=a") == "field label not supported: "
+
+
+@pytest.mark.parametrize("selector", ["\0", "a=b\0", "a,\0b"])
+def test_a_nul_that_the_real_server_takes_has_a_message_of_our_own(selector: str) -> None:
+    assert label_problem(selector) == NUL_FIRST
+
+
+def test_a_huge_number_is_no_integer() -> None:
+    assert "must be an integer" in label_problem("a>" + "9" * 5000)
