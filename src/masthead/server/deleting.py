@@ -65,6 +65,9 @@ def _check_preconditions(served: Served, meta: Plain, options: DeleteOptions) ->
                 f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
                 f"The object might have been {guess}"
             )
+            if served.table == "namespaces":  # which has a handler of its own, with words of its own
+                problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
+                raise conflict("", served.name, meta["name"], problem)
             raise conflict(served.group, served.kind, meta["name"], problem)
 
 

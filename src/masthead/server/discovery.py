@@ -58,6 +58,11 @@ def describe(request: Request) -> Answer | None:
     return _of_group(path.split("/")[1:])
 
 
+def takes_any_method(request: Request) -> bool:
+    """Tell whether a path answers whatever the method is; so the real server has it."""
+    return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
+
+
 def _top(request: Request, path: str) -> Answer:
     version = _aggregated_version(request.headers.get("accept", ""))
     if not version:
@@ -85,18 +90,19 @@ def _of_group(steps: list[str]) -> Answer | None:
 
 
 def _aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that the client prefers to the plain form, or nothing."""
+    """The version of aggregated discovery that the client takes; nothing if it wants the plain form.
+
+    The aggregated form is preferred wherever it stands among what the client takes.
+    """
     for clause in accept.split(","):
         media_type, *parameters = (each.strip() for each in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue
         pairs = (each.partition("=") for each in parameters)
         named = {name: value for name, _, value in pairs}
-        if named.get("g") == "apidiscovery.k8s.io" and named.get("as") == "APIGroupDiscoveryList":
-            if named.get("v") in {"v2", "v2beta1"}:
-                return named["v"]
-        elif "as" not in named:
-            return ""
+        is_aggregated = named.get("g") == "apidiscovery.k8s.io" and named.get("as") == "APIGroupDiscoveryList"
+        if is_aggregated and named.get("v") in {"v2", "v2beta1"}:
+            return named["v"]
     return ""
 
 

@@ -110,13 +110,13 @@ class Front:
     def _check_token(self, request: Request, call: Call) -> None:
         if self._token is None:
             return
-        shown = request.headers.get("authorization", "")
-        if not shown:
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        token = shown.strip().encode()
+        if scheme.lower() != "bearer" or not token:
             if request.path.rstrip("/") not in _OPEN:
                 raise _anonymous(request, call)
             return
-        scheme, _, token = shown.partition(" ")
-        if scheme.lower() != "bearer" or not secrets.compare_digest(token.strip().encode(), self._token):
+        if not secrets.compare_digest(token, self._token):
             raise Failure(401, "Unauthorized", "Unauthorized")
 
     async def _stream(self, incoming: web.BaseRequest, watch: Watch, call: Call) -> web.StreamResponse:

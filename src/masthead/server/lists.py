@@ -76,7 +76,7 @@ def read_page(
     try:
         storage.check_readable(revision)
     except CompactedError:
-        raise _expired(selection, token) from None
+        raise _expired(token) from None
     start = f"{selection.prefix}{token.start.removeprefix('/')}" if token else ""
     found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
     matching = (record for record in found if selection.matches(record))
@@ -130,7 +130,10 @@ def _cut(matching: Iterator[Record], limit: int, revision: int, selection: Selec
 
 def _write_token(revision: int, selection: Selection, last: str) -> str:
     # The next page begins behind the last key: at the smallest one that is greater.
-    start = f"/{last.removeprefix(selection.prefix)}\0"
+    return _encode(revision, f"/{last.removeprefix(selection.prefix)}\0")
+
+
+def _encode(revision: int, start: str) -> str:
     text = msgspec.json.encode(_Token(_TOKEN_VERSION, revision, start))
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode("ascii")
 
@@ -160,11 +163,10 @@ def _bad_token(problem: str) -> Failure:
     return bad_request(f"invalid continue token: continue key is not valid{problem}")
 
 
-def _expired(selection: Selection, token: _Token | None) -> Failure:
+def _expired(token: _Token | None) -> Failure:
     if token is None:
         return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
-    start = token.start.removesuffix("\0").removeprefix("/")
-    fresh = _write_token(_INCONSISTENT, selection, f"{selection.prefix}{start}")
+    fresh = _encode(_INCONSISTENT, token.start.removeprefix("/"))
     return Failure(
         410,
         "Expired",

@@ -35,6 +35,7 @@ __all__ = ["Rest"]
 
 _METHODS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_READ_MANY: Final = frozenset({"list", "watch"})
 _NEED_NAME: Final = frozenset({"get", "update", "patch", "delete"})
 _NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
 
@@ -114,7 +115,9 @@ class Rest:
             raise catalog.unknown_resource()
         _check_allowed(served, target, call)
         form = negotiate(
-            request.headers.get("accept", ""), of_collection=not target.name, is_watch=call.verb == "watch"
+            request.headers.get("accept", ""),
+            of_collection=call.verb in _READ_MANY,
+            is_watch=call.verb == "watch",
         )
         context = Context(request, target, served, call, form)
         if deprecated := kind_warnings.deprecation(served.group, served.version, served.kind):
@@ -129,6 +132,9 @@ class Rest:
 
     def _get(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
+        if context.form.is_list:
+            problem = f"the requested object is not a list (*core.{served.kind})"
+            raise Failure(406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}")
         if "export" in request.query:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         if target.subresource:
@@ -279,6 +285,8 @@ class _Patch:
 def _describe(request: Request) -> Answer:
     found = discovery.describe(request)
     if found is not None:
+        if request.method != "GET" and not discovery.takes_any_method(request):
+            raise _not_allowed()
         if request.path not in {"/api", "/apis"}:
             check_plain(request.headers.get("accept", "").replace("text/html", "application/json"))
         return found
@@ -315,8 +323,12 @@ def _check_allowed(served: Served, target: Target, call: Call) -> None:
     lacks_name = call.verb in _NEED_NAME and not target.name
     has_name_too_many = call.verb == "create" and bool(target.name) and not target.subresource
     if call.verb not in verbs or lacks_namespace or lacks_name or has_name_too_many:
-        message = "the server does not allow this method on the requested resource"
-        raise Failure(405, "MethodNotAllowed", message, details={})
+        raise _not_allowed()
+
+
+def _not_allowed() -> Failure:
+    message = "the server does not allow this method on the requested resource"
+    return Failure(405, "MethodNotAllowed", message, details={})
 
 
 def _listed(context: Context, page: Page) -> bytes:

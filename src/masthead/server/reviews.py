@@ -37,6 +37,8 @@ def create(
         found["metadata"] = {}
     if served.name == "selfsubjectreviews":
         metadata(found)["creationTimestamp"] = cluster.now()
+    if served.name == "selfsubjectrulesreviews":
+        found["spec"] = {}
     found["status"] = _ANSWERS[served.name](found)
     return json_answer(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
 
@@ -55,7 +57,7 @@ def _bind(cluster: Cluster, target: Target, request: Request, found: Plain, opti
 
 
 def _is_allowed(_: Plain) -> Plain:
-    return {"allowed": True, "reason": "the embedded server lets everybody do everything"}
+    return {"allowed": True}
 
 
 def _rules(_: Plain) -> Plain:

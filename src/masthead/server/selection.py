@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection"]
 
+_VOID = frozenset({"=", "==", "!="})
+"""Terms without a field and a value; the real server takes them, and they select everything."""
 _BY_KEY = frozenset({"metadata.name", "metadata.namespace"})
 
 
@@ -93,10 +95,9 @@ def _field_selector(served: Served, text: str) -> fields.FieldSelector:
     try:
         selector = fields.parse(text)
     except SelectorError:
-        problem = field_problem(text)
-        if not problem:  # the real server takes it, for a field without a name that nothing has
-            return fields.one("metadata.name", "")
-        raise bad_request(problem) from None
+        if text in _VOID:
+            return fields.everything()
+        raise bad_request(field_problem(text)) from None
     offered = supported_fields(served.group, served.name, namespaced=served.is_namespaced)
     for term in selector.requirements:
         if term.key not in offered:

@@ -166,6 +166,8 @@ def _scale_of(served: Served, found: Plain) -> Plain:
 
 def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
     """Give a pod its node."""
+    if text(part(body, "metadata"), "name") not in {"", target.name}:
+        raise bad_request("name in URL does not match name in Binding object")
     node = text(part(body, "target"), "name")
     kind = text(part(body, "target"), "kind")
     if kind not in {"", "Node"}:

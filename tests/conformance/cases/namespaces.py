@@ -45,7 +45,7 @@ def _(api: Api) -> None:
         "status": {"phase": "Terminating"},
     }
     api.create("namespaces", body)
-    api.update("namespaces", name, {**namespace(name), "spec": {"finalizers": []}})
+    api.update("namespaces", name, {**namespace(name, labels={"l": "1"}), "spec": {"finalizers": []}})
 
 
 @case("names are labels of DNS")

@@ -65,7 +65,7 @@ def _(api: Api) -> None:
     api.patch("configmaps", "a", {"apiVersion": "v2"})
 
 
-@case("kind and apiVersion may be removed by a patch")
+@case("a patch that removes kind and apiVersion is refused")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.patch("configmaps", "a", {"kind": None, "apiVersion": None, "data": {"one": "1"}})
@@ -241,4 +241,6 @@ def _(api: Api) -> None:
     api.create("configmaps", config_map("a", finalizers=["example.com/one"]))
     api.delete("configmaps", "a")
     api.patch("configmaps", "a", {"metadata": {"deletionTimestamp": None}})
-    api.patch("configmaps", "a", {"metadata": {"deletionTimestamp": "2001-02-03T04:05:06Z"}})
+    api.patch(
+        "configmaps", "a", {"metadata": {"deletionTimestamp": "2001-02-03T04:05:06Z", "labels": {"l": "1"}}}
+    )

@@ -39,6 +39,9 @@ def _fill_service_type(spec: Plain) -> None:
         spec["internalTrafficPolicy"] = "Cluster"
     if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
         spec["allocateLoadBalancerNodePorts"] = True
+    if kind == "ExternalName":
+        # It was once filled in by mistake, and is left out on every read since.
+        spec.pop("internalTrafficPolicy", None)
 
 
 _SERVICE: Final = shape(

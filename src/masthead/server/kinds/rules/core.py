@@ -22,6 +22,7 @@ from masthead.server.kinds.rules.checks import (
     words,
 )
 from masthead.server.kinds.rules.resources import (
+    FOR_QUOTAS,
     container_name_errors,
     name_errors,
     quota_name_errors,
@@ -149,17 +150,18 @@ def _config_map_changes(new: Plain, old: Plain) -> Errors:
     return _frozen_errors(new, old, "data", "binaryData") + _config_map_errors(new)
 
 
-_SCOPES: Final = frozenset(
-    {
-        "Terminating",
-        "NotTerminating",
-        "BestEffort",
-        "NotBestEffort",
-        "PriorityClass",
-        "CrossNamespacePodAffinity",
-        "VolumeAttributesClass",
-    }
+_OF_PODS: Final = frozenset(
+    {"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}
 )
+_SCOPES: Final = {
+    **dict.fromkeys(
+        ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
+        _OF_PODS,
+    ),
+    "BestEffort": frozenset({"pods"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
+}
+"""What a quota with a scope may bound."""
 
 
 def _quota_errors(quota: Plain) -> Errors:
@@ -169,7 +171,12 @@ def _quota_errors(quota: Plain) -> Errors:
         path = f"spec.hard[{name}]"
         errors += quota_name_errors(path, name) + value_errors(path, name, value)
     scopes = words(spec, "scopes")
-    errors += [invalid("spec.scopes", scopes, "unsupported scope") for each in scopes if each not in _SCOPES]
+    for scope in scopes:
+        if scope not in _SCOPES:
+            errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
+            continue
+        apart = [name for name in part(spec, "hard") if name in FOR_QUOTAS and name not in _SCOPES[scope]]
+        errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in apart]
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= set(scopes):
             errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))

@@ -9,15 +9,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from masthead.server.failures import invalid, required
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
+    IMMUTABLE,
     immutable,
     known_or_nothing,
     label_selector,
     not_negative,
     one_of,
     pruned,
+    same,
     unsupported,
 )
 from masthead.server.kinds.rules.cron import problem_with_schedule
+from masthead.server.kinds.rules.inner import inner_pod_spec
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects
 from masthead.server.plain import metadata, part, text
@@ -142,14 +145,18 @@ def _restart_errors(spec: Plain, path: str) -> Errors:
 
 def _job_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
-    errors = _whole_spec_errors(after)
+    # The real server checks the job as a whole, and its spec once more.
+    errors = _job_errors(new) + _whole_spec_errors(after)
     if after.get("completionMode") != "Indexed":
         errors += immutable("spec.completions", after.get("completions"), before.get("completions"))
     elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:
         why = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", after.get("completions"), why))
     errors += immutable("spec.selector", after.get("selector"), before.get("selector"))
-    errors += immutable("spec.template", _fixed_template(after, before), part(before, "template"))
+    template = _fixed_template(after, before)
+    if not same(template, before.get("template")):
+        shown = {**part(template, "metadata"), "Spec": inner_pod_spec(part(template, "spec"))}
+        errors.append(invalid("spec.template", shown, IMMUTABLE))
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         errors += immutable(f"spec.{field}", after.get(field), before.get(field))
     return errors

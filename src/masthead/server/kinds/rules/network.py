@@ -346,7 +346,10 @@ def _slice_address_errors(path: str, address: str, kind: str) -> Errors:
 
 
 def _slice_changes(new: Plain, old: Plain) -> Errors:
-    return _slice_errors(new) + immutable("addressType", new.get("addressType"), old.get("addressType"))
+    errors = _slice_errors(new)
+    if same(new.get("endpoints"), old.get("endpoints")):
+        errors = [each for each in errors if not each.field.startswith("endpoints")]
+    return errors + immutable("addressType", new.get("addressType"), old.get("addressType"))
 
 
 RULES: Final = {

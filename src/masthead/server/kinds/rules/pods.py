@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import Failure, forbidden, invalid, quoted, shown
+from masthead.server.failures import Failure, forbidden, invalid, quoted, required
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, same
 from masthead.server.kinds.rules.containers import image_space_errors
+from masthead.server.kinds.rules.inner import difference, inner_pod_spec
 from masthead.server.kinds.rules.podspecs import pod_spec_errors, toleration_errors
 from masthead.server.kinds.rules.qos import qos_class
 from masthead.server.plain import items, metadata, part, text
@@ -145,6 +146,10 @@ def _validate_update(new: Plain, old: Plain) -> Errors:
     for field in ("containers", "initContainers"):
         if len(items(after, field)) != len(items(before, field)):
             return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
+        # The real server looks at images once more here, and says twice what is wrong with them.
+        for at, container in each_of(after, field, "spec"):
+            errors += [] if container.get("image") else [required(f"{at}.image")]
+            errors += image_space_errors({field: [container]}, "spec")
     path, now, then = (
         "spec.activeDeadlineSeconds",
         *(each.get("activeDeadlineSeconds") for each in (after, before)),
@@ -155,10 +160,10 @@ def _validate_update(new: Plain, old: Plain) -> Errors:
         errors.append(invalid(path, None, "must not update from a positive integer to nil value"))
     errors += _toleration_changes(after, before)
     errors += _gate_changes(after, before)
-    changed = _other_changes(after, before)
-    if changed:
-        listed = "".join(f"{each}\n" for each in changed)
-        errors.append(forbidden("spec", f"{_FIXED}\n{listed}"))
+    fixed = _fixed(after, before)
+    if not same(fixed, before):
+        changed = difference(inner_pod_spec(before), inner_pod_spec(fixed))
+        errors.append(forbidden("spec", f"{_FIXED}\n{changed}"))
     return errors
 
 
@@ -177,7 +182,7 @@ def _gate_changes(after: Plain, before: Plain) -> Errors:
     known = [text(each, "name") for each in items(before, "schedulingGates")]
     why = "only deletion is allowed, but found new scheduling gate '{}'"
     return [
-        forbidden(at, why.format(text(each, "name")))
+        forbidden(f"{at}.name", why.format(text(each, "name")))
         for at, each in each_of(after, "schedulingGates", "spec")
         if text(each, "name") not in known
     ]
@@ -191,17 +196,17 @@ _FIXED: Final = (
 )
 
 
-def _other_changes(after: Plain, before: Plain) -> list[str]:
-    """Name what changed and may not. A gated pod may still be told where to go."""
+def _fixed(after: Plain, before: Plain) -> Plain:
+    """The new spec without what may change. A gated pod may still be told where to go."""
     may = _MAY_CHANGE | ({"nodeSelector", "affinity"} if before.get("schedulingGates") else set[str]())
-    changed: list[str] = []
-    for field in sorted({*after, *before} - may):
-        now, then = after.get(field), before.get(field)
-        if field in {"containers", "initContainers"}:
-            now, then = ([{**each, "image": ""} for each in items(side, field)] for side in (after, before))
-        if not same(now, then):
-            changed.append(f"- {field}: {shown(then)}\n+ {field}: {shown(now)}")
-    return changed
+    fixed = {key: value for key, value in after.items() if key not in may}
+    fixed |= {key: value for key, value in before.items() if key in may}
+    for field in ("containers", "initContainers"):
+        pairs = zip(items(after, field), items(before, field), strict=True)
+        images = [{**now, "image": then.get("image")} for now, then in pairs]
+        if images:
+            fixed[field] = images
+    return fixed
 
 
 RULES: Final = {

@@ -33,11 +33,12 @@ _COUNTED: Final = (
     "services.loadbalancers",
 )
 _FOR_CONTAINERS: Final = frozenset(_COMPUTE)
-_FOR_QUOTAS: Final = frozenset(
+FOR_QUOTAS: Final = frozenset(
     {*_COMPUTE, *_COUNTED, "requests.storage"}
     | {f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE}
 )
-_STANDARD: Final = _FOR_QUOTAS | {"storage"}
+"""Resources that Kubernetes itself knows how to bound."""
+_STANDARD: Final = FOR_QUOTAS | {"storage"}
 _HUGE: Final = "hugepages-"
 
 
@@ -93,7 +94,7 @@ def container_name_errors(path: str, name: str) -> Errors:
 def quota_name_errors(path: str, name: str) -> Errors:
     """Check the name of a resource that a quota may bound."""
     errors = name_errors(path, name) if not name.startswith("count/") else []
-    if "/" not in name and name not in _FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
+    if "/" not in name and name not in FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
         errors.append(invalid(path, name, "must be a standard resource for quota"))
     return errors
 

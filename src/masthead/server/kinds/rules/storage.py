@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required, shown
+from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -19,6 +19,7 @@ from masthead.server.kinds.rules.checks import (
     unsupported,
     words,
 )
+from masthead.server.kinds.rules.inner import difference, inner
 from masthead.server.kinds.rules.sources import SOURCES
 from masthead.server.plain import metadata, part, text
 
@@ -129,13 +130,17 @@ def _claim_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     errors = claim_spec_errors(after, "spec")
     bound = part(new, "status").get("phase") == "Bound"
-    now, then = _fixed_claim(after, before, bound=bound), dict(before)
+    # Which volume is named is not a change while none was.
+    then = before if before.get("volumeName") else {**before, "volumeName": after.get("volumeName")}
+    now = _fixed_claim(after, before, bound=bound)
     if not same(now, then):
         why = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName"
             " for bound claims"
         )
-        errors.append(forbidden("spec", f"{why}\n{_difference(then, now)}"))
+        errors.append(
+            forbidden("spec", f"{why}\n{difference(inner('ClaimSpec', then), inner('ClaimSpec', now))}")
+        )
     sizes = [amount(part(part(each, "resources"), "requests").get("storage")) for each in (after, before)]
     held = amount(part(part(old, "status"), "capacity").get("storage"))
     if sizes[0] < sizes[1] and sizes[0] <= held:
@@ -145,10 +150,8 @@ def _claim_changes(new: Plain, old: Plain) -> Errors:
 
 
 def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
-    """The new claim without what it may change: a volume may be named once, a bound claim may grow."""
+    """The new claim without what it may change: one that is bound may grow."""
     free: set[str] = set()
-    if not before.get("volumeName"):
-        free.add("volumeName")
     if before.get("storageClassName") is None and after.get("storageClassName"):
         free.add("storageClassName")
     if bound:
@@ -160,11 +163,6 @@ def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
         asked = part(part(before, "resources"), "requests").get("storage")
         fixed["resources"] = {**part(after, "resources"), "requests": {**requests, "storage": asked}}
     return fixed
-
-
-def _difference(then: Plain, now: Plain) -> str:
-    changed = sorted(key for key in {*then, *now} if not same(then.get(key), now.get(key)))
-    return "".join(f"- {key}: {shown(then.get(key))}\n+ {key}: {shown(now.get(key))}\n" for key in changed)
 
 
 def _prepare_volume(volume: Plain, _allocate: Allocator) -> None:
@@ -250,7 +248,8 @@ def _volume_changes(new: Plain, old: Plain) -> Errors:
         {key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before)
     )
     if not same(now, then):
-        why = f"spec.persistentvolumesource is immutable after creation\n{_difference(then, now)}"
+        changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
+        why = f"spec.persistentvolumesource is immutable after creation\n{changed}"
         errors.append(forbidden("spec.persistentvolumesource", why))
     return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
 
