@@ -9,10 +9,10 @@ SPEC   ?= ../shared/kubernetes-1.36
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint check format codegen bench clean
+.PHONY: help install test lint check format codegen conformance conformance-record bench clean
 
 help: ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(READY) ## Make .venv with everything that development needs
 
@@ -41,6 +41,12 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
 	$(BIN)/python -m masthead.codegen.protobuf --facts $(SPEC) --out src/masthead/server/protobuf_table.py
+
+conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md
+	$(BIN)/python -m tests.conformance.report
+
+conformance-record: $(READY) ## Record the real server's answers anew
+	$(BIN)/python -m tests.conformance.record
 
 bench: $(READY) ## Measure decoding and startup, beside the peers that are installed
 	$(BIN)/python -m benchmarks.decode

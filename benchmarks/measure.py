@@ -51,6 +51,23 @@ class Lab:
         printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return printed
 
+    @contextlib.contextmanager
+    def running(self, *arguments: str | Path) -> Generator[subprocess.Popen[str]]:
+        """Run Python until the end of the block; it can be read what it prints."""
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        with process:
+            try:
+                yield process
+            finally:
+                process.terminate()
+
     def _environment(self) -> dict[str, str]:
         """Byte code is cached, as it is for an installed package; the first run fills the cache."""
         changed = {**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "pycache")}
@@ -68,14 +85,28 @@ def lab() -> Generator[Lab]:
 def best_of(repeat: int, cases: Mapping[str, Callable[[], Figures]]) -> dict[str, Figures]:
     """Run all cases in turn, `repeat` times over; return the minimum of each figure."""
     best: dict[str, Figures] = {name: {} for name in cases}
-    for _ in range(repeat):
-        for name, run in cases.items():
-            best[name] = {key: _least(value, best[name].get(key)) for key, value in run().items()}
+    for measured in in_turn(repeat, cases):
+        for name, figures in measured.items():
+            best[name] = {key: _least(value, best[name].get(key)) for key, value in figures.items()}
     return best
+
+
+def in_turn(repeat: int, cases: Mapping[str, Callable[[], Figures]]) -> list[dict[str, Figures]]:
+    """Run all cases in turn, `repeat` times over; return what each round measured."""
+    return [{name: run() for name, run in cases.items()} for _ in range(repeat)]
 
 
 def _least(value: float | None, best: float | None) -> float | None:
     return value if best is None or value is None else min(value, best)
+
+
+def resident_bytes(process: int) -> int | None:
+    """The memory that a process has now, as the system counts it; None where that is not told."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    except FileNotFoundError:
+        return None
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def parser(description: str | None, *, repeat: int) -> argparse.ArgumentParser:

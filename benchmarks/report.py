@@ -12,22 +12,24 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A limit that a figure should not be over.
+    """A limit that a figure should not be over, or not under.
 
     Attributes:
         name: What the JSON calls it.
         value: The figure.
-        limit: The most that it should be.
+        limit: The most that it should be, or the least.
+        is_least: Whether it is the least.
     """
 
     name: str
     value: float
     limit: float
+    is_least: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether the figure is within the limit."""
-        return self.value <= self.limit
+        return self.value >= self.limit if self.is_least else self.value <= self.limit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,8 +111,8 @@ def show(report: Report) -> None:
     print()
     for note in report.notes:
         print(note)
-    over = [target.name for target in report.targets if not target.ok]
-    print(f"Over target: {', '.join(over)}" if over else "All targets met.")
+    for line in _missed(report.targets) or ["All targets met."]:
+        print(line)
     print(json.dumps(as_json(report)), flush=True)
 
 
@@ -146,6 +148,15 @@ def machine() -> dict[str, str | int | None]:
     }
 
 
+def _missed(targets: list[Target]) -> list[str]:
+    lines: list[str] = []
+    for said, is_least in (("Over", False), ("Under", True)):
+        names = [each.name for each in targets if not each.ok and each.is_least is is_least]
+        if names:
+            lines.append(f"{said} target: {', '.join(names)}")
+    return lines
+
+
 def _machine_line(facts: dict[str, str | int | None]) -> str:
     return f"{facts['python']}, msgspec {facts['msgspec']}, {facts['system']}, {facts['cpus']} CPUs"
 
@@ -171,7 +182,8 @@ def _cells(table: Table, row: Row) -> tuple[str, ...]:
 def _verdict(target: Target | None) -> tuple[str, str]:
     if target is None:
         return "", ""
-    return f"<= {target.limit:g}", "ok" if target.ok else "OVER"
+    sign, missed = (">=", "UNDER") if target.is_least else ("<=", "OVER")
+    return f"{sign} {target.limit:g}", "ok" if target.ok else missed
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

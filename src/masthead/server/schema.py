@@ -400,10 +400,16 @@ def _not_like(layout: str) -> Callable[[object], str]:
     return problem
 
 
+@functools.lru_cache(maxsize=4096)
+def _canonical_quantity(text: str) -> str:
+    """Write a quantity as the server does; the same few stand in every container."""
+    return str(Quantity(text))
+
+
 def _quantity() -> _Leaf:
     words = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     return _Leaf(
-        "resource.Quantity", (str, int, float), lambda value: str(Quantity(str(value))), lambda _: words
+        "resource.Quantity", (str, int, float), lambda value: _canonical_quantity(str(value)), lambda _: words
     )
 
 

@@ -8,7 +8,11 @@ last moments.) The file belongs to one server at a time.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+from masthead.errors import ConfigError
+from masthead.server.storage import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +31,9 @@ _SCHEMA: Final = f"""
         key TEXT NOT NULL,
         is_deleted INTEGER NOT NULL,
         value BLOB NOT NULL
-    ) STRICT;
+    );
     CREATE INDEX IF NOT EXISTS record_of_object ON record (resource, key, revision);
-    CREATE TABLE IF NOT EXISTS compaction (revision INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS compaction (revision INTEGER NOT NULL);
     INSERT INTO compaction SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM compaction);
     PRAGMA application_id = {_APPLICATION};
     PRAGMA user_version = {_FORMAT};
@@ -43,16 +47,24 @@ _COMPACT: Final = """
     ))
 """
 
+_MEANINGS: Final = {
+    "locked": "is in use by another server. Stop that one",
+    "readonly": "cannot be written. Get the right to write it",
+    "unable to open": "or its folder cannot be written. Get the right to write both",
+    "full": "does not fit on the disk. Make room",
+}
+"""What SQLite's complaints mean to those who start a server."""
 
-class DataFileError(Exception):
-    """The file cannot be used: another server has it, or it is no file of ours."""
+
+class DataFileError(ConfigError):
+    """The file cannot be used: another server has it, it may not be written, or it is no file of ours."""
 
 
 class SqliteJournal:
     """Keeps records in a file, which is made if it is not there.
 
     Raises:
-        DataFileError: The file is in use, or is not such a file.
+        DataFileError: The file is in use, may not be written, or is not such a file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,25 +86,48 @@ class SqliteJournal:
             raise
 
     def read(self) -> Iterator[tuple[str, str, int, bool, bytes]]:
-        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value."""
-        rows = self._db.execute(
-            "SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision"
-        )
-        for resource, key, revision, is_deleted, value in rows:
-            yield resource, key, revision, bool(is_deleted), value
+        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value.
+
+        Raises:
+            DataFileError: The file is damaged.
+        """
+        try:
+            rows = self._db.execute(
+                "SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision"
+            )
+            for resource, key, revision, is_deleted, value in rows:
+                yield resource, key, revision, bool(is_deleted), value
+        except sqlite3.Error as error:
+            raise DataFileError(self._explain(error)) from None
 
     def read_compacted(self) -> int:
-        """The last compaction."""
-        return int(self._db.execute("SELECT revision FROM compaction").fetchone()[0])
+        """The last compaction.
+
+        Raises:
+            DataFileError: The file is damaged.
+        """
+        try:
+            return int(self._db.execute("SELECT revision FROM compaction").fetchone()[0])
+        except sqlite3.Error as error:
+            raise DataFileError(self._explain(error)) from None
 
     def append(self, table: str, record: Record) -> None:
-        """Keep a record; when this returns, the death of the process does not lose it."""
+        """Keep a record; when this returns, the death of the process does not lose it.
+
+        Raises:
+            JournalError: It could not be kept, and nothing of it was.
+        """
         row = (record.revision, table, record.key, record.is_deleted, record.value)
-        self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
+        with self._all_or_nothing():
+            self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded at or before a revision."""
-        with self._db:
+        """Forget what was superseded at or before a revision.
+
+        Raises:
+            JournalError: It could not, and everything is as it was.
+        """
+        with self._all_or_nothing(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(_COMPACT, {"upto": revision})
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
@@ -106,7 +141,7 @@ class SqliteJournal:
         self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         kept_format = self._db.execute("PRAGMA user_version").fetchone()[0]
-        is_empty = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+        is_empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not is_empty and (application, kept_format) != (_APPLICATION, _FORMAT):
             raise DataFileError(
                 f"{self._path} is a database, but not one that this server wrote. Name another file."
@@ -115,7 +150,16 @@ class SqliteJournal:
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Say what SQLite could not write; it has undone what it had begun."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise JournalError(f"cannot write to {self._path}: {error}") from None
+
     def _explain(self, error: sqlite3.Error) -> str:
-        if "locked" in str(error):
-            return f"{self._path} is in use by another server. Stop that one, or name another file."
+        for sign, meaning in _MEANINGS.items():
+            if sign in str(error):
+                return f"{self._path} {meaning}, or name another file."
         return f"{self._path} is no data file of this server: {error}. Name another file."

@@ -12,13 +12,16 @@ a record is written there before anybody can see it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead.server.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CompactedError", "Journal", "Record", "Storage", "Table"]
+__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "Table"]
 
 FIRST_REVISION: Final = 1
 """The revision of an empty store: above 0, which means "any" to those who ask."""
@@ -37,6 +40,13 @@ class CompactedError(Exception):
         super().__init__(f"revision {revision} has been compacted; the oldest is {oldest}")
         self.revision = revision
         self.oldest = oldest
+
+
+class JournalError(Failure):
+    """What was to be kept could not be: the disk is full, say. It is answered as kube-apiserver answers for etcd."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(500, "", problem)
 
 
 class Record:
@@ -82,11 +92,19 @@ class Journal(Protocol):
         ...
 
     def append(self, table: str, record: Record) -> None:
-        """Keep a record; when this returns, the death of the process does not lose it."""
+        """Keep a record; when this returns, the death of the process does not lose it.
+
+        Raises:
+            JournalError: It could not be kept, and nothing of it was.
+        """
         ...
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded at or before a revision."""
+        """Forget what was superseded at or before a revision.
+
+        Raises:
+            JournalError: It could not, and everything is as it was.
+        """
         ...
 
     def close(self) -> None:
@@ -130,7 +148,8 @@ class Table:
         """
         keys = self._keys
         index = bisect_left(keys, max(prefix, after))
-        end = bisect_left(keys, f"{prefix}\U0010ffff") if prefix else len(keys)
+        # Keys that begin alike stand together; beyond the first `len(prefix)` characters they may hold anything.
+        end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
         for key in keys[index:end]:
             record = self.at(key, revision)
             if record is not None:
@@ -180,7 +199,11 @@ class Storage:
         self._window = window
         self._tables: dict[str, Table] = {}
         if journal is not None:
-            self._restore(journal)
+            try:
+                self._restore(journal)
+            except BaseException:
+                journal.close()
+                raise
 
     def table(self, name: str) -> Table:
         """The objects of one resource; an empty table if there were none yet."""
@@ -194,7 +217,11 @@ class Storage:
         return sorted(self._tables.items())
 
     def write(self, table_name: str, key: str, value: bytes, *, is_deleted: bool = False) -> Record:
-        """Give an object its next state; the value must already say `next_revision`."""
+        """Give an object its next state; the value must already say `next_revision`.
+
+        Raises:
+            JournalError: It could not be kept. Then it did not happen, and nobody sees it.
+        """
         table = self.table(table_name)
         record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
         if self._journal is not None:
@@ -204,7 +231,9 @@ class Storage:
         for wake in tuple(table.listeners):
             wake()
         if self.revision - self.compacted > 2 * self._window:
-            self.compact(self.revision - self._window)
+            # The write is done, whatever becomes of this; a compaction that fails is tried again after the next one.
+            with suppress(JournalError):
+                self.compact(self.revision - self._window)
         return record
 
     @property
@@ -222,7 +251,14 @@ class Storage:
             raise CompactedError(revision, self.compacted)
 
     def compact(self, revision: int | None = None) -> int:
-        """Forget what was superseded at or before a revision, the present one by default; returns that revision."""
+        """Forget what was superseded at or before a revision, the present one by default.
+
+        Returns:
+            The revision up to which the past is forgotten now.
+
+        Raises:
+            JournalError: The journal could not forget it. Then nothing is forgotten.
+        """
         upto = self.revision if revision is None else min(revision, self.revision)
         if upto > self.compacted:
             if self._journal is not None:

@@ -87,6 +87,12 @@ def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="abc", timeoutSeconds=1, **WANTED)
 
 
+@case("a version that is not there yet is an event of an error")
+def _(api: Api) -> None:
+    api.create("configmaps", config_map("a"))
+    api.watch("configmaps", allowWatchBookmarks=True, resourceVersion="999999999999", **WANTED)
+
+
 @case("a word that is no boolean")
 def _(api: Api) -> None:
     api.watch(

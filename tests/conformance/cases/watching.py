@@ -186,6 +186,12 @@ def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="-1", timeoutSeconds=1)
 
 
+@case("a version that is not there yet is waited for")
+def _(api: Api) -> None:
+    api.create("configmaps", config_map("a"))
+    api.watch("configmaps", resourceVersion="999999999999", timeoutSeconds=1)
+
+
 @case("a time that is none is refused")
 def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="0", timeoutSeconds="x")

@@ -6,6 +6,7 @@ answers the same questions for the users of the client, in shorter words.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 from collections.abc import Callable
@@ -20,6 +21,12 @@ Rule: TypeAlias = Callable[[str], list[str]]
 
 NameRule: TypeAlias = Callable[[str, bool, Plain], list[str]]
 """What is wrong with a name, whether it is only the beginning of one, and the object that is to bear it."""
+
+
+@functools.lru_cache(maxsize=16_384)
+def _fits(pattern: str, value: str) -> bool:
+    """Whether a value fits; names come again and again, in every object of a workload."""
+    return re.fullmatch(pattern, value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +49,12 @@ class Format:
 
     def matches(self, value: str) -> bool:
         """Whether the pattern fits; the length is not looked at."""
-        return re.fullmatch(self.pattern, value) is not None
+        return _fits(self.pattern, value)
 
     def too_long(self, value: str) -> list[str]:
         """What the length makes wrong."""
-        long = len(value.encode()) > self.limit
+        # Most values are far from the limit, however many bytes their characters take.
+        long = len(value) * 4 > self.limit and len(value.encode()) > self.limit
         return [f"must be no more than {self.limit} {self.unit}"] if long else []
 
     @property

@@ -40,7 +40,6 @@ def shape(
         then: What comes last and follows no such pattern.
     """
     blanks, unsets, structs = _copies(blank), _copies(unset), tuple(always.items())
-    inner_of = inside.get
 
     def fill(found: Plain) -> None:
         for key, value, make in blanks:
@@ -55,9 +54,8 @@ def shape(
             inner(found[key])
         if inside:
             for key, value in found.items():
-                complete = inner_of(key)
-                if complete is not None and value is not None:
-                    complete(value)
+                if key in inside and value is not None:
+                    inside[key](value)
         if then is not None:
             then(found)
 

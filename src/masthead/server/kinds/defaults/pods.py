@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.kinds.defaults.fill import AMOUNTS, Fill, each, round_up, shape
 from masthead.server.kinds.defaults.podlevel import fill_pod_resources
@@ -97,8 +97,10 @@ STORAGE: Final[dict[str, Fill]] = {
 
 
 def _fill_source(volume: Plain) -> None:
-    if not any(value is not None for key, value in volume.items() if key != "name"):
-        volume["emptyDir"] = {}
+    for key, value in volume.items():
+        if value is not None and key != "name":
+            return
+    volume["emptyDir"] = {}
 
 
 _VOLUME: Final = shape(
@@ -153,10 +155,9 @@ _STATUS: Final = shape(
 
 
 def _request_what_is_limited(container: Plain) -> None:
-    limits = part(part(container, "resources"), "limits")
-    if limits:
-        resources = container["resources"]
-        resources["requests"] = {**limits, **(resources.get("requests") or {})}
+    resources = container.get("resources")
+    if resources and resources.get("limits"):
+        resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
 
 
 def _take_host_ports(container: Plain) -> None:
@@ -178,7 +179,7 @@ def fill_pod(pod: Plain) -> None:
     spec = part(pod, "spec")
     pod["spec"] = spec
     for name in ("containers", "initContainers"):
-        for container in items(spec, name):
+        for container in cast("list[Plain]", spec.get(name) or []):
             _request_what_is_limited(container)
             if spec.get("hostNetwork"):
                 _take_host_ports(container)

@@ -309,7 +309,8 @@ def _node_changes(new: Plain, old: Plain) -> Errors:
         errors.append(forbidden("spec.podCIDRs", _NO_CHANGE.format("podCIDR")))
     if before.get("providerID") and after.get("providerID") != before["providerID"]:
         errors.append(forbidden("spec.providerID", _NO_CHANGE.format("providerID")))
-    return errors + _node_errors(new)
+    # The real server looks at the taints twice, and says twice what is wrong with them.
+    return _node_errors(new) + errors + _node_errors(new)
 
 
 def _lease_errors(lease: Plain) -> Errors:

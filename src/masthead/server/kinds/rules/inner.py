@@ -22,8 +22,8 @@ _STRUCTS: Final = {
         " TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy:text NodeSelector"
         " ServiceAccountName:text AutomountServiceAccountToken NodeName:text SecurityContext:PodSecurityContext"
         " ImagePullSecrets:Name Hostname:text Subdomain:text SetHostnameAsFQDN Affinity SchedulerName:text"
-        " Tolerations:Toleration HostAliases PriorityClassName:text Priority PreemptionPolicy DNSConfig"
-        " ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS:Name"
+        " Tolerations:Toleration HostAliases:HostAlias PriorityClassName:text Priority PreemptionPolicy DNSConfig"
+        " ReadinessGates:Condition RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS:Name"
         " SchedulingGates:Name ResourceClaims Resources:ResourceRequirements HostnameOverride SchedulingGroup"
     ),
     "Container": (
@@ -46,13 +46,16 @@ _STRUCTS: Final = {
         " SubPathExpr:text"
     ),
     "Toleration": "Key:text Operator:text Value:text Effect:text TolerationSeconds",
+    "HostAlias": "IP:text Hostnames",
+    "Condition": "ConditionType:text",
     "Name": "Name:text",
     "ClaimSpec": (
         "AccessModes Selector Resources:ClaimResources! VolumeName:text StorageClassName VolumeMode"
-        " DataSource:Source DataSourceRef:Source VolumeAttributesClassName"
+        " DataSource:Source DataSourceRef:Reference VolumeAttributesClassName"
     ),
     "ClaimResources": "Limits Requests",
     "Source": "APIGroup Kind:text Name:text",
+    "Reference": "APIGroup Kind:text Name:text Namespace",
     "VolumeSource": (
         "GCEPersistentDisk AWSElasticBlockStore HostPath:HostPath Glusterfs NFS:NFS RBD Quobyte ISCSI"
         " FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk"
@@ -89,10 +92,8 @@ def inner(struct: str, found: Plain) -> Plain:
 
 
 def _inner_value(holds: str, value: object) -> object:
-    if value is None or value in ([], {}):
-        if holds.endswith("!"):
-            return inner(holds[:-1], {})
-        return value if holds in _STRUCTS and value == {} else _ZEROS.get(holds)
+    if value is None:
+        return inner(holds[:-1], {}) if holds.endswith("!") else _ZEROS.get(holds)
     struct = holds.removesuffix("!")
     if struct not in _STRUCTS:
         return value

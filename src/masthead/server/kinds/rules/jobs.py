@@ -22,7 +22,7 @@ from masthead.server.kinds.rules.checks import (
 from masthead.server.kinds.rules.cron import problem_with_schedule
 from masthead.server.kinds.rules.inner import inner_pod_spec
 from masthead.server.kinds.rules.podspecs import template_errors
-from masthead.server.kinds.rules.selectors import selects
+from masthead.server.kinds.rules.selectors import selects, shown_selector
 from masthead.server.plain import metadata, part, text
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def _generated_errors(job: Plain) -> Errors:
         elif labels[label] != expected[label]:
             errors.append(invalid(path, pruned(labels), f"must be '{expected[label]}'"))
     if not selects(part(spec, "selector"), expected):
-        errors.append(invalid("spec.selector", pruned(spec["selector"]), "`selector` not auto-generated"))
+        errors.append(
+            invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
+        )
     return errors
 
 
@@ -152,7 +154,8 @@ def _job_changes(new: Plain, old: Plain) -> Errors:
     elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:
         why = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", after.get("completions"), why))
-    errors += immutable("spec.selector", after.get("selector"), before.get("selector"))
+    selectors = [shown_selector(each.get("selector")) for each in (after, before)]
+    errors += immutable("spec.selector", *selectors)
     template = _fixed_template(after, before)
     if not same(template, before.get("template")):
         shown = {**part(template, "metadata"), "Spec": inner_pod_spec(part(template, "spec"))}

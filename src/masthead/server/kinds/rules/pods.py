@@ -179,13 +179,11 @@ def _toleration_changes(after: Plain, before: Plain) -> Errors:
 
 
 def _gate_changes(after: Plain, before: Plain) -> Errors:
-    known = [text(each, "name") for each in items(before, "schedulingGates")]
+    added = {text(each, "name"): at for at, each in each_of(after, "schedulingGates", "spec")}
+    for each in items(before, "schedulingGates"):
+        added.pop(text(each, "name"), None)
     why = "only deletion is allowed, but found new scheduling gate '{}'"
-    return [
-        forbidden(f"{at}.name", why.format(text(each, "name")))
-        for at, each in each_of(after, "schedulingGates", "spec")
-        if text(each, "name") not in known
-    ]
+    return [forbidden(f"{at}.name", why.format(name)) for name, at in added.items()]
 
 
 _MAY_CHANGE: Final = frozenset({"activeDeadlineSeconds", "schedulingGates", "tolerations"})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from masthead.server.kinds.rules.checks import words
+from typing import cast
+
+from masthead.server.kinds.rules.checks import pruned, words
 from masthead.server.plain import Plain, items, part, text
 
 
@@ -10,6 +12,15 @@ def selects(selector: Plain, labels: Plain) -> bool:
     """Tell whether a selector fits labels; an empty one fits all, one that makes no sense is taken to."""
     fits = all(labels.get(key) == value for key, value in part(selector, "matchLabels").items())
     return fits and all(_meets(each, labels) for each in items(selector, "matchExpressions"))
+
+
+def shown_selector(selector: Plain | None) -> object:
+    """Show a selector as a message does: its fields in the API's order, without what is empty."""
+    found = pruned(selector or {})
+    if selector is None or not isinstance(found, dict):
+        return None
+    known = cast("Plain", found)
+    return {field: known[field] for field in ("matchLabels", "matchExpressions") if field in known}
 
 
 def _meets(requirement: Plain, labels: Plain) -> bool:

@@ -215,11 +215,16 @@ def _balancer_errors(spec: Plain) -> Errors:
             errors += cidr_errors(f"{path}[{index}]", each.strip())
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCED))
-    name = spec.get("loadBalancerClass")
-    if name is not None:
-        path = "spec.loadBalancerClass"
-        errors += follows(path, name, names.qualified_name) if balanced else [forbidden(path, _LOAD_BALANCED)]
-    return errors
+    return errors + _class_errors(spec)
+
+
+def _class_errors(spec: Plain) -> Errors:
+    path, name = "spec.loadBalancerClass", spec.get("loadBalancerClass")
+    if name is None:
+        return []
+    if spec.get("type") != "LoadBalancer":
+        return [forbidden(path, _LOAD_BALANCED)]
+    return follows(path, name, names.qualified_name)
 
 
 def _traffic_errors(spec: Plain) -> Errors:
@@ -260,12 +265,13 @@ def update_errors(new: Plain, old: Plain) -> Errors:
     errors: Errors = []
     if "ExternalName" not in {after.get("type"), before.get("type")}:
         errors = _address_changes(after, before)
-    if after.get("type") == before.get("type") == "LoadBalancer":
-        if not same(after.get("loadBalancerClass"), before.get("loadBalancerClass")):
-            errors.append(invalid("spec.loadBalancerClass", after.get("loadBalancerClass"), _ONCE))
-        both_local = after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy") == "Local"
-        if both_local and after.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
+    both = after.get("type") == before.get("type") == "LoadBalancer"
+    if both and not same(after.get("loadBalancerClass"), before.get("loadBalancerClass")):
+        errors.append(invalid("spec.loadBalancerClass", after.get("loadBalancerClass"), _ONCE))
+    errors += _class_errors(after)
+    local = after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy") == "Local"
+    if both and local and after.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
+        errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return errors + create_errors(new)
 
 

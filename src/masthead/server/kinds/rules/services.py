@@ -233,15 +233,19 @@ def _reallocate(new: Plain, old: Plain, allocate: Allocator) -> None:
 
 def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
     held = {each["nodePort"] for each in items(before, "ports") if each.get("nodePort")}
-    kept: set[int] = set()
+    kept, seen = set[int](), set[tuple[object, int]]()
     if _needs_ports(new["spec"]):
         for index, each in enumerate(items(new["spec"], "ports")):
             wanted = each.get("nodePort") or 0
-            if wanted in held or wanted in kept:
-                kept.add(wanted)
-            elif wanted or _wants_ports(new["spec"]):
+            if not wanted and not _wants_ports(new["spec"]):
+                continue
+            if wanted not in held and wanted not in kept:
                 each["nodePort"] = _take_port(new, index, wanted, allocate)
-                kept.add(each["nodePort"])
+            number, protocol = each["nodePort"], each.get("protocol")
+            if (protocol, number) in seen:
+                raise Failure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
+            seen.add((protocol, number))
+            kept.add(number)
     for number in held - kept:
         allocate.drop_port(number)
 

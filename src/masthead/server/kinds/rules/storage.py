@@ -243,7 +243,8 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
 
 def _volume_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
-    errors = _volume_errors(new)
+    # The real server checks the volume twice, and says twice what is wrong with it.
+    errors = _volume_errors(new) + _volume_errors(new)
     now, then = (
         {key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before)
     )
@@ -266,8 +267,11 @@ def _class_errors(found: Plain) -> Errors:
 
 
 def _class_changes(new: Plain, old: Plain) -> Errors:
-    fields = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
-    return [error for field in fields for error in immutable(field, new.get(field), old.get(field))]
+    errors = _class_errors(new) + immutable("parameters", new.get("parameters"), old.get("parameters"))
+    errors += immutable("provisioner", text(new, "provisioner"), text(old, "provisioner"))
+    for field in ("reclaimPolicy", "volumeBindingMode"):
+        errors += immutable(field, new.get(field), old.get(field))
+    return errors
 
 
 RULES: Final = {

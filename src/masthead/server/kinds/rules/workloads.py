@@ -21,7 +21,7 @@ from masthead.server.kinds.rules.checks import (
     whole_or_percent,
 )
 from masthead.server.kinds.rules.podspecs import template_errors
-from masthead.server.kinds.rules.selectors import selects
+from masthead.server.kinds.rules.selectors import selects, shown_selector
 from masthead.server.kinds.rules.storage import claim_spec_errors
 from masthead.server.plain import items, metadata, part, text
 
@@ -71,7 +71,7 @@ def _always_errors(spec: Plain, kind: str) -> Errors:
 def _template_errors(spec: Plain, kind: str) -> Errors:
     template, selector = part(spec, "template"), spec.get("selector")
     if label_selector("", selector or {}):
-        return [invalid("spec.selector", pruned(selector), "invalid label selector")]
+        return [invalid("spec.selector", shown_selector(selector), "invalid label selector")]
     errors = _mismatch_errors(selector, template)
     errors += template_errors(template, _TEMPLATE)
     return errors + _always_errors(spec, kind)
@@ -122,7 +122,8 @@ def _deployment_changes(new: Plain, old: Plain) -> Errors:
 
 
 def _same_selector(new: Plain, old: Plain) -> Errors:
-    return immutable("spec.selector", part(new, "spec").get("selector"), part(old, "spec").get("selector"))
+    now, then = (shown_selector(part(each, "spec").get("selector")) for each in (new, old))
+    return immutable("spec.selector", now, then)
 
 
 def _replica_set_errors(replica_set: Plain) -> Errors:
@@ -236,7 +237,7 @@ def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
     errors += _selector_errors(spec, "statefulset")
     template, selector = _with_claims(spec), spec.get("selector")
     if label_selector("", selector or {}):
-        errors.append(invalid("spec.selector", pruned(selector), ""))
+        errors.append(invalid("spec.selector", shown_selector(selector), ""))
     else:
         errors += _mismatch_errors(selector, template) + template_errors(template, _TEMPLATE)
     return errors + _always_errors(spec, "StatefulSet")

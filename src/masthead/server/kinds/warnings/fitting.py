@@ -1,0 +1,48 @@
+"""How many warnings fit into an answer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST: Final = 4096
+"""How many characters the warnings of an answer may have before they are cut."""
+_MOST_OF_ONE: Final = 256
+"""How many characters a warning keeps when they are."""
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+"""What a header cannot hold."""
+
+
+def fit(texts: Iterable[str]) -> list[str]:
+    """Choose what is sent of all the warnings of a request: each once, and not too many of them.
+
+    Args:
+        texts: The warnings in the order in which they came up.
+    """
+    found = [each for each in dict.fromkeys(texts) if each]
+    if sum(map(len, found)) > _MOST:
+        found = _cut(found)
+    return [each for each in found if not _CONTROL.search(each)]
+
+
+def _cut(found: list[str]) -> list[str]:
+    """Shorten all, and drop those that come when it is too late for more."""
+    written = 0
+    for at, each in enumerate(found):
+        written += len(each)
+        if written > _MOST:
+            break
+    else:
+        return found
+    # What had been said by the time that it became too much is said again, shorter, and none of it is dropped.
+    kept = [each[:_MOST_OF_ONE] for each in found[: at + 1]]
+    written = sum(map(len, kept))
+    for each in found[at + 1 :]:
+        if written >= _MOST:
+            break
+        kept.append(each[:_MOST_OF_ONE])
+        written += len(kept[-1])
+    return kept

@@ -1,0 +1,70 @@
+"""Ports of a pod's containers that get in each other's way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead.server.failures import quoted
+from masthead.server.plain import items, text
+
+if TYPE_CHECKING:
+    from masthead.server.plain import Plain
+
+
+def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:
+    """Say what is questionable about the ports of containers, which come with their paths."""
+    ports = [
+        (f"{path}.ports[{index}]", port)
+        for path, container in containers
+        if "ports" in container
+        for index, port in enumerate(items(container, "ports"))
+    ]
+    if not ports:
+        return []
+    found: list[str] = []
+    seen: dict[tuple[object, object], list[tuple[str, Plain]]] = {}
+    for path, port in ports:
+        if port.get("hostIP") and not port.get("hostPort"):
+            found.append(f"{path}: hostIP set without hostPort: {_shown(port)}")
+        others = seen.setdefault((port.get("containerPort"), port.get("protocol", "TCP")), [])
+        for at, other in others:
+            if relation := _relation(port, other):
+                found.append(f"{path}: {relation} port definition with {at}")
+        others.append((path, port))
+    return found + _name_warnings(ports)
+
+
+def _relation(port: Plain, other: Plain) -> str:
+    """Name what two entries for one port do to each other; nothing if they get along."""
+    number, number_of_other = port.get("hostPort") or 0, other.get("hostPort") or 0
+    address, address_of_other = text(port, "hostIP"), text(other, "hostIP")
+    if number == number_of_other and address == address_of_other:
+        return "duplicate"
+    if not number or not number_of_other:
+        return "overlapping"
+    if number == number_of_other and bool(address) != bool(address_of_other):
+        return "dangerously ambiguous"
+    return ""
+
+
+def _name_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
+    found: list[str] = []
+    seen: dict[str, str] = {}
+    for path, port in ports:
+        name = text(port, "name")
+        if not name:
+            continue
+        first = seen.setdefault(name, path)
+        if first != path:
+            outcome = f"services and probes that select ports by name will use {first}"
+            found.append(f"{path}: duplicate port name {quoted(name)} with {first}, {outcome}")
+    return found
+
+
+def _shown(port: Plain) -> str:
+    """Write a port as Go prints a struct."""
+    return (
+        f"{{Name:{text(port, 'name')} HostPort:{port.get('hostPort') or 0}"
+        f" ContainerPort:{port.get('containerPort') or 0} Protocol:{port.get('protocol', 'TCP')}"
+        f" HostIP:{text(port, 'hostIP')}}}"
+    )

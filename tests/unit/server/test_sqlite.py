@@ -1,0 +1,269 @@
+"""A data file gives back what was written, and says clearly why it cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import rule
+from tests.unit.server.test_storage import StorageMachine
+
+import masthead.server
+from masthead.errors import ConfigError
+from masthead.server.sqlite import DataFileError, SqliteJournal
+from masthead.server.storage import JournalError, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOBODY = 65534
+
+
+class SqliteMachine(StorageMachine):
+    """What a storage is to do, with a file that is closed and opened again now and then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+
+    def make(self, window: int) -> Storage:
+        return Storage(SqliteJournal(self.folder / "data"), window=window)
+
+    @rule()
+    def reopen(self) -> None:
+        self.storage.close()
+        self.storage = self.make(self.window)
+        self.listen()
+
+    def teardown(self) -> None:
+        if hasattr(self, "storage"):
+            self.storage.close()
+        shutil.rmtree(self.folder)
+
+
+TestSqlite = SqliteMachine.TestCase
+TestSqlite.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+
+
+def opened(path: Path) -> Storage:
+    return Storage(SqliteJournal(path))
+
+
+@contextlib.contextmanager
+def without_rights() -> Iterator[None]:
+    """Be somebody whom the rights of files concern."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody can look into; pytest's own ones are closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_objects_are_found_again_with_their_versions_and_their_past(tmp_path: Path) -> None:
+    storage = opened(tmp_path / "data")
+    storage.write("x", "a", b"one")
+    storage.write("x", "a", b"two")
+    storage.write("y", "a", b"gone")
+    storage.write("y", "a", b"gone", is_deleted=True)
+    storage.close()
+
+    again = opened(tmp_path / "data")
+    record = again.table("x").get("a")
+    assert record is not None
+    assert record.previous is not None
+    assert (record.value, record.revision, record.previous.value) == (b"two", 3, b"one")
+    assert again.table("y").get("a") is None
+    assert (again.revision, again.compacted) == (5, 0)
+    again.close()
+
+
+def test_the_revision_goes_on_even_if_all_records_are_compacted_away(tmp_path: Path) -> None:
+    storage = opened(tmp_path / "data")
+    storage.write("x", "a", b"")
+    storage.write("x", "a", b"", is_deleted=True)
+    storage.compact()
+    storage.close()
+
+    again = opened(tmp_path / "data")
+    assert (again.revision, again.compacted) == (3, 3)
+    assert again.write("x", "a", b"").revision == 4
+    again.close()
+
+
+def test_keys_and_values_may_hold_any_text_and_any_bytes(tmp_path: Path) -> None:
+    storage = opened(tmp_path / "data")
+    storage.write("x", "n\0s/\U0010ffff'\"é", bytes(range(256)))
+    storage.close()
+
+    again = opened(tmp_path / "data")
+    record = again.table("x").get("n\0s/\U0010ffff'\"é")
+    assert record is not None
+    assert record.value == bytes(range(256))
+    again.close()
+
+
+def test_a_file_is_one_servers_at_a_time(tmp_path: Path) -> None:
+    first = opened(tmp_path / "data")
+    with pytest.raises(
+        DataFileError, match="is in use by another server. Stop that one, or name another file"
+    ):
+        SqliteJournal(tmp_path / "data")
+    first.write("x", "a", b"")  # the other one did no harm
+    first.close()
+
+    second = opened(tmp_path / "data")
+    assert second.revision == 2
+    second.close()
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("remember the milk\n" * 100)
+    with pytest.raises(DataFileError, match="is no data file of this server: file is not a database"):
+        SqliteJournal(path)
+    assert path.read_text() == "remember the milk\n" * 100
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with contextlib.closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("CREATE TABLE record (a)")
+    before = path.read_bytes()
+    with pytest.raises(DataFileError, match="is a database, but not one that this server wrote"):
+        SqliteJournal(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    SqliteJournal(tmp_path / "data").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "data")) as later:
+        later.execute("PRAGMA user_version = 2")
+    with pytest.raises(DataFileError, match="not one that this server wrote"):
+        SqliteJournal(tmp_path / "data")
+
+
+def test_an_empty_file_is_taken_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    storage = opened(tmp_path / "data")
+    assert storage.revision == 1
+    storage.close()
+
+
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="Name a file in a folder that exists"):
+        SqliteJournal(tmp_path / "nowhere" / "data")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="cannot open"):
+        SqliteJournal(tmp_path)
+
+
+def test_a_file_that_may_not_be_written_is_refused(open_folder: Path) -> None:
+    path = open_folder / "data"
+    SqliteJournal(path).close()
+    path.chmod(0o444)
+    with without_rights(), pytest.raises(DataFileError, match="cannot be written"):
+        SqliteJournal(path)
+
+
+def test_a_folder_that_may_not_be_written_is_refused(open_folder: Path) -> None:
+    path = open_folder / "data"
+    SqliteJournal(path).close()
+    path.chmod(0o666)
+    open_folder.chmod(0o555)
+    with without_rights(), pytest.raises(DataFileError, match="its folder cannot be written"):
+        SqliteJournal(path)
+
+
+def test_a_damaged_file_is_refused_and_let_go_of(tmp_path: Path) -> None:
+    storage = opened(tmp_path / "data")
+    for number in range(200):
+        storage.write("x", str(number), b"x" * 1000)
+    storage.close()
+    content = bytearray((tmp_path / "data").read_bytes())
+    content[8192:40960] = b"\xff" * (40960 - 8192)
+    (tmp_path / "data").write_bytes(content)
+
+    for _ in range(2):  # the second time because the first must not have kept the file
+        with pytest.raises(DataFileError, match="is no data file of this server: .*malformed"):
+            opened(tmp_path / "data")
+
+
+def full(storage: Storage, path: Path) -> None:
+    """Let no page be added to the file from now on."""
+    journal = storage._journal
+    assert isinstance(journal, SqliteJournal)
+    journal._db.execute(f"PRAGMA max_page_count = {path.stat().st_size // 4096}").fetchall()
+
+
+def test_a_write_that_does_not_fit_on_the_disk_did_not_happen(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    opened(path).close()
+    storage = opened(path)
+    storage.write("x", "a", b"old")
+    full(storage, path)
+
+    with pytest.raises(JournalError, match="database or disk is full") as error:
+        storage.write("x", "a", b"x" * 100_000)
+
+    assert (error.value.code, error.value.reason, storage.revision) == (500, "", 2)
+    assert storage.write("x", "a", b"new").revision == 3  # there is room for this one
+    storage.close()
+    again = opened(path)
+    record = again.table("x").get("a")
+    assert record is not None
+    assert (record.value, again.revision) == (b"new", 3)
+    again.close()
+
+
+def test_a_compaction_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    storage = opened(tmp_path / "data")
+    storage.write("x", "a", b"old")
+    storage.write("x", "a", b"new")
+    journal = storage._journal
+    assert isinstance(journal, SqliteJournal)
+    journal._db.execute("DROP TABLE compaction")
+
+    with pytest.raises(JournalError):
+        storage.compact()
+
+    assert storage.compacted == 0
+    assert [row[2] for row in journal.read()] == [2, 3]
+    storage.close()
+
+
+def test_a_server_says_what_is_wrong_with_its_data_file(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember the milk\n" * 100)
+    with pytest.raises(ConfigError, match="is no data file of this server"):
+        masthead.server.run(data=tmp_path / "notes.txt").__enter__()
+
+
+def test_two_servers_do_not_share_a_data_file(tmp_path: Path) -> None:
+    with masthead.server.run(data=tmp_path / "data") as server:
+        with pytest.raises(ConfigError, match="is in use by another server"):
+            masthead.server.run(data=tmp_path / "data").__enter__()
+        revision = server.revision
+    with masthead.server.run(data=tmp_path / "data") as again:
+        assert again.revision == revision
