@@ -87,8 +87,8 @@ class Served:
         self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
         stored = conversion.storage_of(self.group, self.name)
         self.is_stored = stored is not None
-        stored_group = stored.group if stored else self.group
-        self.table = f"{stored_group}/{self.name}" if stored_group else self.name
+        self.stored_group = stored.group if stored else self.group
+        self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
 
     @functools.cached_property
     def schema(self) -> Schema:
@@ -142,7 +142,7 @@ class Served:
         """What comes after the head when a stored object is written in this version."""
         if not self.has_own_shape:
             return value
-        return self.dump(self.from_storage(cast("Plain", _decode(b"{" + value))))
+        return self.dump(self._shaped(cast("Plain", _decode(b"{" + value))))
 
     def write(self, value: bytes) -> bytes:
         """Write a stored object out in this version."""
@@ -150,7 +150,14 @@ class Served:
 
     def encode(self, found: Plain) -> bytes:
         """Write out an object that has the stored shape and was not stored, or not yet."""
-        return self.head + self.dump(self.from_storage(found))
+        return self.head + self.dump(self._shaped(found))
+
+    def _shaped(self, found: Plain) -> Plain:
+        """Give a stored object the shape of this version, complete with what Go writes without being told."""
+        if not self.has_own_shape:
+            return found
+        complete, _ = self.schema.clean(self.from_storage(found))
+        return complete
 
     def blank(self, metadata: Plain) -> bytes:
         """Write an object that has nothing but some metadata, and what Go writes without being told."""

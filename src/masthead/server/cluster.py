@@ -35,11 +35,15 @@ class Cluster:
         storage: Where objects are.
         clock: What the time is.
         seed: Makes generated names and uids come out the same every time; None for chance.
+        token: The token that lets clients in; None if none is needed.
     """
 
-    def __init__(self, storage: Storage, clock: Clock, *, seed: int | None = None) -> None:
+    def __init__(
+        self, storage: Storage, clock: Clock, *, seed: int | None = None, token: str | None = None
+    ) -> None:
         self.storage = storage
         self.clock = clock
+        self.token = token
         self.on_write: list[Callable[[Served, Record], object]] = []
         """Called after every write, with what was written."""
         self._random = random.Random(seed)

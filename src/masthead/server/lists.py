@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead.server.selection import Selection
     from masthead.server.storage import Record, Storage
 
-__all__ = ["Page", "check_not_ahead", "read_page"]
+__all__ = ["Page", "ahead_of", "check_not_ahead", "read_page"]
 
 _TOKEN_VERSION: Final = "meta.k8s.io/v1"
 _INCONSISTENT: Final = -1
@@ -91,17 +91,24 @@ def check_not_ahead(storage: Storage, wanted: int) -> None:
     """Make sure that a version has been reached.
 
     Raises:
-        Failure: It has not; the client is to come back in a second.
+        Failure: It has not.
     """
-    if wanted > storage.revision:
-        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-        raise Failure(
-            504,
-            "Timeout",
-            f"Timeout: Too large resource version: {wanted}, current: {storage.revision}",
-            details={"causes": [cause], "retryAfterSeconds": 1},
-            retry_after=1,
-        )
+    if failure := ahead_of(storage, wanted):
+        raise failure
+
+
+def ahead_of(storage: Storage, wanted: int) -> Failure | None:
+    """What a client is told that asks for a version which has not come yet: to ask again in a second."""
+    if wanted <= storage.revision:
+        return None
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    return Failure(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {wanted}, current: {storage.revision}",
+        details={"causes": [cause], "retryAfterSeconds": 1},
+        retry_after=1,
+    )
 
 
 def _moment(storage: Storage, options: ListOptions, token: _Token | None, latest: int | None) -> int:

@@ -10,7 +10,7 @@ from masthead.server.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Form", "check_plain", "negotiate"]
+__all__ = ["Form", "negotiate"]
 
 _YAML: Final = "application/yaml"
 _JSON: Final = "application/json"
@@ -69,16 +69,6 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     raise Failure(406, "NotAcceptable", message, details={})
-
-
-def check_plain(accept: str) -> None:
-    """Make sure that a client takes plain JSON, for what has no other form.
-
-    Raises:
-        Failure: It does not.
-    """
-    if accept and not any(media_type in _ANY and "as" not in given for media_type, given in _clauses(accept)):
-        raise _only_plain()
 
 
 def _only_plain() -> Failure:

@@ -13,9 +13,9 @@ from masthead.server.failures import Failure, bad_request, details_of
 from masthead.server.faults import Call, Effect
 from masthead.server.kinds import warnings as kind_warnings
 from masthead.server.lists import check_not_ahead, read_page
-from masthead.server.negotiation import Form, check_plain, negotiate
+from masthead.server.negotiation import Form, negotiate
 from masthead.server.options import DeleteOptions, ListOptions, WriteOptions, read_version
-from masthead.server.request import Answer, Target, parse_path, refusal, warning_header
+from masthead.server.request import JSON_TYPE, Answer, Target, parse_path, refusal, warning_header
 from masthead.server.selection import Selection
 from masthead.server.watching import Watch
 
@@ -209,6 +209,8 @@ class Rest:
         def change(old: Plain | None) -> Plain:
             shown = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old or {})}
             patched = apply(shown)
+            if not patched.get("kind") and not patched.get("apiVersion"):
+                raise writing.nameless(target.name)
             if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
                 raise patches.refused_patch(patched, problem)
             slips = patch.slips() if options.field_validation != "Ignore" else []
@@ -287,8 +289,8 @@ def _describe(request: Request) -> Answer:
     if found is not None:
         if request.method != "GET" and not discovery.takes_any_method(request):
             raise _not_allowed()
-        if request.path not in {"/api", "/apis"}:
-            check_plain(request.headers.get("accept", "").replace("text/html", "application/json"))
+        if found.content_type == JSON_TYPE:
+            negotiate(request.headers.get("accept", ""))
         return found
     target = parse_path(request.path)
     if target is not None and (target.group in catalog.GROUPS or not target.group):
@@ -364,7 +366,7 @@ def _only_metadata(context: Context, answer: Answer) -> Answer:
 def _finished(context: Context, answer: Answer) -> Answer:
     """Add what the client is to be told, and write the answer in the format that it asked for."""
     if context.warnings:
-        told = tuple(warning_header(each) for each in dict.fromkeys(context.warnings))
+        told = tuple(warning_header(each) for each in kind_warnings.fit(context.warnings))
         answer = replace(answer, headers=(*answer.headers, *told))
     if context.form.content_type == answer.content_type:
         return answer

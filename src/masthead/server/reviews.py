@@ -39,7 +39,10 @@ def create(
         metadata(found)["creationTimestamp"] = cluster.now()
     if served.name == "selfsubjectrulesreviews":
         found["spec"] = {}
-    found["status"] = _ANSWERS[served.name](found)
+    if served.name == "tokenreviews":
+        found["status"] = _is_authenticated(found, cluster.token)
+    else:
+        found["status"] = _ANSWERS[served.name](found)
     return json_answer(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
 
 
@@ -73,9 +76,10 @@ def _who_am_i(_: Plain) -> Plain:
     return {"userInfo": USER}
 
 
-def _is_authenticated(found: Plain) -> Plain:
-    if not text(part(found, "spec"), "token"):
-        return {"user": {}}
+def _is_authenticated(found: Plain, token: str | None) -> Plain:
+    shown = text(part(found, "spec"), "token")
+    if token is not None and shown != token:
+        return {"user": {}, "error": "invalid bearer token"}
     return {"authenticated": True, "user": USER}
 
 
@@ -85,5 +89,4 @@ _ANSWERS: Final[dict[str, Callable[[Plain], Plain]]] = {
     "localsubjectaccessreviews": _is_allowed,
     "selfsubjectrulesreviews": _rules,
     "selfsubjectreviews": _who_am_i,
-    "tokenreviews": _is_authenticated,
 }

@@ -95,10 +95,27 @@ _CONDITION_TIMES: Final = frozenset(
 )
 """The same, for conditions of every kind."""
 _NEVER: Final[Mapping[str, frozenset[str]]] = {
-    "v1.ReplicationControllerSpec": frozenset({"minReadySeconds"}),
+    "DaemonSetSpec": frozenset({"selector"}),
+    "DeploymentSpec": frozenset({"selector"}),
+    "ReplicaSetSpec": frozenset({"selector"}),
+    "StatefulSetSpec": frozenset({"selector"}),
+    "IPAddressSpec": frozenset({"parentRef"}),
+    "ParentReference": frozenset({"name", "resource"}),
+    "ScaleIOPersistentVolumeSource": frozenset({"secretRef"}),
+    "ScaleIOVolumeSource": frozenset({"secretRef"}),
+    "ContainerRestartRuleOnExitCodes": frozenset({"operator"}),
+    "ContainerRestartRule": frozenset({"action"}),
+    "HTTPIngressPath": frozenset({"pathType"}),
+    "ImageVolumeStatus": frozenset({"imageRef"}),
+    "MutatingWebhook": frozenset({"sideEffects"}),
+    "ValidatingWebhook": frozenset({"sideEffects"}),
+    "PodCertificateProjection": frozenset({"keyType", "signerName"}),
+    "TokenReviewSpec": frozenset({"token"}),
+    "ValidatingAdmissionPolicyBindingSpec": frozenset({"policyName"}),
+    "ReplicationControllerSpec": frozenset({"minReadySeconds"}),
     "v2.HorizontalPodAutoscalerStatus": frozenset({"currentReplicas"}),
 }
-"""What Go leaves out although its type is no pointer and OpenAPI names a default."""
+"""What Go leaves out although it is required or has a default: pointers, mostly. By type, or version and type."""
 _HEAD: Final = ("apiVersion", "kind")
 _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and nobody need fill in."""
@@ -251,7 +268,7 @@ class _Struct:
         hints = shape.annotations_of(self.cls)
         for wire, field in shape.fields_of(self.cls).items():
             node = self.fields[wire]
-            if (self.is_root and wire in _OWN_WORDS) or wire in _NEVER.get(self.go_type(), ()):
+            if (self.is_root and wire in _OWN_WORDS) or wire in self.optional:
                 continue
             if wire in self.nulls:
                 found.append((wire, None))
@@ -262,6 +279,11 @@ class _Struct:
             elif isinstance(node, _Leaf) and self.name != "ObjectMeta" and node.name in _ZERO:
                 found.append((wire, _ZERO[node.name]))
         return tuple(found)
+
+    @functools.cached_property
+    def optional(self) -> frozenset[str]:
+        """What may be left out although its type says otherwise."""
+        return _NEVER.get(self.name, frozenset()) | _NEVER.get(self.go_type(), frozenset())
 
     @functools.cached_property
     def nulls(self) -> frozenset[str]:

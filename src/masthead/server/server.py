@@ -76,7 +76,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._moved = asyncio.Event()
         self._storage = Storage(settings.journal(), window=settings.history)
-        self._cluster = Cluster(self._storage, settings.clock, seed=settings.seed)
+        self._cluster = Cluster(self._storage, settings.clock, seed=settings.seed, token=settings.token)
         self._controllers = Controllers(self._cluster, self._moved.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,

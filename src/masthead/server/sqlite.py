@@ -15,7 +15,7 @@ from masthead.errors import ConfigError
 from masthead.server.storage import JournalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from masthead.server.storage import Record
@@ -49,8 +49,7 @@ _COMPACT: Final = """
 
 _MEANINGS: Final = {
     "locked": "is in use by another server. Stop that one",
-    "readonly": "cannot be written. Get the right to write it",
-    "unable to open": "or its folder cannot be written. Get the right to write both",
+    "readonly": "is in a folder that cannot be written. Get the right to write there",
     "full": "does not fit on the disk. Make room",
 }
 """What SQLite's complaints mean to those who start a server."""
@@ -70,12 +69,13 @@ class SqliteJournal:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            # The server's loop may run in another thread than the one that made it; there is one at a time.
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
-        except sqlite3.Error as error:
+            path.open("ab").close()  # SQLite's own words for a file that it may not write are of no help
+        except OSError as error:
             raise DataFileError(
-                f"cannot open {path}: {error}. Name a file in a folder that exists."
+                f"cannot write {path}: {error.strerror}. Name a file that you may write, in a folder that exists."
             ) from None
+        # The server's loop may run in another thread than the one that made it; there is one at a time.
+        self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
         try:
             self._prepare()
         except sqlite3.Error as error:
@@ -151,7 +151,7 @@ class SqliteJournal:
         self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> Generator[None]:
         """Say what SQLite could not write; it has undone what it had begun."""
         try:
             yield

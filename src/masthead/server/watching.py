@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.events import INITIAL_EVENTS_END, error_line, event_of, line
 from masthead.server.failures import Failure
-from masthead.server.lists import check_not_ahead
+from masthead.server.lists import ahead_of
 from masthead.server.options import read_version
 
 if TYPE_CHECKING:
@@ -142,12 +142,15 @@ class Watch:
     def _first_cursor(self) -> int:
         wanted = read_version(self._options.version)
         if self._options.initial_events:
-            check_not_ahead(self._storage, wanted)
             return self._storage.revision
         return wanted or self._storage.revision
 
     def _beginning(self) -> Iterator[bytes]:
         options, storage = self._options, self._storage
+        if options.initial_events and (ahead := ahead_of(storage, read_version(options.version))):
+            self._is_over = True
+            yield error_line(ahead)
+            return
         starts_with_state = options.initial_events or (
             options.initial_events is None and options.version in {"", "0"}
         )

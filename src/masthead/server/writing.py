@@ -16,6 +16,7 @@ from masthead.server.failures import (
     invalid,
     refused_fields,
 )
+from masthead.server.kinds import warnings as kind_warnings
 from masthead.server.metadata_rules import create_errors, keep_system_fields, update_errors
 from masthead.server.parts import ONLY
 from masthead.server.plain import Plain, metadata, part, text
@@ -59,10 +60,12 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
     meta = metadata(found)
     if served.is_namespaced:
         cluster.check_namespace(served, namespace, text(meta, "name"))
+    options.warnings.extend(kind_warnings.dedup_owner_references(found))
     try:
         _check_version_unset(meta)
         _begin(cluster, served, namespace, found)
         _check_new(cluster, served, found)
+        options.warnings.extend(kind_warnings.on_create(served.group, served.name, found))
         return _store_new(cluster, served, namespace, found, options)
     finally:
         cluster.allocator.undo()
@@ -109,7 +112,7 @@ def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
     errors = create_errors(found, served.strategy, namespaced=served.is_namespaced)
     errors += rules.validate_create(found)
     if errors:
-        raise refused_fields(served.group, served.kind, text(meta, "name"), errors)
+        raise refused_fields(served.stored_group, served.kind, text(meta, "name"), errors)
 
 
 def _store_new(
@@ -174,12 +177,14 @@ def update(
         return create(cluster, served, namespace, found, options)
     old = served.load(record)
     new = change(copy.deepcopy(old))
+    options.warnings.extend(kind_warnings.dedup_owner_references(new))
     if is_put:
         _check_uid(served, metadata(new), metadata(old))
     try:
-        return _store_change(
-            cluster, served, record, _settle(cluster, served, new, old, subresource), old, options
-        )
+        settled = _settle(cluster, served, new, old, subresource)
+        subject = f"{served.name}/{subresource}" if subresource else served.name
+        options.warnings.extend(kind_warnings.on_update(served.group, subject, settled, old))
+        return _store_change(cluster, served, record, settled, old, options)
     finally:
         cluster.allocator.undo()
 
@@ -205,7 +210,7 @@ def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresourc
     if not subresource:
         errors += served.rules.validate_update(new, old)
     if errors:
-        raise refused_fields(served.group, served.kind, text(stored, "name"), errors)
+        raise refused_fields(served.stored_group, served.kind, text(stored, "name"), errors)
     return new
 
 
@@ -295,13 +300,18 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     if not name:
         return
     if not meta.get("name"):
-        raise bad_request(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
+        raise nameless(name)
     if meta["name"] != name:
         raise bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
         )
+
+
+def nameless(name: str) -> Failure:
+    """The object that a client sent does not say its name, or not what it is."""
+    return bad_request(
+        f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    )
 
 
 def _keep(field: str, new: Plain, old: Plain) -> None:

@@ -49,7 +49,7 @@ class SqliteMachine(StorageMachine):
 
 
 TestSqlite = SqliteMachine.TestCase
-TestSqlite.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestSqlite.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
 
 
 def opened(path: Path) -> Storage:
@@ -124,7 +124,7 @@ def test_keys_and_values_may_hold_any_text_and_any_bytes(tmp_path: Path) -> None
 def test_a_file_is_one_servers_at_a_time(tmp_path: Path) -> None:
     first = opened(tmp_path / "data")
     with pytest.raises(
-        DataFileError, match="is in use by another server. Stop that one, or name another file"
+        DataFileError, match=r"is in use by another server\. Stop that one, or name another file"
     ):
         SqliteJournal(tmp_path / "data")
     first.write("x", "a", b"")  # the other one did no harm
@@ -170,13 +170,13 @@ def test_an_empty_file_is_taken_for_a_new_one(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="Name a file in a folder that exists"):
+    with pytest.raises(DataFileError, match="No such file or directory"):
         SqliteJournal(tmp_path / "nowhere" / "data")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="cannot open"):
+    with pytest.raises(DataFileError, match="Is a directory"):
         SqliteJournal(tmp_path)
 
 
@@ -184,7 +184,7 @@ def test_a_file_that_may_not_be_written_is_refused(open_folder: Path) -> None:
     path = open_folder / "data"
     SqliteJournal(path).close()
     path.chmod(0o444)
-    with without_rights(), pytest.raises(DataFileError, match="cannot be written"):
+    with without_rights(), pytest.raises(DataFileError, match="Permission denied"):
         SqliteJournal(path)
 
 
@@ -193,7 +193,7 @@ def test_a_folder_that_may_not_be_written_is_refused(open_folder: Path) -> None:
     SqliteJournal(path).close()
     path.chmod(0o666)
     open_folder.chmod(0o555)
-    with without_rights(), pytest.raises(DataFileError, match="its folder cannot be written"):
+    with without_rights(), pytest.raises(DataFileError, match="is in a folder that cannot be written"):
         SqliteJournal(path)
 
 
@@ -207,7 +207,7 @@ def test_a_damaged_file_is_refused_and_let_go_of(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(content)
 
     for _ in range(2):  # the second time because the first must not have kept the file
-        with pytest.raises(DataFileError, match="is no data file of this server: .*malformed"):
+        with pytest.raises(DataFileError, match=r"is no data file of this server: .*malformed"):
             opened(tmp_path / "data")
 
 

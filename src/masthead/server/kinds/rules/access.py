@@ -111,7 +111,7 @@ def _binding_rules(*, namespaced: bool) -> KindRules:
 
 def _sign_request(request: Plain, _allocate: Allocator) -> None:
     """Write down who asks, whatever the request says of itself."""
-    spec = request["spec"]
+    spec = request.setdefault("spec", {})
     for field in ("uid", "extra"):
         spec.pop(field, None)
     spec["username"], spec["groups"] = _USER["username"], list(_USER["groups"])

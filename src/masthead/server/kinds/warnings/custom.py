@@ -12,8 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STRING_FORMATS: Final = frozenset(
-    "bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn"
-    " hexcolor rgbcolor byte password date duration datetime k8sshortname k8slongname".split()
+    {
+        "bsonobjectid",
+        "byte",
+        "cidr",
+        "creditcard",
+        "date",
+        "datetime",
+        "duration",
+        "email",
+        "hexcolor",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "isbn",
+        "isbn10",
+        "isbn13",
+        "k8slongname",
+        "k8sshortname",
+        "mac",
+        "password",
+        "rgbcolor",
+        "ssn",
+        "uri",
+        "uuid",
+        "uuid3",
+        "uuid4",
+        "uuid5",
+    }
 )
 """The formats of text that mean something, without their dashes."""
 _FORMATS: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -30,17 +31,11 @@ def fit(texts: Iterable[str]) -> list[str]:
 
 def _cut(found: list[str]) -> list[str]:
     """Shorten all, and drop those that come when it is too late for more."""
-    written = 0
-    for at, each in enumerate(found):
-        written += len(each)
-        if written > _MOST:
-            break
-    else:
-        return found
     # What had been said by the time that it became too much is said again, shorter, and none of it is dropped.
-    kept = [each[:_MOST_OF_ONE] for each in found[: at + 1]]
+    said = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MOST)
+    kept = [each[:_MOST_OF_ONE] for each in found[:said]]
     written = sum(map(len, kept))
-    for each in found[at + 1 :]:
+    for each in found[said:]:
         if written >= _MOST:
             break
         kept.append(each[:_MOST_OF_ONE])

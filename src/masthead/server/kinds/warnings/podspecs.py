@@ -71,8 +71,8 @@ def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = F
             found += _container_annotations(path, meta, spec, container, is_template=is_template)
         if "resources" in container:
             found += _resource_warnings(f"{at}.resources", part(container, "resources"))
-        if "env" in container:
-            found += _hidden(f"{at}.env", items(container, "env"))
+        if variables := container.get("env"):
+            found += _hidden(f"{at}.env", variables)
     found += port_warnings(containers)
     return found + _field_warnings(_LAST, path, spec)
 
@@ -255,20 +255,21 @@ def _apparmor_profile(annotation: str) -> Plain | None:
 
 
 def _resource_warnings(path: str, resources: Plain) -> list[str]:
+    limits, requests = part(resources, "limits"), part(resources, "requests")
     found: list[str] = []
     for name in _BYTES:
-        for side in ("limits", "requests"):
-            if amounts := resources.get(side):
-                found += fraction_warnings(f"{path}.{side}", amounts, name)
+        if name in limits:
+            found += fraction_warnings(f"{path}.limits", limits, name)
+        if name in requests:
+            found += fraction_warnings(f"{path}.requests", requests, name)
     return found
 
 
 def _hidden(path: str, variables: list[Plain]) -> list[str]:
     """Warn of variables that hide an earlier one of their name without building on it."""
-    seen = {text(each, "name") for each in variables}
-    if len(seen) == len(variables):
+    if len({each.get("name") for each in variables}) == len(variables):
         return []
-    seen.clear()
+    seen: set[str] = set()
     found: list[str] = []
     for index, each in enumerate(variables):
         name, value = text(each, "name"), text(each, "value")

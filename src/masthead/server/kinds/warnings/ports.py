@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:
     """Say what is questionable about the ports of containers, which come with their paths."""
+    if _are_apart([port for _, container in containers for port in container.get("ports") or ()]):
+        return []
     ports = [
         (f"{path}.ports[{index}]", port)
         for path, container in containers
-        if "ports" in container
         for index, port in enumerate(items(container, "ports"))
     ]
-    if not ports:
-        return []
     found: list[str] = []
     seen: dict[tuple[object, object], list[tuple[str, Plain]]] = {}
     for path, port in ports:
@@ -32,6 +31,19 @@ def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:
                 found.append(f"{path}: {relation} port definition with {at}")
         others.append((path, port))
     return found + _name_warnings(ports)
+
+
+def _are_apart(ports: list[Plain]) -> bool:
+    """Tell at a glance that ports have nothing to do with each other, as nearly all have not."""
+    numbers: set[object] = set()
+    names: set[object] = set()
+    for each in ports:
+        numbers.add(each.get("containerPort"))
+        # A port without a name is as good as one with a name of its own.
+        names.add(each.get("name") or id(each))
+        if "hostIP" in each:
+            return False
+    return len(numbers) == len(names) == len(ports)
 
 
 def _relation(port: Plain, other: Plain) -> str:

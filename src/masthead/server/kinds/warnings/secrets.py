@@ -17,7 +17,7 @@ _KEY: Final = "PRIVATE KEY"
 _SEQUENCE: Final = 0x30
 """The first byte of whatever a certificate or a key may be."""
 _PEM: Final = re.compile(
-    rb"^-----BEGIN ([^\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.M | re.S
+    rb"^-----BEGIN ([^\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.MULTILINE | re.DOTALL
 )
 
 

@@ -25,11 +25,21 @@ REMOVED: Final = {
 """What is said of a volume's source; the name in the text is not always the field's."""
 
 
+class _Source(NamedTuple):
+    """What files come from: its kind, and the name of the object if it is one."""
+
+    kind: str
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.name is None else f"{self.kind} {quoted(self.name)}"
+
+
 class _File(NamedTuple):
     """Where a file goes, and what it comes from if that needs to be said."""
 
     path: str
-    source: str
+    source: _Source | None = None
 
     def __str__(self) -> str:
         return f"{quoted(self.path)} ({self.source})" if self.source else quoted(self.path)
@@ -39,7 +49,8 @@ def source_warnings(path: str, spec: Plain) -> list[str]:
     """Say what is questionable about where a pod's volumes come from."""
     found: list[str] = []
     for index, volume in enumerate(items(spec, "volumes")):
-        found += [f"{path}[{index}].{REMOVED[name]}" for name in volume if name in REMOVED]
+        if not REMOVED.keys().isdisjoint(volume):
+            found += [f"{path}[{index}].{REMOVED[name]}" for name in volume if name in REMOVED]
         if "ephemeral" in volume:
             claim = part(part(volume, "ephemeral"), "volumeClaimTemplate")
             at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
@@ -51,61 +62,62 @@ def overlap_warnings(_path: str, spec: Plain) -> list[str]:
     """Say which files of a volume cannot be where they should be."""
     found: list[str] = []
     for volume in items(spec, "volumes"):
-        if "configMap" in volume:
-            source = part(volume, "configMap")
-            found += _overlaps(volume, f"ConfigMap {quoted(text(source, 'name'))}", _files(source, ""))
-        elif "secret" in volume:
-            source = part(volume, "secret")
-            found += _overlaps(volume, f"Secret {quoted(text(source, 'secretName'))}", _files(source, ""))
-        elif "downwardAPI" in volume:
-            found += _overlaps(volume, "DownwardAPI", _files(part(volume, "downwardAPI"), ""))
-        elif "projected" in volume:
+        if "projected" in volume:
             found += _projected(volume)
+            continue
+        for name, source in _SOURCES.items():
+            if name in volume and (files := volume[name].get("items")):
+                of_volume = _Source(source.kind, source.name and text(volume[name], source.name))
+                found += _overlaps(volume, of_volume, [_File(_path_of(each)) for each in files], [])
     return found
+
+
+_SOURCES: Final = {
+    "configMap": _Source("ConfigMap", "name"),
+    "secret": _Source("Secret", "secretName"),
+    "downwardAPI": _Source("DownwardAPI"),
+}
+"""The kinds of volumes that are made of files, and the field that has an object's name."""
 
 
 def _projected(volume: Plain) -> list[str]:
     found: list[str] = []
-    files: list[_File] = []
+    before: list[_File] = []
     for source in items(part(volume, "projected"), "sources"):
-        projection = _projection(source)
-        if projection is None:
+        files = _files(source)
+        if files is None:
             found.append(f"volume {quoted(text(volume, 'name'))} (Projected) has no sources provided")
-            continue
-        found += _overlaps(volume, "Projected", projection, files)
+        elif files:
+            found += _overlaps(volume, _Source("Projected"), files, before)
     return found
 
 
-def _projection(source: Plain) -> list[_File] | None:
-    """List the files of a source; None if it is of no kind that is known."""
-    # A real server drops the kinds that are behind feature gates, and then finds nothing there.
-    if "configMap" in source:
-        projected = part(source, "configMap")
-        return _files(projected, f"ConfigMap {quoted(text(projected, 'name'))}")
-    if "secret" in source:
-        projected = part(source, "secret")
-        return _files(projected, f"Secret {quoted(text(projected, 'name'))}")
-    if "downwardAPI" in source:
-        return _files(part(source, "downwardAPI"), "DownwardAPI")
+def _files(source: Plain) -> list[_File] | None:
+    """List the files of a part of a projected volume; None if it is of no kind that is known."""
     if "serviceAccountToken" in source:
-        return [_File(text(part(source, "serviceAccountToken"), "path").rstrip("/"), "ServiceAccountToken")]
+        return [_File(_path_of(source["serviceAccountToken"]), _Source("ServiceAccountToken"))]
+    for name, kind in _SOURCES.items():
+        if name in source:
+            # Here, unlike in a volume, a Secret's name is just its name.
+            of_file = _Source(kind.kind, kind.name and text(source[name], "name"))
+            return [_File(_path_of(each), of_file) for each in items(source[name], "items")]
+    # A real server drops the kinds that are behind feature gates, and then finds nothing there.
     return None
 
 
-def _files(source: Plain, name: str) -> list[_File]:
-    return [_File(text(each, "path").rstrip("/"), name) for each in items(source, "items")]
+def _path_of(file: Plain) -> str:
+    return text(file, "path").rstrip("/")
 
 
-def _overlaps(volume: Plain, kind: str, files: list[_File], before: list[_File] | None = None) -> list[str]:
+def _overlaps(volume: Plain, source: _Source, files: list[_File], before: list[_File]) -> list[str]:
     """Compare files with those before them, to which they are then added."""
-    earlier = [] if before is None else before
     found: list[str] = []
     for each in files:
-        for other in earlier:
+        for other in before:
             if _collide(each.path, other.path):
-                where = f"volume {quoted(text(volume, 'name'))} ({kind})"
+                where = f"volume {quoted(text(volume, 'name'))} ({source})"
                 found.append(f"{where}: overlapping paths: {each} with {other}")
-        earlier.append(each)
+        before.append(each)
     return found
 
 

@@ -13,6 +13,10 @@ from masthead.server.plain import items, part, text
 if TYPE_CHECKING:
     from masthead.server.plain import Plain
 
+_USED_IN_PODS: Final = (
+    "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior;"
+    " a DNS label is recommended"
+)
 _MANY_COMPLETIONS: Final = 100_000
 _MUCH_PARALLELISM: Final = 10_000
 _MANY_INDEXES: Final = (
@@ -23,12 +27,8 @@ _DAEMONS_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def _name(obj: Plain) -> list[str]:
-    if said := label(text(part(obj, "metadata"), "name")):
-        return [
-            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior;"
-            f" a DNS label is recommended: [{' '.join(said)}]"
-        ]
-    return []
+    said = label(text(part(obj, "metadata"), "name"))
+    return [f"{_USED_IN_PODS}: [{' '.join(said)}]"] if said else []
 
 
 def _template(obj: Plain) -> list[str]:

@@ -1,0 +1,221 @@
+"""A server that is killed at any moment has lost nothing that it had acknowledged."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.server.calls import Caller, config_map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+WRITERS = 4
+
+
+@contextmanager
+def serving(data: Path, *, largest_file: int | None = None) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
+    """A server in a process of its own; killed at the end of the block, if it was not before."""
+    arguments = [sys.executable, "-m", "masthead.server", "--data", str(data), "--no-auth"]
+    limit = (largest_file, largest_file) if largest_file is not None else None
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) if limit else None,  # noqa: PLW1509
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, process.stdout, process.stderr:
+        try:
+            said = process.stdout.readline()
+            assert said.startswith("Serving on "), process.stderr.read()
+            caller = Caller(said.removeprefix("Serving on ").strip())
+            yield process, caller
+            caller.close()
+        finally:
+            process.kill()
+
+
+class Writers:
+    """Clients that write as fast as they can, and remember what the server acknowledged."""
+
+    def __init__(self, caller: Caller, round_number: int) -> None:
+        self.acknowledged: dict[str, str] = {}
+        """The newest version of each object that a client was told of."""
+        self.deleted: set[str] = set()
+        self._caller = caller
+        self._round = round_number
+        self._count = 0
+        self._lock = threading.Condition()
+        self._threads = [threading.Thread(target=self._write, args=(each,)) for each in range(WRITERS)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many writes are acknowledged; others are under way by then."""
+        with self._lock:
+            assert self._lock.wait_for(lambda: self._count >= count, timeout=30)
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self, writer: int) -> None:
+        caller = Caller(f"http://{self._caller.host}:{self._caller.port}")
+        try:
+            for number in range(10_000):
+                self._write_one(caller, f"r{self._round}-w{writer}-{number}")
+        except (OSError, http.client.HTTPException):
+            pass  # the server was killed
+        finally:
+            caller.close()
+
+    def _write_one(self, caller: Caller, name: str) -> None:
+        created = caller.call("POST", MAPS, config_map(name, data={"step": "created"}))
+        assert created.code == 201, created.body
+        self._acknowledge(name, created.json["metadata"]["resourceVersion"])
+        updated = caller.call("PUT", f"{MAPS}/{name}", config_map(name, data={"step": "updated"}))
+        assert updated.code == 200, updated.body
+        self._acknowledge(name, updated.json["metadata"]["resourceVersion"])
+        if name.endswith("3"):
+            with self._lock:
+                del self.acknowledged[name]  # from here on, nobody can say
+            assert caller.call("DELETE", f"{MAPS}/{name}").code == 200
+            self._acknowledge(name, None)
+
+    def _acknowledge(self, name: str, version: str | None) -> None:
+        with self._lock:
+            self._count += 1
+            if version is None:
+                self.deleted.add(name)
+            else:
+                self.acknowledged[name] = version
+            self._lock.notify_all()
+
+
+def check(caller: Caller, acknowledged: dict[str, str], deleted: set[str]) -> int:
+    """Compare what is there with what was acknowledged; returns the newest version."""
+    listed = caller.call("GET", MAPS).json
+    found = {each["metadata"]["name"]: each for each in listed["items"]}
+    assert not deleted & found.keys()
+    for name, version in acknowledged.items():
+        kept = found[name]["metadata"]["resourceVersion"]
+        # A write that was under way when the server died may have been kept, and is newer then.
+        assert int(kept) >= int(version)
+        if kept == version:
+            step = "created" if found[name]["data"]["step"] == "created" else "updated"
+            assert caller.call("GET", f"{MAPS}/{name}").json["data"] == {"step": step}
+    newest = int(listed["metadata"]["resourceVersion"])
+    assert newest >= max(int(version) for version in acknowledged.values())
+    return newest
+
+
+def test_whatever_was_acknowledged_is_there_after_kill_9(tmp_path: Path) -> None:
+    chance = random.Random(20_261_115)
+    acknowledged: dict[str, str] = {}
+    deleted: set[str] = set()
+    newest = 0
+    for round_number in range(5):
+        with serving(tmp_path / "data") as (process, caller):
+            if acknowledged:
+                now = check(caller, acknowledged, deleted)
+                assert now >= newest
+                newest = now
+            writers = Writers(caller, round_number)
+            writers.wait_for(chance.randrange(1, 120))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            writers.join()
+        if newest and writers.acknowledged:
+            assert min(map(int, writers.acknowledged.values())) > newest  # versions went on from there
+        acknowledged |= writers.acknowledged
+        deleted |= writers.deleted
+    with serving(tmp_path / "data") as (_, caller):
+        assert check(caller, acknowledged, deleted) >= newest
+
+
+def test_a_watch_goes_on_where_it_was_when_the_server_comes_back(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as (process, caller):
+        first = caller.call("POST", MAPS, config_map("first")).json["metadata"]["resourceVersion"]
+        seen = caller.events(f"{MAPS}?watch=true&resourceVersion=0", 1)
+        assert [each["object"]["metadata"]["resourceVersion"] for each in seen] == [first]
+        missed = caller.call("POST", MAPS, config_map("missed")).json
+        caller.call("DELETE", f"{MAPS}/first")
+        process.kill()
+    with serving(tmp_path / "data") as (_, caller):
+        last = caller.call("POST", MAPS, config_map("last")).json
+        events = caller.events(f"{MAPS}?watch=true&resourceVersion={first}", 3)
+        told = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+        assert told == [("ADDED", "missed"), ("DELETED", "first"), ("ADDED", "last")]
+        assert events[0]["object"] == missed
+        assert events[2]["object"] == last
+
+
+def test_an_expired_version_stays_expired_when_the_server_comes_back(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as (_, caller):
+        page = caller.call("GET", "/api/v1/namespaces?limit=1").json
+    with serving(tmp_path / "data") as (_, caller):
+        rest = caller.call("GET", f"/api/v1/namespaces?continue={page['metadata']['continue']}").json
+        assert [each["metadata"]["name"] for each in rest["items"]] == [
+            "kube-node-lease",
+            "kube-public",
+            "kube-system",
+        ]
+
+
+def test_a_second_server_on_the_same_file_is_told_so(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as (_, caller):
+        second = subprocess.run(
+            [sys.executable, "-m", "masthead.server", "--data", str(tmp_path / "data"), "--no-auth"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert second.returncode == 2
+        assert second.stderr == (
+            f"masthead.server: {tmp_path / 'data'} is in use by another server. "
+            "Stop that one, or name another file.\n"
+        )
+        assert caller.call("POST", MAPS, config_map("still-serving")).code == 201
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
+def test_a_write_for_which_there_is_no_room_is_refused_and_not_seen(tmp_path: Path) -> None:
+    big = {"text": "x" * 50_000}
+    with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
+        stored: list[str] = []
+        for number in range(30):
+            answer = caller.call("POST", MAPS, config_map(f"map-{number}", data=big))
+            if answer.code != 201:
+                break
+            stored.append(f"map-{number}")
+        code, reason, message = answer.failure
+        assert (code, reason) == (500, "")
+        assert message.startswith(f"cannot write to {tmp_path / 'data'}: ")
+        assert len(stored) > 2
+
+        listed = caller.call("GET", MAPS).json
+        assert sorted(each["metadata"]["name"] for each in listed["items"]) == sorted(stored)
+        newest = max(int(each["metadata"]["resourceVersion"]) for each in listed["items"])
+        assert int(listed["metadata"]["resourceVersion"]) == newest
+        assert caller.call("GET", "/healthz").body == b"ok"
+        process.kill()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    with serving(tmp_path / "data") as (_, caller):
+        listed = caller.call("GET", MAPS).json
+        assert sorted(each["metadata"]["name"] for each in listed["items"]) == sorted(stored)
+        assert json.dumps(caller.call("POST", MAPS, config_map("room-again")).json)

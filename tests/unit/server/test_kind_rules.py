@@ -1,0 +1,355 @@
+"""The rules of kinds: what the server decides and refuses, checked against what a real one did.
+
+``tests/data/server`` holds what was given to kube-apiserver, and what it answered.
+"""
+
+from __future__ import annotations
+
+import copy
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.server.failures import Failure, refused_fields
+from masthead.server.kinds.defaults import apply_defaults
+from masthead.server.kinds.rules import Allocator, KindRules, rules_of
+from masthead.server.kinds.rules.allocator import Spent, Taken
+from masthead.server.kinds.rules.cron import problem_with_schedule
+
+Plain = dict[str, Any]
+
+
+class Case(msgspec.Struct):
+    name: str
+    given: Plain
+    stored: Plain = {}
+    answer: Plain = {}
+    code: int = 201
+    message: str = ""
+    causes: list[dict[str, str]] = []
+
+
+class Recorded(msgspec.Struct):
+    about: str
+    cases: list[Case]
+
+
+DATA = Path(__file__).parents[2] / "data" / "server"
+NAMESPACE = "demo"
+# Where the addresses of the recorded services come from.
+NETWORK = IPv4Network("10.0.0.0/24")
+IRREGULAR = {
+    "Endpoints": "endpoints",
+    "Ingress": "ingresses",
+    "NetworkPolicy": "networkpolicies",
+    "StorageClass": "storageclasses",
+    "IngressClass": "ingressclasses",
+    "PriorityClass": "priorityclasses",
+}
+
+
+def recorded(file: str) -> list[Case]:
+    return msgspec.json.decode((DATA / file).read_bytes(), type=Recorded).cases
+
+
+def cases(file: str) -> pytest.MarkDecorator:
+    found = recorded(file)
+    return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
+
+
+def kind_of(obj: Plain) -> tuple[str, str, str]:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    return group, version, obj["kind"]
+
+
+def rules_for(obj: Plain) -> KindRules:
+    group, _, kind = kind_of(obj)
+    return rules_of(group, IRREGULAR.get(kind, f"{kind.lower()}s"))
+
+
+def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Plain:
+    """Do what a server does with a new object, as far as its kind matters."""
+    obj, rules = copy.deepcopy(obj), rules_for(obj)
+    apply_defaults(*kind_of(obj), obj)
+    meta = obj.setdefault("metadata", {})
+    known = like["metadata"] if like else {"name": "a", "namespace": NAMESPACE, "uid": "u"}
+    meta.setdefault("name", known["name"])
+    meta |= {key: known.get(key) for key in ("namespace", "uid", "creationTimestamp")}
+    if failure := rules.admit_create(obj, allocate):
+        raise failure
+    if obj["kind"] not in {"Node", "CustomResourceDefinition"}:
+        obj.pop("status", None)
+    rules.prepare_create(obj, allocate)
+    refuse(obj, rules.validate_create(obj))
+    apply_defaults(*kind_of(obj), obj)
+    return obj
+
+
+def update(obj: Plain, stored: Plain, allocate: Allocator) -> Plain:
+    """Do what a server does with a changed object, as far as its kind matters."""
+    obj, rules = copy.deepcopy(obj), rules_for(obj)
+    apply_defaults(*kind_of(obj), obj)
+    fixed = {key: stored["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
+    obj["metadata"] = {**obj["metadata"], **fixed}
+    if "status" in stored:
+        obj["status"] = copy.deepcopy(stored["status"])
+    rules.reallocate(obj, stored, allocate)
+    rules.prepare_update(obj, stored)
+    refuse(obj, rules.validate_update(obj, stored))
+    apply_defaults(*kind_of(obj), obj)
+    return obj
+
+
+def refuse(obj: Plain, errors: list[Any]) -> None:
+    if errors:
+        group, _, kind = kind_of(obj)
+        raise refused_fields(group, kind, obj["metadata"]["name"], errors)
+
+
+def meaning(found: object, *, in_status: bool = False) -> object:
+    """Leave out what says nothing: what is empty, and counts of a status that are zero."""
+    if isinstance(found, dict):
+        parts = {key: meaning(found[key], in_status=in_status or key == "status") for key in found}
+        return {key: part for key, part in parts.items() if not says_nothing(part, in_status=in_status)}
+    return [meaning(each, in_status=in_status) for each in found] if isinstance(found, list) else found
+
+
+def says_nothing(found: object, *, in_status: bool) -> bool:
+    return found in (None, "", [], {}) or (in_status and not found)
+
+
+def ports_of(obj: Plain) -> Plain:
+    """Put one word in place of ports, which the real server draws by lot."""
+    spec = obj.get("spec", {})
+    for port in spec.get("ports", []) if obj["kind"] == "Service" else []:
+        if "nodePort" in port:
+            port["nodePort"] = "some"
+    if "healthCheckNodePort" in spec:
+        spec["healthCheckNodePort"] = "some"
+    if spec.get("clusterIP", "None") != "None":
+        spec |= {"clusterIP": "some", "clusterIPs": ["some"]}
+    return obj
+
+
+@cases("created.json")
+def test_a_new_object_is_what_the_real_server_makes_of_it(case: Case) -> None:
+    made = create(case.given, Allocator(network=NETWORK), like=case.answer)
+    assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
+
+
+@cases("refused.json")
+def test_a_new_object_is_refused_for_the_reasons_of_the_real_server(case: Case) -> None:
+    with pytest.raises(Failure) as refused:
+        create(case.given, Allocator(network=NETWORK))
+    assert refused.value.code == case.code
+    if case.causes:
+        assert (refused.value.details or {}).get("causes") == case.causes
+    else:
+        assert refused.value.message == case.message
+
+
+@cases("changed.json")
+def test_a_change_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> None:
+    allocate = Allocator(network=NETWORK)
+    if case.stored["kind"] == "Service":
+        allocate.reserve(case.stored)
+    if not case.causes:
+        made = update(case.given, case.stored, allocate)
+        assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
+        return
+    with pytest.raises(Failure) as refused:
+        update(case.given, case.stored, allocate)
+    assert (refused.value.details or {}).get("causes") == case.causes
+
+
+@pytest.mark.parametrize("case", [each for each in recorded("created.json") if "pod" in each.name])
+def test_checking_an_object_does_not_change_it(case: Case) -> None:
+    before = copy.deepcopy(case.answer)
+    rules = rules_for(case.answer)
+    rules.validate_create(case.answer)
+    rules.validate_update(case.answer, case.answer)
+    assert case.answer == before
+
+
+def test_a_kind_without_rules_has_rules_that_do_nothing() -> None:
+    rules, thing = rules_of("example.com", "things"), {"spec": {"a": 1}}
+    allocate = Allocator()
+    assert rules.admit_create(thing, allocate) is None
+    rules.prepare_create(thing, allocate)
+    rules.reallocate(thing, thing, allocate)
+    rules.prepare_update(thing, thing)
+    assert rules.validate_create(thing) == rules.validate_update(thing, thing) == []
+    assert thing == {"spec": {"a": 1}}
+
+
+def test_rules_are_made_once() -> None:
+    assert rules_of("", "pods") is rules_of("", "pods")
+
+
+POD: Plain = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+SERVICE: Plain = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "a"},
+    "spec": {"type": "NodePort", "ports": [{"port": 80}]},
+}
+
+
+def listing(*objects: Plain) -> Allocator:
+    return Allocator(lambda _group, _resource: objects)
+
+
+def test_a_pod_takes_its_priority_from_the_class_that_it_names() -> None:
+    classes = [{"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}]
+    pod = copy.deepcopy(POD)
+    pod["spec"]["priorityClassName"] = "high"
+    spec = create(pod, listing(*classes))["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (7, "Never")
+
+
+def test_a_pod_that_names_no_class_is_of_the_default_one() -> None:
+    classes = [{"metadata": {"name": "usual"}, "value": 5, "globalDefault": True}]
+    spec = create(POD, listing(*classes))["spec"]
+    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 5)
+
+
+def test_a_claim_that_names_no_class_is_of_the_newest_default_one() -> None:
+    marked = {"storageclass.kubernetes.io/is-default-class": "true"}
+    classes = [
+        {"metadata": {"name": name, "creationTimestamp": since, "annotations": marked}}
+        for name, since in (("old", "2020-01-01T00:00:00Z"), ("new", "2021-01-01T00:00:00Z"))
+    ]
+    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim: Plain = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": asked}
+    assert create(claim, listing(*classes))["spec"]["storageClassName"] == "new"
+    claim["spec"]["storageClassName"] = ""
+    assert create(claim, listing(*classes))["spec"]["storageClassName"] == ""
+
+
+def test_a_certificate_request_says_who_asks_whatever_it_says_itself() -> None:
+    pem = (
+        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
+    )
+    spec = {"request": pem, "signerName": "example.com/a", "usages": ["client auth"], "username": "root"}
+    request = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "spec": spec}
+    made = create(request, Allocator())["spec"]
+    assert made["username"] == "kubernetes-admin"
+    assert made["groups"] == ["system:masters", "system:authenticated"]
+
+
+def test_a_job_without_labels_shows_those_that_its_pods_get() -> None:
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {**POD["spec"], "restartPolicy": "Never"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
+    made = create(job, Allocator())
+    assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+    assert made["metadata"]["labels"]["job-name"] == "j"
+
+
+def test_two_services_get_addresses_and_ports_of_their_own() -> None:
+    allocate = Allocator()
+    one, other = create(SERVICE, allocate), create(SERVICE, allocate)
+    assert (one["spec"]["clusterIP"], other["spec"]["clusterIP"]) == ("10.96.0.1", "10.96.0.2")
+    assert [each["spec"]["ports"][0]["nodePort"] for each in (one, other)] == [30000, 30001]
+
+
+def test_what_a_refused_request_took_is_free_again() -> None:
+    allocate = Allocator()
+    create(SERVICE, allocate)
+    allocate.undo()
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
+
+
+def test_what_a_deleted_service_held_is_free_again() -> None:
+    allocate = Allocator()
+    made = create(SERVICE, allocate)
+    allocate.keep()
+    allocate.release(made)
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
+
+
+def test_an_address_that_is_given_up_is_free_once_the_change_is_kept() -> None:
+    allocate = Allocator()
+    made = create(SERVICE, allocate)
+    allocate.keep()
+    outside = {"type": "ExternalName", "externalName": "a.example", "ports": [{"port": 80}]}
+    changed = update({**made, "spec": outside}, made, allocate)
+    assert "clusterIP" not in changed["spec"]
+    with pytest.raises(Taken):
+        allocate.address("10.96.0.1")
+    allocate.keep()
+    assert allocate.address("10.96.0.1") == "10.96.0.1"
+
+
+def test_stored_services_keep_what_they_hold_after_a_restart() -> None:
+    made = create(SERVICE, Allocator())
+    allocate = Allocator()
+    allocate.reserve(made)
+    wanted = copy.deepcopy(SERVICE)
+    wanted["spec"]["clusterIP"] = "10.96.0.1"
+    with pytest.raises(Failure, match="provided IP is already allocated"):
+        create(wanted, allocate)
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.2"
+
+
+def test_a_node_port_outside_of_the_range_is_refused() -> None:
+    wanted = copy.deepcopy(SERVICE)
+    wanted["spec"]["ports"][0]["nodePort"] = 80
+    with pytest.raises(Failure, match=r"valid range\. The range of valid ports is 30000-32767"):
+        create(wanted, Allocator())
+
+
+def test_a_full_network_is_said_to_be_full() -> None:
+    allocate = Allocator(network=IPv4Network("10.0.0.0/30"))
+    create(SERVICE, allocate)
+    create(SERVICE, allocate)
+    with pytest.raises(Failure, match="range is full"):
+        create(SERVICE, allocate)
+
+
+@given(st.lists(st.sampled_from(["take", "keep", "undo", "drop"])))
+def test_nothing_is_held_by_two_and_nothing_is_lost(steps: list[str]) -> None:
+    allocate = Allocator(network=IPv4Network("10.0.0.0/28"))
+    kept: set[str] = set()
+    drafted: set[str] = set()
+    dropped: set[str] = set()
+    for step in steps:
+        if step == "take":
+            try:
+                address = allocate.address()
+            except Spent:
+                assert len(kept | drafted) == 14
+                continue
+            assert address not in kept | drafted
+            drafted.add(address)
+        elif step == "drop" and kept - dropped:
+            address = min(kept - dropped)
+            allocate.drop_address(address)
+            dropped.add(address)
+        elif step == "keep":
+            allocate.keep()
+            kept, drafted, dropped = (kept | drafted) - dropped, set(), set()
+        elif step == "undo":
+            allocate.undo()
+            drafted, dropped = set(), set()
+
+
+@pytest.mark.parametrize(
+    "schedule", ["* * * * *", "*/5 0-6/2 1,15 jan-mar mon", "@daily", "@every 1h30m", "5/15 * ? * *"]
+)
+def test_a_schedule_that_cron_reads_has_no_problem(schedule: str) -> None:
+    assert problem_with_schedule(schedule) == ""
+
+
+@given(st.text(alphabet="0123456789*/-,? @aj"))
+def test_any_text_is_either_a_schedule_or_has_a_problem(schedule: str) -> None:
+    assert isinstance(problem_with_schedule(schedule), str)
