@@ -17,7 +17,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -98,7 +98,7 @@ class Load:
         self.namespace = self._new_namespace()
         self.pods = [Pods(address, self.namespace, owner) for owner in range(connections)]
 
-    def __enter__(self) -> Load:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,12 +108,13 @@ class Load:
         """Send each connection's requests, one after the other, until told to stop; returns how many were answered."""
 
         def send_some(connection: Connection, mine: Iterable[bytes]) -> int:
-            count = 0
-            for count, request in enumerate(mine, 1):
+            answered = 0
+            for request in mine:
                 connection.ask(request)
+                answered += 1
                 if until():
                     break
-            return count
+            return answered
 
         return list(self._threads.map(send_some, self.connections, requests))
 

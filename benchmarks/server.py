@@ -19,11 +19,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from tests.real_server import ASSETS, missing_programs, real_server_in
+
 from benchmarks import measure
 from benchmarks.load import CONNECTIONS
 from benchmarks.report import Column, Report, Row, Table, Target, show
 from benchmarks.wire import Address, Connection, RefusedError
-from tests.real_server import ASSETS, missing_programs, real_server_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -51,7 +52,7 @@ class Size:
 
     Attributes:
         repeat: Rounds.
-        seconds: Of each kind of request, in tenths, for each server and round.
+        tenths: Of a second, for each kind of request, server and round.
         watchers: How many there are.
         updates: How many updates all of them are told of.
         pods: How many to store.
@@ -144,8 +145,8 @@ def start_table(lab: Lab, repeat: int) -> Table:
     rows = (
         _start_row("program", "python -m masthead.server, from exec on", program["program"], START),
         _start_row("run", "async with run(), imports included", process["run"], START),
-        _start_row("again", "  another run() in the same process", process["again"], None),
-        _start_row("first_pod", "  the first pod created, over what GET /version made", process["first_pod"]),
+        _start_row("again", "  another run() in that process", process["again"]),
+        _start_row("first_pod", "  the first pod, created after that", process["first_pod"]),
     )
     title = f"From nothing to the first answer (GET /version): minimum of {repeat}"
     return Table("start", title, (Column("ms", "wall ms"),), rows)
@@ -164,11 +165,11 @@ def _first_answers(lab: Lab) -> Figures:
 def _first_answer_of_a_program(lab: Lab) -> Figures:
     address = Address(f"http://127.0.0.1:{_free_port()}")
     start = time.perf_counter()
-    with lab.running(*_PROGRAM, "--port", address.url.rpartition(":")[2]):
+    with lab.running(*_PROGRAM, "--port", address.url.rpartition(":")[2]) as process:
         pause = threading.Event()
         while not _answers(address):
-            if time.perf_counter() - start > _START_WITHIN:
-                raise RuntimeError(f"the server did not start within {_START_WITHIN:g} seconds")
+            if process.poll() is not None or time.perf_counter() - start > _START_WITHIN:
+                raise RuntimeError(f"the server did not answer within {_START_WITHIN:g} seconds, or ended")
             pause.wait(_POLL_EVERY)
         return {"program": (time.perf_counter() - start) * 1e3}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import socket
 import ssl
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, Self
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Connection:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if parts.scheme == "https":
             self._socket = _trusting().wrap_socket(self._socket)
-        self._stream = self._socket.makefile("rb", buffering=1 << 16)
+        self._stream = self._socket.makefile("rb")
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -22,10 +22,11 @@ from masthead.lazy import exports
 
 if TYPE_CHECKING:
     from masthead.server.clock import Clock, SystemClock, VirtualClock
-    from masthead.server.faults import Call, Fault, Faults
-    from masthead.server.http import Seen
+    from masthead.server.faults import Call, Fault, Faults, Where
     from masthead.server.running import Running, run
+    from masthead.server.seen import Seen
     from masthead.server.server import Change, Server
+    from masthead.server.settings import Token
 
 __all__ = [
     "Call",
@@ -37,7 +38,9 @@ __all__ = [
     "Seen",
     "Server",
     "SystemClock",
+    "Token",
     "VirtualClock",
+    "Where",
     "run",
 ]
 
@@ -48,11 +51,13 @@ _HOMES = {
     "Call": "masthead.server.faults",
     "Fault": "masthead.server.faults",
     "Faults": "masthead.server.faults",
-    "Seen": "masthead.server.http",
+    "Where": "masthead.server.faults",
     "Running": "masthead.server.running",
     "run": "masthead.server.running",
+    "Seen": "masthead.server.seen",
     "Change": "masthead.server.server",
     "Server": "masthead.server.server",
+    "Token": "masthead.server.settings",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

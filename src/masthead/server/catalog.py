@@ -96,6 +96,13 @@ class Served:
         return schema_of(cast("ApiType", self.cls))
 
     @functools.cached_property
+    def stored_schema(self) -> Schema:
+        """The fields of the kind in the shape in which its objects are stored."""
+        stored = conversion.storage_of(self.group, self.name)
+        twin = find(stored.group, stored.version, self.name) if stored and self.has_own_shape else None
+        return twin.schema if twin else self.schema
+
+    @functools.cached_property
     def strategy(self) -> Strategy:
         """What the generic write path must know."""
         return strategy_of(self.group, self.name)

@@ -2,53 +2,74 @@
 
 ::
 
-    server.faults.answer(503, verb="list", resource="pods")        # the next list of pods fails
-    server.faults.drop_watch(after=3, resource="pods")             # the next watch ends after three events
-    server.faults.conflict(verb="update", times=2)                 # two updates meet a conflict
+    server.faults.answer(503, verb="list", resource="pods")          # the next list of pods fails
+    server.faults.conflict(resource="deployments", times=2)          # two changes of deployments meet a conflict
+    server.faults.drop_watch(after=3, resource="pods")               # the next watch of pods breaks after three events
+    late = server.faults.hold_bookmarks(resource="pods")             # no bookmarks for now ...
+    late.remove()                                                    # ... and here they come
+    assert late.hits == 1
 
-Each call adds a `Fault` and returns it: `Fault.hits` tells how often it struck, `Fault.remove` takes it away. Filters
-that are left out match everything. A fault strikes ``times`` requests, once by default, and None means all of them.
-All of this may be called from any thread.
+Each call adds a `Fault` and returns it: `Fault.hits` tells how often it struck, `Fault.remove` takes it away. A fault
+strikes the next ``times`` requests that fit, and None means all of them; where several fit, the oldest strikes. What
+fits is said by the filters of `Where`; those that are left out match everything. All of this may be called from any
+thread, before a request or in the middle of a watch; a watch meets the faults of streams when it begins.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from masthead.server.failures import MODIFIED, Failure, conflict
+from masthead.server.refusals import Refuse, answering, conflicting, expiring, throttling, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Unpack
 
-__all__ = ["Call", "Effect", "Fault", "Faults"]
+__all__ = ["Call", "Effect", "Fault", "Faults", "Where"]
 
-_WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_REASONS: Final = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    410: "Expired",
-    429: "TooManyRequests",
-    500: "InternalError",
-    503: "ServiceUnavailable",
-    504: "Timeout",
-}
+_CHANGES: Final = ("update", "patch")
+_READS: Final = ("get", "list", "watch")
+_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_GROUPS_OF_VERBS: Final = {"read": _READS, "write": _WRITES}
+_VERBS: Final = frozenset({*_READS, *_WRITES, *_GROUPS_OF_VERBS})
+_METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
+"""The verbs of what is no resource."""
 
 
 class Effect(Enum):
     """What a fault does."""
 
-    ANSWER = "answer"
+    REFUSE = "refuse"
     DROP = "drop"
     CUT = "cut"
     SILENCE = "silence"
+    EXPIRE = "expire"
     HOLD_BOOKMARKS = "hold bookmarks"
     REPEAT_BOOKMARKS = "repeat bookmarks"
     STALE = "stale"
+
+
+class Where(TypedDict, total=False):
+    """Which requests a fault is meant for.
+
+    Attributes:
+        verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
+        group: Only resources of this group; empty for the core group.
+        resource: Only this resource, by its plural; its subresources count too.
+        subresource: Only this subresource; empty for the resource itself.
+        namespace: Only what the path puts into this namespace.
+        name: Only the object of this name.
+    """
+
+    verb: str | Collection[str]
+    group: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +93,11 @@ class Call:
     name: str = ""
     subresource: str = ""
 
+    def __str__(self) -> str:
+        place = "/".join(each for each in (self.namespace, self.name) if each)
+        what = "/".join(each for each in (self.resource, self.subresource) if each)
+        return " ".join(each for each in (self.verb, what, place) if each)
+
 
 @dataclass(eq=False, slots=True)
 class Fault:
@@ -79,46 +105,53 @@ class Fault:
 
     Attributes:
         effect: What it does.
+        where: What a request must be like.
         times: How many requests it strikes yet; None for all.
+        hits: How many requests it struck.
         after: For streams: after how many events.
         amount: How stale, or how often.
-        failure: What it answers.
-        filters: What a request must be like.
-        hits: How many requests it struck.
+        refuse: What it answers.
+        in_stream: Whether a watch gets that answer as an event.
         home: Where it waits.
     """
 
     effect: Effect
+    where: Where
     times: int | None = 1
+    hits: int = 0
     after: int = 0
     amount: int = 0
-    failure: Failure | None = None
-    filters: dict[str, str] = field(default_factory=dict[str, str])
-    hits: int = 0
-    home: Faults | None = None
+    refuse: Refuse | None = field(default=None, repr=False)
+    in_stream: bool = False
+    home: Faults | None = field(default=None, repr=False)
 
-    def matches(self, call: Call) -> bool:
+    def fits(self, call: Call) -> bool:
         """Tell whether a request is one that this fault is meant for."""
-        if self.effect is Effect.ANSWER and self.filters.get("verb") == "write":
-            if call.verb not in _WRITES:
+        for name, wanted in self.where.items():
+            found: str = getattr(call, name)
+            if found not in _meant(wanted) if name == "verb" else found != wanted:
                 return False
-            others = {name: wanted for name, wanted in self.filters.items() if name != "verb"}
-            return all(getattr(call, name) == wanted for name, wanted in others.items())
-        return all(getattr(call, name) == wanted for name, wanted in self.filters.items())
+        return True
 
     def remove(self) -> None:
-        """Let it not strike any more."""
+        """Let it not strike any more; what it held back goes on."""
         if self.home is not None:
             self.home.discard(self)
 
 
 class Faults:
-    """The faults that are waiting."""
+    """The faults that are waiting.
 
-    def __init__(self) -> None:
+    Args:
+        on_removed: Called when one was taken away, in the thread that did it.
+    """
+
+    def __init__(self, on_removed: Callable[[], object] = lambda: None) -> None:
         self._waiting: list[Fault] = []
+        self._lock = threading.Lock()
+        self._on_removed = on_removed
 
-    def answer(  # noqa: PLR0913 - each is a filter that a test may want
+    def answer(
         self,
         code: int,
         *,
@@ -126,131 +159,157 @@ class Faults:
         message: str = "",
         retry_after: int | None = None,
         times: int | None = 1,
-        verb: str | None = None,
-        resource: str | None = None,
-        namespace: str | None = None,
-        name: str | None = None,
+        **where: Unpack[Where],
     ) -> Fault:
         """Answer a request with a failure instead of doing it.
 
         Args:
-            code: HTTP's status, such as 429 or 503.
+            code: HTTP's status, such as 500 or 503.
             reason: The Status' reason; what goes with the code by default.
-            message: The Status' message.
-            retry_after: Seconds for the Retry-After header.
+            message: The Status' message; what goes with the code by default.
+            retry_after: Seconds for the Retry-After header, and for the Status' details.
             times: How many requests; None for all.
-            verb: Only this verb; ``write`` stands for all that change something.
-            resource: Only this resource.
-            namespace: Only in this namespace.
-            name: Only the object of this name.
+            where: Which requests.
         """
-        failure = Failure(
-            code,
-            _REASONS.get(code, "") if reason is None else reason,
-            message or "a fault that was asked for",
-            details={"retryAfterSeconds": retry_after} if retry_after is not None else None,
-            retry_after=retry_after,
+        return self._add(
+            Effect.REFUSE, where, times, refuse=answering(code, reason, message, retry_after=retry_after)
         )
-        return self._add(Fault(Effect.ANSWER, times, failure=failure), verb, resource, namespace, name)
 
-    def expire(self, *, verb: str = "watch", resource: str | None = None, times: int | None = 1) -> Fault:
-        """Answer 410: the version that is asked for is said to be forgotten.
+    def throttle(
+        self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[Where]
+    ) -> Fault:
+        """Answer 429 with a Retry-After header and a line of text, as a server does that has too much to do.
 
-        A watch gets it as kube-apiserver sends it, as an event within a stream that began well.
+        (Nothing on the way there makes a Status of it. For a 429 that is one, say ``answer(429, retry_after=...)``.)
         """
-        message = "too old resource version: a fault that was asked for"
-        return self.answer(410, message=message, verb=verb, resource=resource, times=times)
+        return self._add(Effect.REFUSE, where, times, refuse=throttling(retry_after))
 
-    def too_large_version(
-        self, *, verb: str | None = None, resource: str | None = None, times: int | None = 1
-    ) -> Fault:
-        """Answer 504, as a server does that has not seen the version yet."""
-        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-        fault = self.answer(
-            504,
-            message="Too large resource version",
-            verb=verb,
-            resource=resource,
-            times=times,
-            retry_after=1,
-        )
-        if fault.failure is not None and fault.failure.details is not None:
-            fault.failure.details["causes"] = [cause]
-        return fault
+    def conflict(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """Answer a write as if somebody else had been faster: updates and patches, unless ``verb`` says otherwise.
 
-    def conflict(
-        self,
-        *,
-        verb: str = "write",
-        resource: str | None = None,
-        name: str | None = None,
-        times: int | None = 1,
-    ) -> Fault:
-        """Answer a write with a conflict, as if somebody else had been faster."""
-        fault = self.answer(409, verb=verb, resource=resource, name=name, times=times)
-        fault.failure = conflict("", resource or "objects", name or "", MODIFIED)
-        return fault
+        A change meets "the object has been modified", and a create, if it is asked for, "already exists".
+        """
+        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, refuse=conflicting)
 
-    def drop_watch(self, *, after: int = 0, resource: str | None = None, times: int | None = 1) -> Fault:
-        """Break a watch's connection after so many events."""
-        return self._add(Fault(Effect.DROP, times, after), "watch", resource)
+    def too_large_version(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """Answer a read with 504, as a server does that has not seen the version yet; a watch gets it as an event."""
+        return self._add(Effect.REFUSE, {"verb": "read", **where}, times, refuse=too_large, in_stream=True)
 
-    def cut_watch(self, *, after: int = 0, resource: str | None = None, times: int | None = 1) -> Fault:
+    def expire(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """Answer a list with 410: its version, or its continue token, is said to be forgotten."""
+        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, refuse=expiring)
+
+    def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """End a watch with 410 after so many events, by an event within the stream, as kube-apiserver does."""
+        return self._add(Effect.EXPIRE, {**where, "verb": "watch"}, times, after=after)
+
+    def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """Break a watch's connection after so many events, bookmarks among them."""
+        return self._add(Effect.DROP, {**where, "verb": "watch"}, times, after=after)
+
+    def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """Break a watch's connection in the middle of the line that follows so many events."""
-        return self._add(Fault(Effect.CUT, times, after), "watch", resource)
+        return self._add(Effect.CUT, {**where, "verb": "watch"}, times, after=after)
 
-    def silence_watch(self, *, after: int = 0, resource: str | None = None, times: int | None = 1) -> Fault:
-        """Let a watch fall silent after so many events, its connection open and nothing sent."""
-        return self._add(Fault(Effect.SILENCE, times, after), "watch", resource)
+    def silence_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+        """Let a watch fall silent after so many events: its connection stays open, and nothing is sent any more.
 
-    def hold_bookmarks(self, *, resource: str | None = None, times: int | None = None) -> Fault:
-        """Let watches do without bookmarks until this is removed; the next one that falls due is sent again."""
-        return self._add(Fault(Effect.HOLD_BOOKMARKS, times), "watch", resource)
+        It does not end when its time is up either, as if what lies between had died; it ends with the server.
+        """
+        return self._add(Effect.SILENCE, {**where, "verb": "watch"}, times, after=after)
+
+    def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
+        """Hold back the bookmarks that fall due, the one that ends a watch-list among them.
+
+        When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
+        """
+        return self._add(Effect.HOLD_BOOKMARKS, {**where, "verb": "watch"}, times)
 
     def repeat_bookmarks(
-        self, count: int = 2, *, resource: str | None = None, times: int | None = None
+        self, count: int = 2, *, times: int | None = None, **where: Unpack[Where]
     ) -> Fault:
-        """Send each bookmark so many times."""
-        return self._add(Fault(Effect.REPEAT_BOOKMARKS, times, amount=count), "watch", resource)
+        """Send each bookmark so many times. ``times`` counts bookmarks."""
+        return self._add(Effect.REPEAT_BOOKMARKS, {**where, "verb": "watch"}, times, amount=count)
 
-    def stale_lists(self, by: int = 1, *, resource: str | None = None, times: int | None = None) -> Fault:
-        """Answer lists that accept any version with what was so many revisions ago, as a lagging cache would."""
-        return self._add(Fault(Effect.STALE, times, amount=by), "list", resource)
+    def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
+        """Answer lists that take any version with what was so many revisions ago, as a lagging cache would.
+
+        A list that wants the newest, which it does by naming no version, gets it; one that names a version gets
+        nothing older than that.
+        """
+        return self._add(Effect.STALE, {**where, "verb": "list"}, times, amount=by)
 
     def clear(self) -> None:
-        """Forget all of them."""
-        self._waiting.clear()
+        """Take all of them away."""
+        with self._lock:
+            self._waiting.clear()
+        self._on_removed()
 
     def discard(self, fault: Fault) -> None:
-        """Forget one."""
-        if fault in self._waiting:
-            self._waiting.remove(fault)
+        """Take one away; harmless if it is not there."""
+        with self._lock:
+            if fault in self._waiting:
+                self._waiting.remove(fault)
+        self._on_removed()
 
     def __iter__(self) -> Iterator[Fault]:
-        return iter(tuple(self._waiting))
+        with self._lock:
+            return iter(tuple(self._waiting))
 
     def strike(self, call: Call, *effects: Effect) -> Fault | None:
-        """The first fault that is meant for a request, counted as having struck."""
-        for fault in tuple(self._waiting):
-            if fault.effect in effects and fault.matches(call):
-                fault.hits += 1
-                if fault.times is not None:
-                    fault.times -= 1
-                    if not fault.times:
-                        self.discard(fault)
-                return fault
+        """The oldest fault that is meant for a request, counted as having struck."""
+        with self._lock:
+            for fault in self._waiting:
+                if fault.effect in effects and fault.fits(call):
+                    fault.hits += 1
+                    if fault.times is not None:
+                        fault.times -= 1
+                        if fault.times <= 0:
+                            self._waiting.remove(fault)
+                    return fault
         return None
 
     def _add(
         self,
-        fault: Fault,
-        verb: str | None = None,
-        resource: str | None = None,
-        namespace: str | None = None,
-        name: str | None = None,
+        effect: Effect,
+        where: Where,
+        times: int | None,
+        *,
+        after: int = 0,
+        amount: int = 0,
+        refuse: Refuse | None = None,
+        in_stream: bool = False,
     ) -> Fault:
-        wanted = {"verb": verb, "resource": resource, "namespace": namespace, "name": name}
-        fault.filters = {key: value for key, value in wanted.items() if value is not None}
-        fault.home = self
-        self._waiting.append(fault)
+        _check(where, times)
+        fault = Fault(
+            effect,
+            where,
+            times,
+            after=after,
+            amount=amount,
+            refuse=refuse,
+            in_stream=in_stream,
+            home=self,
+        )
+        with self._lock:
+            self._waiting.append(fault)
         return fault
+
+
+def _meant(verb: object) -> Collection[str]:
+    """The verbs that a filter stands for."""
+    if isinstance(verb, str):
+        return _GROUPS_OF_VERBS.get(verb, (verb,))
+    named: Collection[str] = verb  # type: ignore[assignment]
+    return [each for one in named for each in _meant(one)]
+
+
+def _check(where: Where, times: int | None) -> None:
+    """Refuse what could never strike, so that a slip in a test is found where it is made."""
+    if unknown := sorted(where.keys() - Where.__annotations__.keys()):
+        raise TypeError(f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(Where.__annotations__)}")
+    if times is not None and times < 1:
+        raise ValueError(f"a fault strikes at least once, not {times} times")
+    for verb in _meant(where.get("verb", ())):
+        if verb not in _VERBS | _METHODS:
+            raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")

@@ -367,9 +367,25 @@ def _is_known(said: GroupVersionKind, expected: GroupVersionKind) -> bool:
         return False
     if said.kind in _IN_EVERY_VERSION or said == _ANY_LIST:
         return any(each.group_version == said.group_version for each in _built_in())
+    if said.group == expected.group and said.version in _FORMER.get(said.group, ()):
+        said = GroupVersionKind(said.group, expected.version, said.kind)
     return said in _built_in()
 
 
+_FORMER: Final = {
+    "apps": ("v1beta1", "v1beta2"),
+    "authentication.k8s.io": ("v1alpha1", "v1beta1"),
+    "authorization.k8s.io": ("v1beta1",),
+    "batch": ("v1beta1",),
+    "discovery.k8s.io": ("v1beta1",),
+    "flowcontrol.apiserver.k8s.io": ("v1beta1", "v1beta2", "v1beta3"),
+    "node.k8s.io": ("v1alpha1", "v1beta1"),
+    "policy": ("v1beta1",),
+    "rbac.authorization.k8s.io": ("v1alpha1", "v1beta1"),
+    "scheduling.k8s.io": ("v1beta1",),
+    "storage.k8s.io": ("v1alpha1",),
+}
+"""Versions that the real server no longer serves, and still has a name for."""
 _ANY_LIST: Final = GroupVersionKind("", "v1", "List")
 
 

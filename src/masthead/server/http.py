@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
+from masthead.server import streaming
 from masthead.server.bodies import BODY_LIMIT
-from masthead.server.events import error_line
 from masthead.server.failures import Failure, details_of, qualified, quoted
 from masthead.server.faults import Call, Effect
+from masthead.server.refusals import Asked, answer_of
 from masthead.server.request import Request, parse_query, refusal
+from masthead.server.seen import Requests, Seen
 from masthead.server.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.server.faults import Fault, Faults
-    from masthead.server.request import Answer
+    from masthead.server.faults import Faults
+    from masthead.server.request import Answer, Target
     from masthead.server.rest import Rest
 
-__all__ = ["Front", "Seen"]
+__all__ = ["Front"]
 
-_REMEMBERED: Final = 10_000
 NOT_MODIFIED: Final = 304
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """What anybody may ask."""
-_STREAM_HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
-_STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE)
-
-
-@dataclass(eq=False, slots=True)
-class Seen:
-    """A request that came in.
-
-    Attributes:
-        method: ``GET`` and so on.
-        path: Without the query.
-        query: As it was written.
-        call: What it was about.
-        headers: By lower-case name; the token is left out.
-        body: What was sent.
-        code: HTTP's status of the answer; 0 while there is none.
-    """
-
-    method: str
-    path: str
-    query: str
-    call: Call
-    headers: dict[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-    code: int = 0
 
 
 class Front:
@@ -63,30 +38,32 @@ class Front:
         rest: Does what they ask.
         faults: What is to go wrong.
         token: What must be shown to be let in; None to let everybody in.
+        revision: Tells the newest revision.
         on_idle: Called when a request is done.
     """
 
     def __init__(
-        self, rest: Rest, faults: Faults, *, token: str | None, on_idle: Callable[[], object]
+        self,
+        rest: Rest,
+        faults: Faults,
+        *,
+        token: str | None,
+        revision: Callable[[], int],
+        on_idle: Callable[[], object],
     ) -> None:
-        self.seen: deque[Seen] = deque(maxlen=_REMEMBERED)
-        self.watches: set[Watch] = set()
-        self.in_flight = 0
+        self.seen = Requests()
+        self.under_way: set[Seen] = set()
+        """Requests that came in whole and are not answered; a watch is answered when its stream begins."""
+        self.watches: dict[Watch, Call] = {}
+        """The streams that are open, and what they are about."""
         self._rest = rest
         self._faults = faults
-        self._token = token.encode() if token else None
+        self._token = token.encode() if token is not None else None
+        self._revision = revision
         self._on_idle = on_idle
 
     async def handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        self.in_flight += 1
-        try:
-            return await self._answer(incoming)
-        finally:
-            self.in_flight -= 1
-            self._on_idle()
-
-    async def _answer(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request; when this returns, all of the answer is on its way."""
         try:
             request = await _read(incoming)
         except Failure as failure:
@@ -95,17 +72,39 @@ class Front:
         seen = Seen(
             request.method, request.path, incoming.query_string, call, _without_token(request), request.body
         )
-        self.seen.append(seen)
+        self.seen.add(seen)
+        self.under_way.add(seen)
+        try:
+            return await self._answer(incoming, request, seen, target)
+        finally:
+            self.under_way.discard(seen)
+            self._on_idle()
+
+    async def _answer(
+        self, incoming: web.BaseRequest, request: Request, seen: Seen, target: Target | None
+    ) -> web.StreamResponse:
+        call = seen.call
         try:
             self._check_token(request, call)
-            answer = self._rest.answer(request, call, target)
+            answer: Answer | Watch
+            fault = self._faults.strike(call, Effect.REFUSE)
+            if fault is None or fault.refuse is None:
+                answer = self._rest.answer(request, call, target)
+            else:
+                refused = fault.refuse(Asked(call, request, self._revision()))
+                if call.verb == "watch" and fault.in_stream and isinstance(refused, Failure):
+                    seen.code = 200
+                    return await streaming.refuse_in_stream(incoming, refused)
+                answer = answer_of(refused)
         except Failure as failure:
             answer = refusal(failure)
         if isinstance(answer, Watch):
-            seen.code = 200
-            return await self._stream(incoming, answer, call)
+            return await self._stream(incoming, answer, seen)
         seen.code = answer.code
-        return _response(answer)
+        response = _response(answer)
+        await response.prepare(incoming)
+        await response.write_eof()
+        return response
 
     def _check_token(self, request: Request, call: Call) -> None:
         if self._token is None:
@@ -119,72 +118,29 @@ class Front:
         if not secrets.compare_digest(token, self._token):
             raise Failure(401, "Unauthorized", "Unauthorized")
 
-    async def _stream(self, incoming: web.BaseRequest, watch: Watch, call: Call) -> web.StreamResponse:
-        response = web.StreamResponse(headers=_STREAM_HEADERS)
-        for name, value in watch.headers:
-            response.headers.add(name, value)
-        response.enable_chunked_encoding()
-        await response.prepare(incoming)
-        # A stream is no request that somebody waits for the end of.
-        self.in_flight -= 1
-        self.watches.add(watch)
+    async def _stream(self, incoming: web.BaseRequest, watch: Watch, seen: Seen) -> web.StreamResponse:
+        call = seen.call
+        fault = self._faults.strike(call, *streaming.STREAM_EFFECTS)
+        watch.count_bookmarks = lambda: self._count_bookmarks(call)
+        self.watches[watch] = call
         try:
-            await self._pump(response, watch, call)
-            await response.write_eof()
-        except _BrokenError:
-            if incoming.transport is not None:
-                incoming.transport.abort()
-        except ConnectionError:
-            pass  # the client went away
+            response = await streaming.open_stream(incoming, watch.headers)
+            seen.code = response.status
+            # From here on it is a stream, and nobody waits for its end.
+            self.under_way.discard(seen)
+            with suppress(ConnectionError):  # the client went away, or a fault hung up
+                with watch:
+                    await streaming.send(incoming, response, watch, fault)
+                await response.write_eof()
         finally:
-            self.in_flight += 1
-            self.watches.discard(watch)
+            del self.watches[watch]
         return response
 
-    async def _pump(self, response: web.StreamResponse, watch: Watch, call: Call) -> None:
-        if (expired := self._faults.strike(call, Effect.ANSWER)) and expired.failure:
-            await response.write(error_line(expired.failure))
-            return
-        watch.count_bookmarks = lambda: self._bookmarks(call)
-        fault = self._faults.strike(call, *_STREAM_EFFECTS)
-        if fault is not None and fault.effect is Effect.DROP and not fault.after:
-            raise _BrokenError
-        left = fault.after if fault else 0
-        async for piece in watch.pieces():
-            if fault is not None:
-                left = await self._spoil(response, watch, piece, fault, left)
-            else:
-                await response.write(piece)
-
-    async def _spoil(
-        self, response: web.StreamResponse, watch: Watch, piece: bytes, fault: Fault, left: int
-    ) -> int:
-        """Send as many whole lines as the fault allows, and then let it happen; returns how many are left."""
-        lines = piece.splitlines(keepends=True)
-        if len(lines) <= left and not (len(lines) == left and fault.effect is Effect.DROP):
-            await response.write(piece)
-            return left - len(lines)
-        sent = b"".join(lines[:left])
-        if fault.effect is Effect.CUT:
-            sent += lines[left][: len(lines[left]) // 2]
-        if sent:
-            await response.write(sent)
-        if fault.effect is Effect.SILENCE:
-            watch.is_idle = True
-            self._on_idle()
-            await watch.over.wait()
-            return 0
-        raise _BrokenError
-
-    def _bookmarks(self, call: Call) -> int:
+    def _count_bookmarks(self, call: Call) -> int:
         if self._faults.strike(call, Effect.HOLD_BOOKMARKS):
             return 0
         repeated = self._faults.strike(call, Effect.REPEAT_BOOKMARKS)
         return repeated.amount if repeated else 1
-
-
-class _BrokenError(Exception):
-    """The connection is to end as if the cable had been pulled."""
 
 
 async def _read(incoming: web.BaseRequest) -> Request:

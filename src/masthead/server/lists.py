@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead.server.selection import Selection
     from masthead.server.storage import Record, Storage
 
-__all__ = ["Page", "ahead_of", "check_not_ahead", "read_page"]
+__all__ = ["Page", "ahead_of", "check_not_ahead", "expired", "read_page", "too_far_ahead"]
 
 _TOKEN_VERSION: Final = "meta.k8s.io/v1"
 _INCONSISTENT: Final = -1
@@ -99,13 +99,16 @@ def check_not_ahead(storage: Storage, wanted: int) -> None:
 
 def ahead_of(storage: Storage, wanted: int) -> Failure | None:
     """What a client is told that asks for a version which has not come yet: to ask again in a second."""
-    if wanted <= storage.revision:
-        return None
+    return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
+
+
+def too_far_ahead(wanted: int, newest: int) -> Failure:
+    """A version has not come yet."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return Failure(
         504,
         "Timeout",
-        f"Timeout: Too large resource version: {wanted}, current: {storage.revision}",
+        f"Timeout: Too large resource version: {wanted}, current: {newest}",
         details={"causes": [cause], "retryAfterSeconds": 1},
         retry_after=1,
     )
@@ -168,6 +171,11 @@ def _read_token(text: str) -> _Token:
 
 def _bad_token(problem: str) -> Failure:
     return bad_request(f"invalid continue token: continue key is not valid{problem}")
+
+
+def expired(continue_token: str) -> Failure:
+    """What a list is told whose moment is forgotten, if it brought this token or none."""
+    return _expired(_read_token(continue_token) if continue_token else None)
 
 
 def _expired(token: _Token | None) -> Failure:

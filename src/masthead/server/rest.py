@@ -106,8 +106,6 @@ class Rest:
         Raises:
             Failure: It is refused before it is clear what it is about.
         """
-        if call.verb != "watch" and (fault := self._faults.strike(call, Effect.ANSWER)) and fault.failure:
-            raise fault.failure
         if target is None or (target.group and not catalog.versions_in(target.group)):
             return _describe(request)
         served = catalog.find(target.group, target.version, target.resource)
@@ -210,6 +208,7 @@ class Rest:
             shown = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old or {})}
             patched = apply(shown)
             if not patched.get("kind") and not patched.get("apiVersion"):
+                options.warnings.extend(f'unknown field "{name}"' for name in sorted(patched))
                 raise writing.nameless(target.name)
             if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
                 raise patches.refused_patch(patched, problem)
@@ -233,10 +232,8 @@ class Rest:
     def _delete(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
         options = DeleteOptions.of(request, bodies.read_options(request))
+        _warn_of_deletion(context, options)
         deleted = deleting.delete(self._cluster, served, target.namespace, target.name, options)
-        context.warnings.extend(
-            kind_warnings.on_delete(served.group, served.name, policy=options.policy, orphans=options.orphans)
-        )
         if not deleted.is_gone:
             code = 202 if options.orphans is False else 200
             return Answer(code, served.encode(deleted.found))
@@ -251,6 +248,7 @@ class Rest:
         request, target, served = context.request, context.target, context.served
         options = ListOptions.of(request)
         how = DeleteOptions.of(request, bodies.read_options(request))
+        _warn_of_deletion(context, how)
         selection = Selection(served, target.namespace, options)
         page = read_page(self._cluster.storage, selection, options)
         body = _listed(context, page)
@@ -258,6 +256,12 @@ class Rest:
             namespace, _, name = record.key.rpartition("/") if served.is_namespaced else ("", "", record.key)
             deleting.delete(self._cluster, served, namespace, name, how)
         return Answer(200, body)
+
+
+def _warn_of_deletion(context: Context, how: DeleteOptions) -> None:
+    served = context.served
+    told = kind_warnings.on_delete(served.group, served.name, policy=how.policy, orphans=how.orphans)
+    context.warnings.extend(told)
 
 
 class _Patch:
@@ -369,6 +373,8 @@ def _finished(context: Context, answer: Answer) -> Answer:
         told = tuple(warning_header(each) for each in kind_warnings.fit(context.warnings))
         answer = replace(answer, headers=(*answer.headers, *told))
     if context.form.content_type == answer.content_type:
+        if _is_for_eyes(context.request):
+            return replace(answer, body=msgspec.json.format(answer.body, indent=2))
         return answer
     from masthead.meta import yaml
 
@@ -376,3 +382,11 @@ def _finished(context: Context, answer: Answer) -> Answer:
     ordered = msgspec.json.encode(msgspec.json.decode(answer.body), order="sorted")
     text = yaml.dump(msgspec.json.decode(ordered))
     return replace(answer, body=text.encode(), content_type=context.form.content_type)
+
+
+def _is_for_eyes(request: Request) -> bool:
+    """Whether the answer is to be indented: for a client that says so, and for those that people look through."""
+    wanted = request.first("pretty")
+    if wanted:
+        return wanted not in {"0", "false"}
+    return request.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))

@@ -7,9 +7,10 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from masthead.errors import ConfigError
 from masthead.server.clock import SystemClock
 from masthead.server.server import Server
-from masthead.server.settings import Settings
+from masthead.server.settings import Settings, Token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Running", "run"]
 
-_RANDOM = "a random token"
-
 
 def run(  # noqa: PLR0913 - each is something that a user may want to say
     *,
     host: str = "127.0.0.1",
     port: int = 0,
     data: str | Path | None = None,
-    token: str | None = _RANDOM,
+    token: str | Token | None = Token.RANDOM,
     tls: bool = False,
     controllers: bool = True,
     clock: Clock | None = None,
@@ -45,7 +44,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
 
     ``async with run() as server`` runs it in the event loop of the block; ``with run() as server`` runs it in a thread
     of its own, for code that blocks. At the end of the block it is gone, and so is what it stored, unless ``data``
-    says where to keep it.
+    says where to keep it. Any number of servers can run side by side; each takes a `run` of its own.
 
     Args:
         host: The address to listen on.
@@ -54,20 +53,23 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         token: What clients must show; a random one by default, None to let everybody in.
         tls: Speak TLS, with an authority made for this run; `Server.ca` and the kubeconfig have its certificate.
         controllers: Do what a cluster's controllers would: empty and remove deleted namespaces, collect garbage, end
-            pods when their grace period is over. Without, the server behaves like kube-apiserver alone.
+            pods when their grace period is over, let go of volumes that nothing uses. Without, the server behaves
+            like kube-apiserver alone. (The collector also deletes objects whose ownerReferences name objects that
+            are not there, as the real one does; owners of kinds that this server does not serve count as there.)
         clock: What the time is; the machine's by default. See `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
         watch_timeout: Seconds until a watch ends that did not say when.
         watch_list: Whether a watch may begin with the state (``sendInitialEvents``); without, it is refused.
         history: How many revisions of history to keep at least.
-        backlog: How many changes a watch may be behind before it is closed.
+        backlog: How many changes may come while a watch's client does not read; after that the watch is closed.
         seed: Makes uids and generated names the same in every run.
         allow_remote: Allow a host that other machines can reach.
 
     Raises:
-        ConfigError: On entering the block: the address or the file cannot be had.
+        ConfigError: On entering the block: the address or the file cannot be had, a value makes no sense, or the
+            block was entered before.
     """
-    chosen = {} if token == _RANDOM else {"token": token}
+    chosen = {} if isinstance(token, Token) else {"token": token}
     return Running(
         Settings(
             host=host,
@@ -89,14 +91,16 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
 
 
 class Running:
-    """A server that runs for the length of a block; enter it with ``async with`` or with ``with``."""
+    """A server that runs for the length of one block; enter it with ``async with`` or with ``with``, and once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._was_entered = False
         self._block: AbstractAsyncContextManager[Server] | None = None
         self._thread: _ServerThread | None = None
 
     async def __aenter__(self) -> Server:
+        self._enter_once()
         self._block = serving(self._settings)
         return await self._block.__aenter__()
 
@@ -108,6 +112,7 @@ class Running:
             await block.__aexit__(kind, error, trace)
 
     def __enter__(self) -> Server:
+        self._enter_once()
         self._thread = _ServerThread(self._settings)
         return self._thread.start_server()
 
@@ -117,6 +122,11 @@ class Running:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.stop_server()
+
+    def _enter_once(self) -> None:
+        if self._was_entered:
+            raise ConfigError("this server was started before; call masthead.server.run() again for another")
+        self._was_entered = True
 
 
 @asynccontextmanager
@@ -130,8 +140,8 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
 
     settings.check()
     server = Server(settings, Certificates("localhost", "127.0.0.1", settings.host) if settings.tls else None)
-    await server.start()
     try:
+        await server.start()
         yield server
     finally:
         await server.stop()
@@ -160,7 +170,7 @@ class _ServerThread:
 
     def stop_server(self) -> None:
         """Stop, and wait until everything is let go of."""
-        if self._loop is not None and self._stop is not None:
+        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         if self._error is not None:

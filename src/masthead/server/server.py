@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aiohttp import web
 
-from masthead.errors import ConfigError, UnknownKindError
+from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 from masthead.server import catalog
 from masthead.server.clock import VirtualClock
 from masthead.server.cluster import Cluster
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from masthead.meta.object import Object
     from masthead.meta.unstructured import Unstructured
-    from masthead.server.http import Seen
+    from masthead.server.catalog import Served
+    from masthead.server.clock import Timer
+    from masthead.server.seen import Seen
     from masthead.server.settings import Settings
     from masthead.server.storage import Record
     from masthead.server.tls import Certificates
@@ -39,6 +41,10 @@ ObjectT = TypeVar("ObjectT", bound="Object | Unstructured")
 _COMPACT_EVERY: Final = 300.0
 """Seconds; a token or version lives at least as long, and at most twice as long."""
 _STOP_WITHIN: Final = 2.0
+"""Seconds that answers have to get out when the server stops."""
+_REST_WITHIN: Final = 30.0
+_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where it listens was decided elsewhere
+"""Addresses that stand for all of a machine's, and one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ class Change(Generic[ObjectT]):
 class Server:
     """A running server. `masthead.server.run` makes one.
 
-    Everything here but `quiesce` may be called from any thread.
+    Everything here may be called from any thread. Once the server has stopped, `requests`, `history` and `revision`
+    still tell what was; whatever would steer it raises `ClosedError`.
 
     Attributes:
         url: Where it listens.
@@ -70,11 +77,12 @@ class Server:
     def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
         self.url = ""
         self.token = settings.token
-        self.faults = Faults()
+        self.faults = Faults(self._release_bookmarks)
         self._settings = settings
         self._certificates = certificates
         self._loop = asyncio.get_running_loop()
         self._moved = asyncio.Event()
+        self._has_stopped = False
         self._storage = Storage(settings.journal(), window=settings.history)
         self._cluster = Cluster(self._storage, settings.clock, seed=settings.seed, token=settings.token)
         self._controllers = Controllers(self._cluster, self._moved.set)
@@ -84,10 +92,16 @@ class Server:
             backlog=settings.backlog,
             has_watch_list=settings.watch_list,
         )
-        rest = Rest(self._cluster, self.faults, limits, self._moved.set)
-        self._front = Front(rest, self.faults, token=settings.token, on_idle=self._moved.set)
+        self._front = Front(
+            Rest(self._cluster, self.faults, limits, self._moved.set),
+            self.faults,
+            token=settings.token,
+            revision=lambda: self._storage.revision,
+            on_idle=self._moved.set,
+        )
         self._http = web.Server(self._front.handle, handler_cancellation=True, access_log=None)
         self._listener: asyncio.Server | None = None
+        self._ageing: Timer | None = None
         self._earlier = self._storage.revision
 
     async def start(self) -> None:
@@ -98,30 +112,36 @@ class Server:
         """
         settings = self._settings
         self._cluster.add_first_namespaces()
-        if settings.controllers:
-            self._controllers.start()
         context = self._certificates.server_context() if self._certificates else None
         try:
             self._listener = await self._loop.create_server(
                 self._http, settings.host, settings.port, ssl=context
             )
         except OSError as error:
-            self._storage.close()
             problem = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
+        if settings.controllers:
+            self._controllers.start()
         port = self._listener.sockets[0].getsockname()[1]
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.url = f"{'https' if context else 'http'}://{host}:{port}"
-        settings.clock.call_later(_COMPACT_EVERY, self._forget)
+        host = _ANYWHERE.get(settings.host, settings.host)
+        self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+        self._age()
 
     async def stop(self) -> None:
-        """End every watch, answer what is under way, and let go of the port and the file."""
+        """End every watch, answer what is under way, and let go of the port, the timers and the file."""
+        if self._has_stopped:
+            return
+        self._has_stopped = True
         if self._listener is not None:
             self._listener.close()
+        if self._ageing is not None:
+            self._ageing.cancel()
+        self._controllers.stop()
         for watch in tuple(self._front.watches):
             watch.end()
         await self._http.shutdown(_STOP_WITHIN)
         self._storage.close()
+        self._moved.set()
 
     @property
     def ca(self) -> str:
@@ -133,10 +153,19 @@ class Server:
         return kubeconfig(self.url, token=self.token, authority=self.ca)
 
     def write_kubeconfig(self, path: str | Path) -> Path:
-        """Write the kubeconfig to a file that only its owner can read; returns its path."""
+        """Write the kubeconfig to a file that only its owner can read; returns its path.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
         target = Path(path)
-        target.touch(mode=0o600)
-        target.write_text(self.kubeconfig(), "utf-8")
+        try:
+            target.touch(mode=0o600)
+            target.chmod(0o600)
+            target.write_text(self.kubeconfig(), "utf-8")
+        except OSError as error:
+            problem = f"cannot write a kubeconfig to {target}: {error.strerror}"
+            raise ConfigError(f"{problem}. Name a file in a folder that exists.") from None
         return target
 
     @property
@@ -146,92 +175,162 @@ class Server:
 
     @property
     def requests(self) -> list[Seen]:
-        """The last 10,000 requests, oldest first."""
-        return self._call(lambda: list(self._front.seen))
+        """The requests that came in, oldest first: the last 10,000, or fewer if what they brought is over 64 MiB.
+
+        A request is there once all of it has come in, before it is answered.
+        """
+        return self._read(lambda: list(self._front.seen))
 
     def history(self, obj: ObjectT) -> list[Change[ObjectT]]:
-        """Everything that happened to the object of this kind, namespace and name, as far as it is remembered.
+        """Everything that happened to the object of this kind, namespace and name since the last compaction.
+
+        One that was deleted and made anew is the same object here; the uid tells them apart.
 
         Raises:
             UnknownKindError: The server does not serve such objects.
+            InvalidValueError: The object is of a kind that lives in namespaces, and names none.
         """
-        gvk = obj.gvk if not hasattr(type(obj), "GVK") else type(obj).GVK
-        served = next(
-            (each for each in catalog.resources_in(gvk.group, gvk.version) if each.kind == gvk.kind), None
-        )
-        if served is None:
-            raise UnknownKindError(f"the server serves no {gvk}")
-        key = served.key(obj.metadata.namespace, obj.metadata.name)
+        served = _served_as(obj)
+        name, namespace = obj.metadata.name, obj.metadata.namespace
+        if served.is_namespaced and not namespace:
+            raise InvalidValueError(f"{served.kind} {name!r} names no namespace to look for it in", value=obj)
+        key = served.key(namespace or "", name or "")
 
         def read() -> list[tuple[str, str, bytes]]:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
-            return [
-                (_type_of(record), str(record.revision), served.write(record.value)) for record in records
-            ]
+            return [(_type_of(each), str(each.revision), served.write(each.value)) for each in records]
 
-        return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._call(read)]
+        return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
 
     def compact(self, revision: int | None = None) -> int:
-        """Forget the past up to a revision, the present one by default: versions and tokens from before expire."""
+        """Forget the past up to a revision, the present one by default; returns that revision.
+
+        Versions and continue tokens from before expire. Watches that are under way and have been told everything go
+        on; one that has not is closed.
+
+        Raises:
+            ClosedError: The server has stopped.
+        """
         return self._call(lambda: self._storage.compact(revision))
 
     def advance(self, seconds: float) -> None:
-        """Move a virtual clock on; whatever falls due on the way happens.
+        """Move a virtual clock on; whatever falls due on the way happens, in order and each at its own time.
+
+        What it sets in motion, such as a bookmark on its way to a client, is done once `quiesce` returns.
 
         Raises:
             ConfigError: The server has the machine's clock.
+            ClosedError: The server has stopped.
         """
         clock = self._settings.clock
         if not isinstance(clock, VirtualClock):
             raise ConfigError("only a virtual clock can be moved: start the server with clock=VirtualClock()")
         self._call(lambda: clock.advance(seconds))
 
-    async def quiesce(self) -> None:
-        """Wait until every request is answered and every watch has been told everything; from the server's loop."""
-        while not self._is_quiet():
-            self._moved.clear()
-            await self._moved.wait()
+    async def quiesce(self, *, within: float = _REST_WITHIN) -> None:
+        """Wait until the server is at rest: nothing will happen unless a client asks, or time passes.
 
-    def wait_until_quiet(self, timeout: float = 30.0) -> None:
-        """Do what `quiesce` does, from another thread.
+        That is so when every request that came in whole is answered, the controllers have nothing left to do, and
+        every watch was sent all that happened: handed to the network, that is; when its client reads it, only the
+        client knows. A watch that a fault made silent, or that was cut off because its client did not read, has
+        nothing more to be sent. One whose client does not read, and is not cut off yet, is waited for.
+
+        Args:
+            within: Seconds of real time, whatever the clock.
 
         Raises:
-            TimeoutError: It did not come to rest in time.
+            TimeoutError: It did not come to rest in time; the message says what was waited for.
+            ClosedError: The server has stopped, or did meanwhile.
         """
-        waiting = asyncio.run_coroutine_threadsafe(self.quiesce(), self._loop)
+        self._check_running()
+        if asyncio.get_running_loop() is self._loop:
+            await self._rest(within)
+        else:
+            waiting = asyncio.run_coroutine_threadsafe(self._rest(within), self._loop)
+            await asyncio.wrap_future(waiting)
+
+    def wait_until_quiet(self, *, within: float = _REST_WITHIN) -> None:
+        """Do what `quiesce` does, for code that blocks.
+
+        Raises:
+            TimeoutError: It did not come to rest in time; the message says what was waited for.
+            ClosedError: The server has stopped, or did meanwhile.
+            ConfigError: It is called in the server's own event loop, which it would block.
+        """
+        self._check_running()
+        if self._is_own_thread():
+            raise ConfigError("this would block the server's own event loop: await server.quiesce() instead")
+        asyncio.run_coroutine_threadsafe(self._rest(within), self._loop).result()
+
+    async def _rest(self, within: float) -> None:
         try:
-            waiting.result(timeout)
-        except concurrent.futures.TimeoutError:
-            waiting.cancel()
-            raise TimeoutError(f"the server did not come to rest within {timeout} seconds") from None
+            async with asyncio.timeout(within):
+                while restless := self._restless():
+                    self._moved.clear()
+                    await self._moved.wait()
+                    self._check_running()
+        except TimeoutError:
+            what = "; ".join(restless)
+            raise TimeoutError(f"the server did not come to rest within {within:g} seconds: {what}") from None
 
-    def _is_quiet(self) -> bool:
-        if self._front.in_flight or not self._controllers.is_idle:
-            return False
-        return all(watch.is_idle for watch in self._front.watches)
+    def _restless(self) -> list[str]:
+        """What keeps the server from being at rest."""
+        found = [f"{each.call} is not answered" for each in self._front.under_way]
+        if not self._controllers.is_idle:
+            found.append("the controllers have work to do")
+        unread = [call for watch, call in self._front.watches.items() if not watch.is_told]
+        return found + [f"the client of {call} does not take what it is sent" for call in unread]
 
-    def _forget(self) -> None:
+    def _age(self) -> None:
+        """Forget what was there two times ago, and come back."""
         self._storage.compact(self._earlier)
         self._earlier = self._storage.revision
-        self._settings.clock.call_later(_COMPACT_EVERY, self._forget)
+        self._ageing = self._settings.clock.call_later(_COMPACT_EVERY, self._age)
+
+    def _release_bookmarks(self) -> None:
+        def release() -> None:
+            for watch in tuple(self._front.watches):
+                watch.release_bookmarks()
+
+        if not self._has_stopped:
+            self._call(release)
+
+    def _is_own_thread(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # no loop runs in this thread
+            return False
+
+    def _check_running(self) -> None:
+        if self._has_stopped:
+            raise ClosedError("the server has stopped: this is only for the block that it runs in")
+
+    def _read(self, act: Callable[[], ResultT]) -> ResultT:
+        """Look at something; once the server has stopped, nothing changes it any more."""
+        return act() if self._has_stopped else self._call(act)
 
     def _call(self, act: Callable[[], ResultT]) -> ResultT:
         """Do something in the loop's thread, wherever this is called from."""
+        self._check_running()
+        if self._is_own_thread():
+            return act()
+
+        async def do() -> ResultT:  # noqa: RUF029 - so that it runs there, and its result comes back here
+            return act()
+
+        doing = asyncio.run_coroutine_threadsafe(do(), self._loop)
         try:
-            if asyncio.get_running_loop() is self._loop:
-                return act()
-        except RuntimeError:
-            pass  # no loop runs in this thread
-        done: concurrent.futures.Future[ResultT] = concurrent.futures.Future()
+            return doing.result()
+        except concurrent.futures.CancelledError:
+            raise ClosedError("the server stopped before this was done") from None
 
-        def run() -> None:
-            try:
-                done.set_result(act())
-            except BaseException as error:  # noqa: BLE001 - it is the caller's
-                done.set_exception(error)
 
-        self._loop.call_soon_threadsafe(run)
-        return done.result()
+def _served_as(obj: Object | Unstructured) -> Served:
+    gvk = type(obj).GVK if hasattr(type(obj), "GVK") else obj.gvk
+    for served in catalog.resources_in(gvk.group, gvk.version):
+        if served.kind == gvk.kind:
+            return served
+    raise UnknownKindError(f"the server serves no {gvk}")
 
 
 def _type_of(record: Record) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +16,16 @@ from masthead.server.sqlite import DataFileError, SqliteJournal
 if TYPE_CHECKING:
     from masthead.server.clock import Clock
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "Token"]
 
-_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_LAST_PORT: Final = 65_535
+
+
+class Token(Enum):
+    """What can be said of a token without naming one."""
+
+    RANDOM = "random"
+    """A new one, which nobody can guess."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +35,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 0
     data: str | Path | None = None
-    token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+    token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     tls: bool = False
     controllers: bool = True
     clock: Clock = field(default_factory=SystemClock)
@@ -39,15 +48,27 @@ class Settings:
     allow_remote: bool = False
 
     def check(self) -> None:
-        """Refuse what would let strangers in.
+        """Refuse what would let strangers in, and what no server can do.
 
         Raises:
-            ConfigError: The server would listen to other machines, and nobody said that it may.
+            ConfigError: The server would listen to other machines, and nobody said that it may; or a value makes no
+                sense.
         """
-        if self.host not in _LOOPBACK and not self.allow_remote:
+        if not self.allow_remote and not _is_loopback(self.host):
             raise ConfigError(
-                f"{self.host} can be reached from other machines; to want that, say allow_remote=True"
+                f"{self.host} can be reached from other machines, which would be let in with the token alone; "
+                "to want that, say allow_remote=True (--allow-remote)"
             )
+        if not 0 <= self.port <= _LAST_PORT:
+            raise ConfigError(f"there is no port {self.port}; name one up to {_LAST_PORT}, or 0 for any")
+        if self.token is not None and not self.token.strip():
+            raise ConfigError("an empty token is none: name one, or say token=None to let everybody in")
+        for name in ("bookmark_every", "watch_timeout"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
+        for name in ("history", "backlog"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is a number of changes, and must be at least 1")
 
     def journal(self) -> SqliteJournal | None:
         """Open the data file, if there is to be one.
@@ -61,3 +82,12 @@ class Settings:
             return SqliteJournal(Path(self.data))
         except DataFileError as error:
             raise ConfigError(str(error)) from None
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, and who knows where it leads
+        return False

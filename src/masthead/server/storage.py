@@ -118,6 +118,8 @@ class Table:
     def __init__(self) -> None:
         self.log: list[Record] = []
         """What happened since the last compaction, in order."""
+        self.dropped = 0
+        """The newest revision that is no longer in the log."""
         self.listeners: set[Callable[[], object]] = set()
         """Called after every write."""
         self._latest: dict[str, Record] = {}
@@ -179,6 +181,7 @@ class Table:
             if record.is_deleted and self._latest[record.key] is record:
                 del self._latest[record.key]
                 gone.add(record.key)
+            self.dropped = record.revision
         del self.log[:end]
         if gone:
             self._keys = [key for key in self._keys if key not in gone]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -101,7 +100,7 @@ def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> No
     if not meta.get("generation"):
         meta.pop("generation", None)
     if strategy.drops_status and "status" in found:
-        found["status"] = served.schema.blank("status")
+        found["status"] = served.stored_schema.blank("status")
 
 
 def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
@@ -176,8 +175,8 @@ def update(
         meta.pop("resourceVersion", None)
         return create(cluster, served, namespace, found, options)
     old = served.load(record)
-    new = change(copy.deepcopy(old))
-    options.warnings.extend(kind_warnings.dedup_owner_references(new))
+    new = change(served.load(record))
+    options.warnings.extend(kind_warnings.dedup_owner_references(new, is_patch=not is_put))
     if is_put:
         _check_uid(served, metadata(new), metadata(old))
     try:

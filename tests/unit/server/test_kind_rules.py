@@ -301,6 +301,20 @@ def test_stored_services_keep_what_they_hold_after_a_restart() -> None:
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.2"
 
 
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("1.2.3.4", r"the provided IP \(1\.2\.3\.4\) is not in the valid range"),
+        ("10.96.0.0", "the provided network does not match the current range"),
+    ],
+)
+def test_an_address_outside_of_the_range_is_refused(address: str, why: str) -> None:
+    wanted = copy.deepcopy(SERVICE)
+    wanted["spec"]["clusterIP"] = address
+    with pytest.raises(Failure, match=why):
+        create(wanted, Allocator())
+
+
 def test_a_node_port_outside_of_the_range_is_refused() -> None:
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["ports"][0]["nodePort"] = 80

@@ -44,9 +44,9 @@ def one_of(path: str, value: object, known: Iterable[str]) -> Errors:
 
 
 def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
-    """Check that a text is one of some if it is there."""
+    """Check that a text is one of some if it is there; an empty one is."""
     choices = tuple(known)
-    return [] if not value or value in choices else [unsupported(path, value, choices)]
+    return [] if value is None or value in choices else [unsupported(path, value, choices)]
 
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
@@ -79,20 +79,24 @@ def immutable(path: str, new: object, old: object) -> Errors:
 
 def same(new: object, old: object) -> bool:
     """Tell whether two values mean the same: Go cannot tell an empty list or map from none."""
-    return new == old or (new in _EMPTY and old in _EMPTY) or pruned(new) == pruned(old)
+    return new == old or (new in _EMPTY and old in _EMPTY) or _pruned(new) == _pruned(old)
 
 
 _EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
 
 
-def pruned(value: object) -> object:
-    """Leave out what is empty and order what is not, as Go writes maps into messages."""
+def _pruned(value: object) -> object:
     if isinstance(value, dict):
-        found = {key: pruned(each) for key, each in sorted(cast("dict[str, object]", value).items())}
+        found = {key: _pruned(each) for key, each in cast("dict[str, object]", value).items()}
         return {key: each for key, each in found.items() if each not in _EMPTY}
     if isinstance(value, list):
-        return [pruned(each) for each in cast("list[object]", value)]
+        return [_pruned(each) for each in cast("list[object]", value)]
     return value
+
+
+def shown_map(found: Plain | None) -> Plain | None:
+    """Show a map as a message does: by the order of its keys."""
+    return dict(sorted(found.items())) if found is not None else None
 
 
 def each_of(owner: Plain, name: str, path: str) -> Iterator[tuple[str, Plain]]:

@@ -238,6 +238,23 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
     return errors
 
 
+def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
+    """Check the containers that were added to look at the others."""
+    errors: Errors = []
+    seen = {text(each, "name") for each in (*items(spec, "containers"), *items(spec, "initContainers"))}
+    others = set(seen)
+    for at, container in each_of(spec, "ephemeralContainers", path):
+        errors += _common_errors(container, at, volumes, claims)
+        errors += unique(f"{at}.name", text(container, "name"), seen)
+        target = text(container, "targetContainerName")
+        if target and target not in others:
+            errors.append(not_found(f"{at}.targetContainerName", target))
+        misplaced = [each for each in ("ports", *_PROBES, "lifecycle") if container.get(each)]
+        why = "cannot be set for an Ephemeral Container"
+        errors += [forbidden(f"{at}.{each}", why) for each in misplaced]
+    return errors
+
+
 def image_space_errors(spec: Plain, path: str) -> Errors:
     """Check that images are named without blanks around them; templates may have some."""
     return [

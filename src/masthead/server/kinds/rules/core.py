@@ -18,6 +18,7 @@ from masthead.server.kinds.rules.checks import (
     not_negative,
     one_of,
     same,
+    texts_of,
     unsupported,
     words,
 )
@@ -28,6 +29,7 @@ from masthead.server.kinds.rules.resources import (
     quota_name_errors,
     value_errors,
 )
+from masthead.server.kinds.rules.servicechecks import cidr_errors
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -276,9 +278,17 @@ def _prepare_node(node: Plain, _allocate: Allocator) -> None:
 
 
 def _node_errors(node: Plain) -> Errors:
+    spec = part(node, "spec")
+    errors = _taint_errors(spec)
+    for at, network in texts_of(spec, "podCIDRs", "spec"):
+        errors += cidr_errors(at, network)
+    return errors
+
+
+def _taint_errors(spec: Plain) -> Errors:
     errors: Errors = []
     seen: set[tuple[str, str]] = set()
-    for at, taint in each_of(part(node, "spec"), "taints", "metadata"):
+    for at, taint in each_of(spec, "taints", "metadata"):
         key, effect = text(taint, "key"), text(taint, "effect")
         errors += follows(f"{at}.key", key, names.qualified_name)
         wrong = names.LABEL_VALUE(text(taint, "value"))
@@ -310,7 +320,7 @@ def _node_changes(new: Plain, old: Plain) -> Errors:
     if before.get("providerID") and after.get("providerID") != before["providerID"]:
         errors.append(forbidden("spec.providerID", _NO_CHANGE.format("providerID")))
     # The real server looks at the taints twice, and says twice what is wrong with them.
-    return _node_errors(new) + errors + _node_errors(new)
+    return _node_errors(new) + errors + _taint_errors(after)
 
 
 def _lease_errors(lease: Plain) -> Errors:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from masthead.server.plain import Plain
 
 
-def _event_errors(event: Plain) -> Errors:
+def _event_errors(event: Plain, controller: str = "reportingComponent") -> Errors:
     """Check that an event is where the object is that it tells of."""
     namespace = text(metadata(event), "namespace")
     about = text(part(event, "involvedObject") or part(event, "regarding"), "namespace")
@@ -26,11 +26,10 @@ def _event_errors(event: Plain) -> Errors:
     errors: Errors = []
     if apart:
         errors.append(invalid("involvedObject.namespace", about, "does not match event.namespace"))
-    return errors + (_new_event_errors(event) if event.get("eventTime") else [])
+    return errors + (_new_event_errors(event, controller) if event.get("eventTime") else [])
 
 
-def _new_event_errors(event: Plain) -> Errors:
-    controller = "reportingComponent" if "involvedObject" in event else "reportingController"
+def _new_event_errors(event: Plain, controller: str) -> Errors:
     errors: Errors = [] if event.get(controller) else [required(controller)]
     errors += follows(controller, text(event, controller), names.qualified_name)
     for field in ("reportingInstance", "action", "reason"):
@@ -65,7 +64,7 @@ def _series_errors(event: Plain) -> Errors:
 
 
 def _strict_errors(event: Plain) -> Errors:
-    errors = _event_errors(event) + _series_errors(event)
+    errors = _event_errors(event, "reportingController") + _series_errors(event)
     if not event.get("eventTime"):
         errors.append(required("eventTime"))
     if event.get("type") not in {"Normal", "Warning"}:
@@ -90,7 +89,7 @@ _FIXED: Final = {
 
 
 def _strict_changes(new: Plain, old: Plain) -> Errors:
-    errors = _event_errors(new)
+    errors = _event_errors(new, "reportingController")
     if new.get("series") != old.get("series"):
         errors += _series_errors(new)
     for field, name in _FIXED.items():

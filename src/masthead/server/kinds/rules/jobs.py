@@ -15,8 +15,8 @@ from masthead.server.kinds.rules.checks import (
     label_selector,
     not_negative,
     one_of,
-    pruned,
     same,
+    shown_map,
     unsupported,
 )
 from masthead.server.kinds.rules.cron import problem_with_schedule
@@ -68,18 +68,19 @@ def _prepare_job(job: Plain, _allocate: Allocator) -> None:
     spec["selector"] = selector
 
 
-def _generated_errors(job: Plain) -> Errors:
+def _generated_errors(job: Plain, *needed: str) -> Errors:
+    """Check that the labels and the selector that the server generates are in place."""
     spec, expected = part(job, "spec"), _expected_labels(job)
     if spec.get("manualSelector") or spec.get("selector") is None:
         return []
     errors: Errors = []
     labels = part(part(part(spec, "template"), "metadata"), "labels")
-    for label in (_UID_LABELS[0], _NAME_LABELS[0], _UID_LABELS[1], _NAME_LABELS[1]):
+    for label in needed:
         path = f"spec.template.metadata.labels[{label}]"
         if label not in labels:
             errors.append(required(path, f"must be '{expected[label]}'"))
         elif labels[label] != expected[label]:
-            errors.append(invalid(path, pruned(labels), f"must be '{expected[label]}'"))
+            errors.append(invalid(path, shown_map(labels), f"must be '{expected[label]}'"))
     if not selects(part(spec, "selector"), expected):
         errors.append(
             invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
@@ -87,8 +88,13 @@ def _generated_errors(job: Plain) -> Errors:
     return errors
 
 
+_OLD_LABELS: Final = (_UID_LABELS[0], _NAME_LABELS[0])
+_NEW_LABELS: Final = (_UID_LABELS[1], _NAME_LABELS[1])
+
+
 def _job_errors(job: Plain) -> Errors:
-    return _generated_errors(job) + _whole_spec_errors(part(job, "spec"))
+    errors = _generated_errors(job, *_OLD_LABELS, *_NEW_LABELS)
+    return errors + _whole_spec_errors(part(job, "spec"))
 
 
 def _whole_spec_errors(spec: Plain) -> Errors:
@@ -96,10 +102,10 @@ def _whole_spec_errors(spec: Plain) -> Errors:
     selector = spec.get("selector")
     wrong = label_selector("spec.selector", selector or {})
     errors += [required("spec.selector")] if selector is None else wrong
-    labels = part(part(part(spec, "template"), "metadata"), "labels")
-    if selector is None or (not wrong and not selects(selector, labels)):
+    labels = part(part(spec, "template"), "metadata").get("labels")
+    if selector is None or (not wrong and not selects(selector, labels or {})):
         why = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", pruned(labels) or None, why))
+        errors.append(invalid("spec.template.metadata.labels", shown_map(labels), why))
     return errors
 
 
@@ -148,7 +154,10 @@ def _restart_errors(spec: Plain, path: str) -> Errors:
 def _job_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     # The real server checks the job as a whole, and its spec once more.
-    errors = _job_errors(new) + _whole_spec_errors(after)
+    known = part(part(part(before, "template"), "metadata"), "labels")
+    newer = _NEW_LABELS if all(label in known for label in _NEW_LABELS) else ()
+    errors = _generated_errors(new, *_OLD_LABELS, *newer)
+    errors += _whole_spec_errors(after) + _whole_spec_errors(after)
     if after.get("completionMode") != "Indexed":
         errors += immutable("spec.completions", after.get("completions"), before.get("completions"))
     elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:

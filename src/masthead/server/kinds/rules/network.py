@@ -188,7 +188,7 @@ def _controller_errors(controller: str) -> Errors:
 
 
 def _class_changes(new: Plain, old: Plain) -> Errors:
-    controllers = [part(each, "spec").get("controller") for each in (new, old)]
+    controllers = [text(part(each, "spec"), "controller") for each in (new, old)]
     return immutable("spec.controller", *controllers) + _class_errors(new)
 
 
@@ -311,7 +311,7 @@ def _slice_errors(found: Plain) -> Errors:
         if name in seen:
             errors.append(duplicate(f"{at}.name", name))
         seen.add(name)
-        errors += one_of(f"{at}.protocol", each.get("protocol"), PROTOCOLS)
+        errors += known_or_nothing(f"{at}.protocol", each.get("protocol"), PROTOCOLS)
     for index, endpoint in enumerate(items(found, "endpoints")):
         errors += _endpoint_errors(endpoint, f"endpoints[{index}]", kind)
     return errors
@@ -349,7 +349,7 @@ def _slice_changes(new: Plain, old: Plain) -> Errors:
     errors = _slice_errors(new)
     if same(new.get("endpoints"), old.get("endpoints")):
         errors = [each for each in errors if not each.field.startswith("endpoints")]
-    return errors + immutable("addressType", new.get("addressType"), old.get("addressType"))
+    return errors + immutable("addressType", text(new, "addressType"), text(old, "addressType"))
 
 
 RULES: Final = {

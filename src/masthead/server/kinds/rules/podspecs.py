@@ -19,7 +19,12 @@ from masthead.server.kinds.rules.checks import (
     unique,
     unsupported,
 )
-from masthead.server.kinds.rules.containers import container_errors, init_container_errors, user_errors
+from masthead.server.kinds.rules.containers import (
+    container_errors,
+    ephemeral_container_errors,
+    init_container_errors,
+    user_errors,
+)
 from masthead.server.kinds.rules.resources import claim_names, requirement_errors
 from masthead.server.kinds.rules.servicechecks import ip_errors
 from masthead.server.kinds.rules.sources import volume_errors
@@ -48,6 +53,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     claims = claim_names(spec)
     errors += container_errors(spec, path, volumes, claims)
     errors += init_container_errors(spec, path, volumes, claims)
+    errors += ephemeral_container_errors(spec, path, volumes, claims)
     if spec.get("resources") is not None:
         errors += requirement_errors(f"{path}.resources", part(spec, "resources"), claims)
     if spec.get("hostNetwork"):
@@ -71,7 +77,7 @@ def _host_network_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     for at, container in each_of(spec, "containers", path):
         for where, port in each_of(container, "ports", at):
             outer = port.get("hostPort") or 0
-            if (of_pod or outer) and outer != port.get("containerPort"):
+            if (of_pod or outer) and outer != (port.get("containerPort") or 0):
                 why = "must match `containerPort` when `hostNetwork` is true"
                 errors.append(invalid(f"{where}.hostPort", outer, why))
     return errors

@@ -161,7 +161,7 @@ def _scaling_errors(rules: Plain, path: str) -> Errors:
         errors.append(required(f"{path}.policies", "must specify at least one Policy"))
     for at, policy in each_of(rules, "policies", path):
         if policy.get("type") not in {"Pods", "Percent"}:
-            errors.append(unsupported(f"{at}.type", policy.get("type"), ("Percent", "Pods")))
+            errors.append(unsupported(f"{at}.type", text(policy, "type"), ("Percent", "Pods")))
         for field in ("value", "periodSeconds"):
             if (policy.get(field) or 0) <= 0:
                 errors.append(invalid(f"{at}.{field}", policy.get(field) or 0, "must be greater than zero"))

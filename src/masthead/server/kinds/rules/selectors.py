@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from masthead.server.kinds.rules.checks import pruned, words
+from masthead.server.kinds.rules.checks import shown_map, words
 from masthead.server.plain import Plain, items, part, text
 
 
@@ -14,13 +12,22 @@ def selects(selector: Plain, labels: Plain) -> bool:
     return fits and all(_meets(each, labels) for each in items(selector, "matchExpressions"))
 
 
-def shown_selector(selector: Plain | None) -> object:
+def shown_selector(selector: Plain | None) -> Plain | None:
     """Show a selector as a message does: its fields in the API's order, without what is empty."""
-    found = pruned(selector or {})
-    if selector is None or not isinstance(found, dict):
+    if selector is None:
         return None
-    known = cast("Plain", found)
-    return {field: known[field] for field in ("matchLabels", "matchExpressions") if field in known}
+    shown: Plain = {}
+    if selector.get("matchLabels"):
+        shown["matchLabels"] = shown_map(selector["matchLabels"])
+    if selector.get("matchExpressions"):
+        shown["matchExpressions"] = [_shown(each) for each in items(selector, "matchExpressions")]
+    return shown
+
+
+def _shown(requirement: Plain) -> Plain:
+    shown: Plain = {field: text(requirement, field) for field in ("key", "operator")}
+    values = words(requirement, "values")
+    return {**shown, "values": values} if values else shown
 
 
 def _meets(requirement: Plain, labels: Plain) -> bool:

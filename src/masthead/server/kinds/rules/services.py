@@ -46,7 +46,7 @@ def _choose_families(service: Plain, old_policy: str) -> None:
     """Settle of which families the addresses are. This cluster has one; a service without pods may name both."""
     spec = service["spec"]
     loose = spec.get("clusterIP") == "None" and not spec.get("selector")
-    if not spec.get("ipFamilyPolicy"):
+    if spec.get("ipFamilyPolicy") is None:
         spec["ipFamilyPolicy"] = old_policy or ("RequireDualStack" if loose else "SingleStack")
     errors = address_errors(spec)
     if errors:
@@ -100,12 +100,8 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     addresses = words(spec, "clusterIPs") or [""]
     if addresses[0] == "None":
         return
-    wanted, why = addresses[0], ""
-    if wanted and not allocate.holds(wanted):
-        why = (
-            f"the provided IP ({wanted}) is not in the valid range. "
-            f"The range of valid IPs is {allocate.network}"
-        )
+    wanted = addresses[0]
+    why = _misplaced(wanted, allocate) if wanted else ""
     try:
         taken = wanted if why else allocate.address(wanted)
     except Taken:
@@ -121,6 +117,15 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
         )
     spec["clusterIP"] = taken
     spec["clusterIPs"] = [taken, *addresses[1:]]
+
+
+def _misplaced(address: str, allocate: Allocator) -> str:
+    """Say why an address is none that a service may have; nothing if it is one."""
+    network = allocate.network
+    if not allocate.holds(address):
+        return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
+    ends = (str(network.network_address), str(network.broadcast_address))
+    return "the provided network does not match the current range" if address in ends else ""
 
 
 def _internal(message: str) -> Failure:

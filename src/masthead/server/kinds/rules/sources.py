@@ -17,6 +17,7 @@ from masthead.server.kinds.rules.checks import (
     unique,
     unsupported,
 )
+from masthead.server.kinds.rules.claims import claim_spec_errors
 from masthead.server.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
@@ -230,6 +231,13 @@ def _check_nfs(path: str, source: Plain) -> Errors:
     )
 
 
+def _check_ephemeral(path: str, source: Plain) -> Errors:
+    if source.get("volumeClaimTemplate") is None:
+        return [required(f"{path}.volumeClaimTemplate")]
+    spec = part(part(source, "volumeClaimTemplate"), "spec")
+    return claim_spec_errors(spec, f"{path}.volumeClaimTemplate.spec")
+
+
 def _check_empty_dir(path: str, source: Plain) -> Errors:
     if amount(source.get("sizeLimit")).sign < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
@@ -297,7 +305,7 @@ SOURCES: Final[dict[str, _Check]] = {
     "projected": _check_projected,
     "scaleIO": _accept,
     "csi": _needs("driver"),
-    "ephemeral": _needs("volumeClaimTemplate"),
+    "ephemeral": _check_ephemeral,
     "image": _needs("reference"),
 }
 """What each source of a volume needs, in the order in which they are looked at."""

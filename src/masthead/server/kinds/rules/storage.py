@@ -12,13 +12,12 @@ from masthead.server.kinds.rules.checks import (
     follows,
     immutable,
     known_or_nothing,
-    label_selector,
-    one_of,
-    pruned,
     same,
+    shown_map,
     unsupported,
     words,
 )
+from masthead.server.kinds.rules.claims import POSITIVE, claim_spec_errors, class_name, mode_errors
 from masthead.server.kinds.rules.inner import difference, inner
 from masthead.server.kinds.rules.sources import SOURCES
 from masthead.server.plain import metadata, part, text
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
     from masthead.server.plain import Plain
 
-_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_MIXED: Final = "may not use ReadWriteOncePod with other access modes"
-_POSITIVE: Final = "must be greater than zero"
 _DEFAULT_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
@@ -85,45 +81,6 @@ def _prepare_claim(claim: Plain, allocate: Allocator) -> None:
     _protect(claim, "kubernetes.io/pvc-protection")
     _pair_sources(claim)
     claim["status"] = {"phase": "Pending"}
-
-
-def _mode_errors(path: str, spec: Plain) -> Errors:
-    modes = words(spec, "accessModes")
-    errors = [unsupported(path, mode, _MODES) for mode in modes if mode not in _MODES]
-    others = [mode for mode in modes if mode in _MODES and mode != "ReadWriteOncePod"]
-    return [*errors, forbidden(path, _MIXED)] if "ReadWriteOncePod" in modes and others else errors
-
-
-def claim_spec_errors(spec: Plain, path: str) -> Errors:
-    """Check what a claim of storage asks for."""
-    errors: Errors = []
-    if not spec.get("accessModes"):
-        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
-    errors += label_selector(f"{path}.selector", part(spec, "selector"))
-    errors += _mode_errors(f"{path}.accessModes", spec)
-    asked = part(part(spec, "resources"), "requests").get("storage")
-    if asked is None:
-        errors.append(required(f"{path}.resources[storage]"))
-    elif amount(asked).sign <= 0:
-        errors.append(invalid(f"{path}.resources[storage]", str(amount(asked)), _POSITIVE))
-    errors += follows(f"{path}.storageClassName", spec.get("storageClassName"), _class_name)
-    errors += known_or_nothing(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
-    for field in ("dataSource", "dataSourceRef"):
-        if spec.get(field) is not None:
-            errors += _source_errors(part(spec, field), f"{path}.{field}")
-    return errors
-
-
-def _class_name(value: str) -> list[str]:
-    return names.SUBDOMAIN(value) if value else []
-
-
-def _source_errors(source: Plain, path: str) -> Errors:
-    errors = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
-    if not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
-        why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        errors.append(invalid(path, text(source, "kind"), why))
-    return errors
 
 
 def _claim_changes(new: Plain, old: Plain) -> Errors:
@@ -203,7 +160,7 @@ _VOLUME_SOURCES: Final = (
 def _volume_errors(volume: Plain) -> Errors:
     spec = part(volume, "spec")
     errors: Errors = [] if spec.get("accessModes") else [required("spec.accessModes")]
-    errors += _mode_errors("spec.accessModes", spec)
+    errors += mode_errors("spec.accessModes", spec)
     errors += _capacity_errors(spec.get("capacity"))
     policy = spec.get("persistentVolumeReclaimPolicy")
     errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
@@ -211,7 +168,7 @@ def _volume_errors(volume: Plain) -> Errors:
     errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
     why = "may not specify more than 1 volume type"
     errors += [forbidden(f"spec.{each}", why) for each in stated[1:]]
-    errors += follows("spec.storageClassName", spec.get("storageClassName"), _class_name)
+    errors += follows("spec.storageClassName", spec.get("storageClassName"), class_name)
     return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
 
 
@@ -231,13 +188,13 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
     path = "spec.capacity"
     errors: Errors = [] if capacity else [required(path)]
     if set(capacity or {}) != {"storage"}:
-        errors.append(unsupported(path, pruned(capacity), ("storage",)))
+        errors.append(unsupported(path, shown_map(capacity), ("storage",)))
     for name, value in (capacity or {}).items():
         quantity = amount(value)
         if quantity.sign < 0:
             errors.append(invalid(f"{path}[{name}]", quantity.value(), "must be a valid resource quantity"))
         if quantity.sign <= 0:
-            errors.append(invalid(f"{path}[{name}]", str(quantity), _POSITIVE))
+            errors.append(invalid(f"{path}[{name}]", str(quantity), POSITIVE))
     return errors
 
 
@@ -261,9 +218,9 @@ def _class_errors(found: Plain) -> Errors:
     if not provisioner:
         errors = [required("provisioner")]
     # Deleting or keeping is what a provisioner can do; recycling is not.
-    errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy"), ("Delete", "Retain"))
+    errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy") or None, ("Delete", "Retain"))
     modes = ("Immediate", "WaitForFirstConsumer")
-    return errors + one_of("volumeBindingMode", found.get("volumeBindingMode"), modes)
+    return errors + known_or_nothing("volumeBindingMode", found.get("volumeBindingMode"), modes)
 
 
 def _class_changes(new: Plain, old: Plain) -> Errors:

@@ -14,15 +14,15 @@ from masthead.server.kinds.rules.checks import (
     immutable,
     label_selector,
     not_negative,
-    pruned,
     same,
+    shown_map,
     unsupported,
     up_to_all,
     whole_or_percent,
 )
+from masthead.server.kinds.rules.claims import claim_spec_errors
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects, shown_selector
-from masthead.server.kinds.rules.storage import claim_spec_errors
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ def _selector_errors(spec: Plain, kind: str) -> Errors:
         return [required("spec.selector")]
     errors = label_selector("spec.selector", selector)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
+        errors.append(invalid("spec.selector", {}, f"empty selector is invalid for {kind}"))
     return errors
 
 
 def _mismatch_errors(selector: Plain | None, template: Plain) -> Errors:
     """Check that a controller selects the pods that it makes; without a selector it selects none."""
-    labels = part(part(template, "metadata"), "labels")
-    if selector is not None and selects(selector, labels):
+    labels = part(template, "metadata").get("labels")
+    if selector is not None and selects(selector, labels or {}):
         return []
-    return [invalid(f"{_TEMPLATE}.metadata.labels", pruned(labels) or None, _UNMATCHED)]
+    return [invalid(f"{_TEMPLATE}.metadata.labels", shown_map(labels), _UNMATCHED)]
 
 
 def _always_errors(spec: Plain, kind: str) -> Errors:
@@ -109,7 +109,11 @@ def _strategy_errors(strategy: Plain) -> Errors:
 
 def _shown_strategy(strategy: Plain) -> Plain:
     """A strategy as the real server's message shows it, which is how it holds one inside."""
-    return {"Type": strategy.get("type"), "RollingUpdate": strategy.get("rollingUpdate")}
+    rolling = strategy.get("rollingUpdate")
+    if rolling is not None:
+        fields = ("partition", "maxUnavailable", "maxSurge")
+        rolling = {field[0].upper() + field[1:]: rolling[field] for field in fields if field in rolling}
+    return {"Type": strategy.get("type"), "RollingUpdate": rolling}
 
 
 def _size(value: object) -> int:
@@ -157,7 +161,7 @@ def _daemon_set_errors(daemon_set: Plain) -> Errors:
     errors = label_selector("spec.selector", selector or {})
     errors += [] if errors else _mismatch_errors(selector, template)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
+        errors.append(invalid("spec.selector", {}, "empty selector is invalid for daemonset"))
     errors += template_errors(template, _TEMPLATE)
     errors += _always_errors(spec, "DaemonSet") + _numbers(spec, "minReadySeconds")
     errors += _daemon_strategy_errors(part(spec, "updateStrategy"))

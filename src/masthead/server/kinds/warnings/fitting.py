@@ -23,10 +23,8 @@ def fit(texts: Iterable[str]) -> list[str]:
     Args:
         texts: The warnings in the order in which they came up.
     """
-    found = [each for each in dict.fromkeys(texts) if each]
-    if sum(map(len, found)) > _MOST:
-        found = _cut(found)
-    return [each for each in found if not _CONTROL.search(each)]
+    found = [each for each in dict.fromkeys(texts) if each and not _CONTROL.search(each)]
+    return _cut(found) if sum(map(len, found)) > _MOST else found
 
 
 def _cut(found: list[str]) -> list[str]:

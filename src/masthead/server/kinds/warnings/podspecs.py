@@ -30,6 +30,8 @@ _SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_OF: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _APPARMOR: Final = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _APPARMOR_OF: Final = "container.apparmor.security.beta.kubernetes.io/"
+_ALPHA: Final = ".alpha.kubernetes.io/"
+_BETA: Final = ".beta.kubernetes.io/"
 _APPARMOR_TYPES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
 _CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 _BYTES: Final = ("memory", "ephemeral-storage")
@@ -58,7 +60,7 @@ def template_warnings(path: str, template: Plain) -> list[str]:
 
 
 def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = False) -> list[str]:
-    annotations = part(meta, "annotations")
+    annotations = _old_annotations(meta)
     containers = _containers(f"{path}spec", spec)
     found = _field_warnings(_FIRST, path, spec)
     if annotations:
@@ -68,9 +70,9 @@ def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = F
         found += _annotated(path, annotations, _SECCOMP_OF_POD, _SECCOMP)
     for at, container in containers:
         if annotations:
-            found += _container_annotations(path, meta, spec, container, is_template=is_template)
-        if "resources" in container:
-            found += _resource_warnings(f"{at}.resources", part(container, "resources"))
+            found += _container_annotations(path, annotations, spec, container, is_template=is_template)
+        if resources := container.get("resources"):
+            found += _resource_warnings(f"{at}.resources", resources)
         if variables := container.get("env"):
             found += _hidden(f"{at}.env", variables)
     found += port_warnings(containers)
@@ -82,7 +84,7 @@ def _containers(path: str, spec: Plain) -> list[tuple[str, Plain]]:
         (f"{path}.{name}[{index}]", container)
         for name in _CONTAINERS
         if name in spec
-        for index, container in enumerate(items(spec, name))
+        for index, container in enumerate(spec[name] or ())
     ]
 
 
@@ -102,6 +104,8 @@ def _node_selector(path: str, spec: Plain) -> list[str]:
 
 def _node_affinity(path: str, spec: Plain) -> list[str]:
     affinity = part(part(spec, "affinity"), "nodeAffinity")
+    if not affinity:
+        return []
     found: list[str] = []
     for index, term in enumerate(items(part(affinity, _REQUIRED), "nodeSelectorTerms")):
         found += expression_warnings(f"{path}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{index}]", term)
@@ -159,6 +163,8 @@ def _pod_affinity(path: str, spec: Plain) -> list[str]:
     found: list[str] = []
     for side in ("podAffinity", "podAntiAffinity"):
         affinity = part(part(spec, "affinity"), side)
+        if not affinity:
+            continue
         for index, term in enumerate(items(affinity, _REQUIRED)):
             if term.get("labelSelector") is None:
                 found.append(f"{path}.{side}.{_REQUIRED}[{index}].labelSelector: {_SELECTS_NONE}")
@@ -205,6 +211,12 @@ _LAST: Final = (
 )
 
 
+def _old_annotations(meta: Plain) -> Plain:
+    """Choose the annotations that may have something to say, which hardly any pod has."""
+    given: Plain = meta.get("annotations") or {}
+    return {key: value for key, value in given.items() if _ALPHA in key or _BETA in key}
+
+
 def _annotated(path: str, annotations: Plain, key: str, said: str) -> list[str]:
     return [f"{path}metadata.annotations[{key}]: {said}"] if key in annotations else []
 
@@ -214,9 +226,8 @@ def _deprecated_annotations(path: str, annotations: Plain) -> list[str]:
 
 
 def _container_annotations(
-    path: str, meta: Plain, spec: Plain, container: Plain, *, is_template: bool
+    path: str, annotations: Plain, spec: Plain, container: Plain, *, is_template: bool
 ) -> list[str]:
-    annotations = part(meta, "annotations")
     found: list[str] = []
     if not part(container, "securityContext").get("seccompProfile"):
         found += _annotated(path, annotations, _SECCOMP_OF + text(container, "name"), _SECCOMP)
@@ -225,7 +236,7 @@ def _container_annotations(
 
 
 def _apparmor_annotations(meta: Plain, spec: Plain) -> list[str]:
-    annotations = part(meta, "annotations")
+    annotations = _old_annotations(meta)
     if not annotations:
         return []
     found: list[str] = []
@@ -255,7 +266,8 @@ def _apparmor_profile(annotation: str) -> Plain | None:
 
 
 def _resource_warnings(path: str, resources: Plain) -> list[str]:
-    limits, requests = part(resources, "limits"), part(resources, "requests")
+    limits: Plain = resources.get("limits") or {}
+    requests: Plain = resources.get("requests") or {}
     found: list[str] = []
     for name in _BYTES:
         if name in limits:

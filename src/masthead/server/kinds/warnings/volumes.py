@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.server.failures import quoted
 from masthead.server.kinds.warnings.amounts import claim_warnings
-from masthead.server.plain import items, part, text
+from masthead.server.plain import part, text
 
 if TYPE_CHECKING:
     from masthead.server.plain import Plain
@@ -25,32 +25,30 @@ REMOVED: Final = {
 """What is said of a volume's source; the name in the text is not always the field's."""
 
 
-class _Source(NamedTuple):
-    """What files come from: its kind, and the name of the object if it is one."""
+class _File(NamedTuple):
+    """Where a file goes, and what it comes from: a kind, and a name if the kind is of objects.
 
-    kind: str
+    The kind is empty where everything comes from the same.
+    """
+
+    path: str
+    kind: str = ""
     name: str | None = None
 
     def __str__(self) -> str:
-        return self.kind if self.name is None else f"{self.kind} {quoted(self.name)}"
+        return f"{quoted(self.path)} ({_named(self.kind, self.name)})" if self.kind else quoted(self.path)
 
 
-class _File(NamedTuple):
-    """Where a file goes, and what it comes from if that needs to be said."""
-
-    path: str
-    source: _Source | None = None
-
-    def __str__(self) -> str:
-        return f"{quoted(self.path)} ({self.source})" if self.source else quoted(self.path)
+def _named(kind: str, name: str | None) -> str:
+    return kind if name is None else f"{kind} {quoted(name)}"
 
 
 def source_warnings(path: str, spec: Plain) -> list[str]:
     """Say what is questionable about where a pod's volumes come from."""
     found: list[str] = []
-    for index, volume in enumerate(items(spec, "volumes")):
-        if not REMOVED.keys().isdisjoint(volume):
-            found += [f"{path}[{index}].{REMOVED[name]}" for name in volume if name in REMOVED]
+    volumes: list[Plain] = spec["volumes"] or []
+    for index, volume in enumerate(volumes):
+        found += [f"{path}[{index}].{REMOVED[name]}" for name in volume if name in REMOVED]
         if "ephemeral" in volume:
             claim = part(part(volume, "ephemeral"), "volumeClaimTemplate")
             at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
@@ -61,21 +59,22 @@ def source_warnings(path: str, spec: Plain) -> list[str]:
 def overlap_warnings(_path: str, spec: Plain) -> list[str]:
     """Say which files of a volume cannot be where they should be."""
     found: list[str] = []
-    for volume in items(spec, "volumes"):
+    for volume in spec["volumes"] or ():
         if "projected" in volume:
             found += _projected(volume)
             continue
-        for name, source in _SOURCES.items():
-            if name in volume and (files := volume[name].get("items")):
-                of_volume = _Source(source.kind, source.name and text(volume[name], source.name))
-                found += _overlaps(volume, of_volume, [_File(_path_of(each)) for each in files], [])
+        for source, (kind, key) in _SOURCES.items():
+            if source in volume and (listed := volume[source].get("items")):
+                name = text(volume[source], key) if key else None
+                files = [_File(_path_of(each)) for each in listed]
+                found += _overlaps(volume, _named(kind, name), files, [])
     return found
 
 
 _SOURCES: Final = {
-    "configMap": _Source("ConfigMap", "name"),
-    "secret": _Source("Secret", "secretName"),
-    "downwardAPI": _Source("DownwardAPI"),
+    "configMap": ("ConfigMap", "name"),
+    "secret": ("Secret", "secretName"),
+    "downwardAPI": ("DownwardAPI", ""),
 }
 """The kinds of volumes that are made of files, and the field that has an object's name."""
 
@@ -83,24 +82,25 @@ _SOURCES: Final = {
 def _projected(volume: Plain) -> list[str]:
     found: list[str] = []
     before: list[_File] = []
-    for source in items(part(volume, "projected"), "sources"):
+    for source in volume["projected"].get("sources") or ():
         files = _files(source)
         if files is None:
             found.append(f"volume {quoted(text(volume, 'name'))} (Projected) has no sources provided")
         elif files:
-            found += _overlaps(volume, _Source("Projected"), files, before)
+            found += _overlaps(volume, "Projected", files, before)
     return found
 
 
-def _files(source: Plain) -> list[_File] | None:
+def _files(part_of_volume: Plain) -> list[_File] | None:
     """List the files of a part of a projected volume; None if it is of no kind that is known."""
-    if "serviceAccountToken" in source:
-        return [_File(_path_of(source["serviceAccountToken"]), _Source("ServiceAccountToken"))]
-    for name, kind in _SOURCES.items():
-        if name in source:
+    if token := part_of_volume.get("serviceAccountToken"):
+        return [_File(_path_of(token), "ServiceAccountToken")]
+    for source, (kind, key) in _SOURCES.items():
+        if source in part_of_volume:
+            found = part_of_volume[source]
             # Here, unlike in a volume, a Secret's name is just its name.
-            of_file = _Source(kind.kind, kind.name and text(source[name], "name"))
-            return [_File(_path_of(each), of_file) for each in items(source[name], "items")]
+            name = text(found, "name") if key else None
+            return [_File(_path_of(each), kind, name) for each in found.get("items") or ()]
     # A real server drops the kinds that are behind feature gates, and then finds nothing there.
     return None
 
@@ -109,7 +109,7 @@ def _path_of(file: Plain) -> str:
     return text(file, "path").rstrip("/")
 
 
-def _overlaps(volume: Plain, source: _Source, files: list[_File], before: list[_File]) -> list[str]:
+def _overlaps(volume: Plain, source: str, files: list[_File], before: list[_File]) -> list[str]:
     """Compare files with those before them, to which they are then added."""
     found: list[str] = []
     for each in files:

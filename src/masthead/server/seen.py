@@ -1,0 +1,58 @@
+"""The requests that came in, for those who ask afterwards."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server.faults import Call
+
+__all__ = ["Requests", "Seen"]
+
+_MOST: Final = 10_000
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+@dataclass(eq=False, slots=True)
+class Seen:
+    """A request that came in.
+
+    Attributes:
+        method: ``GET`` and so on.
+        path: Without the query.
+        query: As it was written.
+        call: What it was about.
+        headers: By lower-case name; the token is left out.
+        body: What was sent.
+        code: HTTP's status of the answer; 0 while there is none, and for ever if the client left before.
+    """
+
+    method: str
+    path: str
+    query: str
+    call: Call
+    headers: dict[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    code: int = 0
+
+
+class Requests:
+    """The last requests, as many as fit into a bounded memory."""
+
+    def __init__(self) -> None:
+        self._seen: deque[Seen] = deque()
+        self._size = 0
+
+    def add(self, seen: Seen) -> None:
+        """Remember one more, and forget the oldest where they are too many."""
+        self._seen.append(seen)
+        self._size += len(seen.body)
+        while len(self._seen) > _MOST or (self._size > _MOST_BYTES and len(self._seen) > 1):
+            self._size -= len(self._seen.popleft().body)
+
+    def __iter__(self) -> Iterator[Seen]:
+        return iter(self._seen)

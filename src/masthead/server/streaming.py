@@ -1,0 +1,102 @@
+"""A watch on its way to the client, and what a fault makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from masthead.server.events import error_line
+from masthead.server.faults import Effect
+from masthead.server.watching import too_old
+
+if TYPE_CHECKING:
+    from masthead.server.failures import Failure
+    from masthead.server.faults import Fault
+    from masthead.server.watching import Watch
+
+__all__ = ["STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send"]
+
+STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
+_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
+
+
+class Spoiler:
+    """Lets so many lines of a stream pass, and says when the fault is to happen.
+
+    Args:
+        after: How many whole lines pass.
+        cuts: Whether half of the next line passes too.
+    """
+
+    def __init__(self, after: int, *, cuts: bool) -> None:
+        self._left = after
+        self._cuts = cuts
+        self.is_due = not after and not cuts
+        """Whether it is time."""
+
+    def pass_on(self, piece: bytes) -> bytes:
+        """What is still sent of a piece."""
+        lines = piece.splitlines(keepends=True)
+        sent = lines[: self._left]
+        if self._cuts and len(lines) > self._left:
+            following = lines[self._left]
+            sent.append(following[: len(following) // 2])
+            self.is_due = True
+        self._left -= min(self._left, len(lines))
+        self.is_due = self.is_due or (not self._cuts and not self._left)
+        return b"".join(sent)
+
+
+async def open_stream(incoming: web.BaseRequest, headers: tuple[tuple[str, str], ...]) -> web.StreamResponse:
+    """Begin a stream; its headers are sent at once."""
+    response = web.StreamResponse()
+    for name, value in (*_HEADERS, *headers):
+        response.headers.add(name, value)
+    response.enable_chunked_encoding()
+    await response.prepare(incoming)
+    return response
+
+
+async def refuse_in_stream(incoming: web.BaseRequest, failure: Failure) -> web.StreamResponse:
+    """Begin a stream well, and end it with the event of an error."""
+    response = await open_stream(incoming, ())
+    await response.write(error_line(failure))
+    await response.write_eof()
+    return response
+
+
+async def send(
+    incoming: web.BaseRequest, response: web.StreamResponse, watch: Watch, fault: Fault | None
+) -> None:
+    """Send a watch to its end, or to the moment at which the fault happens.
+
+    Args:
+        incoming: The request.
+        response: The stream, already begun.
+        watch: What to tell.
+        fault: What goes wrong on the way.
+
+    Raises:
+        ConnectionError: The client went away.
+    """
+    spoiler = Spoiler(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
+    while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
+        sent = spoiler.pass_on(piece) if spoiler else piece
+        if sent:
+            await response.write(sent)
+    if fault and spoiler and spoiler.is_due:
+        await _happen(incoming, response, watch, fault.effect)
+
+
+async def _happen(
+    incoming: web.BaseRequest, response: web.StreamResponse, watch: Watch, effect: Effect
+) -> None:
+    if effect is Effect.EXPIRE:
+        await response.write(error_line(too_old(watch.cursor, watch.newest)))
+    elif effect is Effect.SILENCE:
+        watch.silence()
+        await watch.over.wait()
+    elif incoming.transport is not None:
+        # What was written still goes out, but not the mark of the stream's end: so the client knows that it broke.
+        incoming.transport.close()

@@ -1,0 +1,539 @@
+"""Whatever a client sends, the answer is HTTP and a Status, nothing breaks, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import re
+import socket
+import urllib.parse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.odd_objects import OddObjects
+
+import masthead.server
+from masthead.errors import UnknownKindError
+from masthead.meta.gvk import GroupVersionKind
+from masthead.meta.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.meta.apitype import ApiType
+    from masthead.server import Server
+
+TOKEN = "let-me-in"  # noqa: S105 - of a server that lives as long as these tests
+KEPT = "/api/v1/namespaces/kept/configmaps/kept"
+KNOWN_500 = re.compile(
+    r'(resourceVersion: Invalid value: "[^"]*": )?strconv\.ParseUint: parsing '
+    r"|resourceVersion should not be set on objects to be created$"
+    r"|target\.(name|kind): "
+    r"|Internal error occurred: failed to allocate "
+    r"|duplicate nodePort: "
+    r'|invalid key: "'
+)
+"""The few that kube-apiserver itself gives, for what is the client's mistake."""
+TEXT_PAGES = ("404 page not found\n", "400 Bad Request")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A resource or a part of one, as discovery lists it."""
+
+    prefix: str
+    name: str
+    is_namespaced: bool
+    verbs: tuple[str, ...]
+    kind: GroupVersionKind
+
+    def path(self, namespace: str, name: str) -> str:
+        """To an object, or to a part of one; to the collection if the name is empty."""
+        resource, _, part = self.name.partition("/")
+        within = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
+        steps = [f"{self.prefix}{within}/{resource}", name, part if name else ""]
+        return "/".join(step for step in steps if step)
+
+
+class Complaints(logging.Handler):
+    """Remembers what was logged that should not have been."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(self.format(record))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with masthead.server.run(token=TOKEN, seed=1) as server:
+        caller = Caller(server.url, TOKEN)
+        for name in ("fuzz", "kept"):
+            assert caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}}).code == 201
+        caller.close()
+        yield server
+
+
+@pytest.fixture(scope="module")
+def caller(server: Server) -> Iterator[Caller]:
+    caller = Caller(server.url, TOKEN)
+    yield caller
+    caller.close()
+
+
+@pytest.fixture(scope="module")
+def endpoints(caller: Caller) -> list[Endpoint]:
+    groups = caller.call("GET", "/apis").json["groups"]
+    prefixes = [
+        "/api/v1",
+        *(f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"]),
+    ]
+    return [
+        _endpoint(prefix, each)
+        for prefix in prefixes
+        for each in caller.call("GET", prefix).json["resources"]
+    ]
+
+
+def _endpoint(prefix: str, found: dict[str, Any]) -> Endpoint:
+    group, _, version = prefix.removeprefix("/apis/").removeprefix("/api/").rpartition("/")
+    kind = GroupVersionKind(found.get("group", group), found.get("version", version), found["kind"])
+    return Endpoint(prefix, found["name"], found["namespaced"], tuple(found["verbs"]), kind)
+
+
+@pytest.fixture(autouse=True)
+def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
+    """After each test the server answers, what was written before is there, and nothing was logged."""
+    complaints = Complaints()
+    logging.getLogger().addHandler(complaints)
+    body = config_map("kept", data={"before": "now"})
+    caller.call("DELETE", KEPT)
+    kept = caller.call("POST", KEPT.removesuffix("/kept"), body).json
+    yield
+    logging.getLogger().removeHandler(complaints)
+    server.wait_until_quiet(10)
+    assert caller.call("GET", "/healthz").body == b"ok"
+    assert caller.call("GET", KEPT).json == kept
+    assert complaints.found == []
+
+
+def check(answer: Answer, *, method: str = "GET") -> None:
+    """Make sure that an answer is one that a client can make sense of."""
+    if (
+        method == "HEAD"
+        or answer.code in {200, 201, 202, 304}
+        or answer.body in {*map(str.encode, TEXT_PAGES)}
+    ):
+        return
+    assert answer.content_type in {JSON, "application/yaml"}, (answer.code, answer.body[:300])
+    status = yaml.safe_load(answer.body) if answer.content_type == "application/yaml" else answer.json
+    assert (status["kind"], status["apiVersion"], status["status"]) == ("Status", "v1", "Failure")
+    assert status["code"] == answer.code
+    assert 400 <= answer.code
+    if answer.code == 500:
+        assert KNOWN_500.match(status["message"]), status["message"]
+    assert answer.code in {*range(400, 500), 500, 501, 504}, status
+
+
+# Random requests.
+
+characters = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
+escapes = st.integers(0, 255).map(lambda byte: f"%{byte:02x}")
+steps = st.one_of(
+    st.sampled_from(
+        ["", ".", "..", "%2e%2e", "%2F", "a%2Fb", "%", "%zz", "%00", "%25", "a", "kept", "status", "watch"]
+    ),
+    st.text(characters, max_size=8).filter(lambda step: "#" not in step),
+    st.lists(escapes, max_size=4).map("".join),
+)
+odd_values = st.one_of(
+    st.sampled_from(
+        [
+            "",
+            "0",
+            "1",
+            "-1",
+            "true",
+            "All",
+            "Exact",
+            "NotOlderThan",
+            "a=b",
+            "a in (b)",
+            "!a",
+            "metadata.name=x",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "9" * 30,
+            "1.5",
+            "0x1",
+            "+1",
+            " 1",
+            "\0",
+            "\x7f",
+            "a==b,,",
+            "(((",
+            "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ",
+            "é",
+        ]
+    ),
+    st.integers(-(2**64), 2**65).map(str),
+    st.text(max_size=6),
+)
+parameters = st.sampled_from(
+    [
+        "labelSelector",
+        "fieldSelector",
+        "limit",
+        "continue",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "timeoutSeconds",
+        "sendInitialEvents",
+        "allowWatchBookmarks",
+        "dryRun",
+        "fieldManager",
+        "fieldValidation",
+        "force",
+        "gracePeriodSeconds",
+        "propagationPolicy",
+        "orphanDependents",
+        "pretty",
+        "export",
+        "tailLines",
+        "nope",
+    ]
+)
+queries = st.one_of(
+    st.lists(st.tuples(parameters, odd_values), max_size=3).map(
+        lambda pairs: urllib.parse.urlencode(pairs, errors="replace")
+    ),
+    st.text(characters, max_size=12).filter(lambda text: "#" not in text and "watch" not in text),
+)
+media_types = st.one_of(
+    st.sampled_from(
+        [
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+            "application/cbor",
+            "application/apply-patch+yaml",
+            "application/strategic-merge-patch+json",
+            MERGE_PATCH,
+            JSON_PATCH,
+            "application/json;as=Table;v=v1;g=meta.k8s.io",
+            "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+            "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+            "application/json;as=;v=;g=",
+            "application/json; charset=nonsense",
+            "*/*;q=x",
+            "text/html",
+            ";;;",
+            ",",
+        ]
+    ),
+    st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=10),
+)
+credentials = st.one_of(
+    st.just(f"Bearer {TOKEN}"),
+    st.sampled_from(
+        ["", "Bearer", "Bearer ", "Bearer x", f"bearer {TOKEN}", "Basic eDp5", f"Bearer  {TOKEN}", "\xff"]
+    ),
+)
+headers = st.fixed_dictionaries(
+    {},
+    optional={
+        "Accept": media_types,
+        "Content-Type": media_types,
+        "Content-Encoding": st.sampled_from(["gzip", "deflate", "br", "zstd", "identity", "nope"]),
+        "User-Agent": st.text(
+            st.characters(min_codepoint=0x20, max_codepoint=0xFF, categories=["L", "P"]), max_size=5
+        ),
+        "If-None-Match": st.sampled_from(["*", '"x"', "x"]),
+    },
+)
+methods = st.sampled_from(
+    ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]
+)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+documents = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kind", "apiVersion", "metadata", "name", "spec", "labels", "op", "path"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=10,
+)
+bodies = st.one_of(
+    st.none(),
+    st.binary(max_size=60),
+    st.binary(max_size=30).map(lambda tail: b"k8s\0" + tail),
+    documents.map(lambda document: json.dumps(document).encode()),
+    st.sampled_from(
+        [
+            b"[" * 5000,
+            b'{"a":' * 5000,
+            b"\xef\xbb\xbf{}",
+            b"a: &a [*a]",
+            b"!!python/object:x {}",
+            b"- " * 3000,
+        ]
+    ),
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(method=methods, path=st.lists(steps, max_size=7), query=queries, given_headers=headers, body=bodies)
+def test_any_path_gets_an_answer(
+    caller: Caller,
+    method: str,
+    path: list[str],
+    query: str,
+    given_headers: dict[str, str],
+    body: bytes | None,
+) -> None:
+    target = "/" + "/".join(path) + (f"?{query}" if query else "")
+    check(caller.call(method, target, body, headers=given_headers), method=method)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    choice=st.integers(0, 10_000),
+    method=methods,
+    namespace=st.sampled_from(["fuzz", "fuzz", "missing", "", "..", "%2F"]),
+    name=st.sampled_from(["", "", "a"]) | steps,
+    query=queries,
+    given_headers=headers,
+    body=bodies,
+)
+def test_any_endpoint_takes_anything(
+    caller: Caller,
+    endpoints: list[Endpoint],
+    choice: int,
+    method: str,
+    namespace: str,
+    name: str,
+    query: str,
+    given_headers: dict[str, str],
+    body: bytes | None,
+) -> None:
+    path = endpoints[choice % len(endpoints)].path(namespace, name)
+    check(caller.call(method, f"{path}?{query}", body, headers=given_headers), method=method)
+
+
+@settings(max_examples=150, deadline=None)
+@given(query=queries, given_headers=headers)
+def test_any_watch_gets_a_stream_or_a_refusal(
+    caller: Caller, query: str, given_headers: dict[str, str]
+) -> None:
+    path = f"/api/v1/namespaces/kept/configmaps?watch=true&timeoutSeconds=1&{query}"
+    connection = caller.connect()
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}", **given_headers})
+        found = connection.getresponse()
+        if found.status != 200:
+            check(Answer(found.status, {"content-type": found.getheader("Content-Type", "")}, found.read()))
+    finally:
+        connection.close()  # most of them in the middle of the stream
+
+
+@settings(max_examples=100, deadline=None)
+@given(credential=credentials)
+def test_nobody_gets_in_without_the_token(server: Server, credential: str) -> None:
+    caller = Caller(server.url)
+    answer = caller.call("GET", KEPT, headers={"Authorization": credential})
+    caller.close()
+    check(answer)
+    if answer.code == 200:
+        scheme, *rest = credential.split()
+        assert (scheme.lower(), rest) == ("bearer", [TOKEN])
+    else:
+        assert answer.code in {401, 403}
+
+
+# Objects with the right fields and odd values.
+
+METHODS = {
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "get": "GET",
+    "list": "GET",
+    "deletecollection": "DELETE",
+}
+ODD_TRIES = 12
+POINTERS = (
+    "",
+    "/spec",
+    "/metadata",
+    "/metadata/labels",
+    "/metadata/finalizers/-",
+    "/spec/containers/0",
+    "/x/-",
+)
+
+
+class OddRequests:
+    """Requests to one endpoint, always the same."""
+
+    def __init__(self, endpoint: Endpoint, cls: ApiType) -> None:
+        self._endpoint = endpoint
+        self._cls = cls
+        self._chance = random.Random(f"{endpoint.prefix}/{endpoint.name}")
+        self._odd = OddObjects(self._chance)
+
+    def __iter__(self) -> Iterator[tuple[str, str, object, str]]:
+        for _ in range(ODD_TRIES):
+            yield self._one()
+
+    def _one(self) -> tuple[str, str, object, str]:
+        endpoint, chance = self._endpoint, self._chance
+        verbs = [verb for verb in endpoint.verbs if verb != "watch"]
+        verb = chance.choice(verbs + ["create"] * 4 * ("create" in verbs))
+        name = chance.choice(("a", "b", "a.b", "..", "x y", "%"))
+        is_about_all = verb in {"create", "list", "deletecollection"} and "/" not in endpoint.name
+        path = endpoint.path("fuzz", "" if is_about_all else urllib.parse.quote(name))
+        if verb == "patch":
+            return "PATCH", path, *self._patch(name)
+        body = self._object(name) if verb in {"create", "update"} else None
+        return METHODS[verb], path, body, JSON
+
+    def _object(self, name: str) -> dict[str, Any]:
+        found = self._odd.of(self._cls)
+        metadata = found.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) and self._chance.random() < 0.3 else {}
+        kind = self._endpoint.kind
+        return {
+            **found,
+            "kind": kind.kind,
+            "apiVersion": kind.api_version,
+            "metadata": {**metadata, "name": name},
+        }
+
+    def _patch(self, name: str) -> tuple[object, str]:
+        if self._chance.random() < 0.5:
+            return self._object(name), MERGE_PATCH
+        operation = self._chance.choice(("add", "remove", "replace", "test", "move", "copy"))
+        path, source = self._chance.choice(POINTERS), self._chance.choice(POINTERS)
+        return [{"op": operation, "path": path, "from": source, "value": self._odd.odd()}], JSON_PATCH
+
+
+def test_odd_objects_of_every_kind_are_stored_or_refused(caller: Caller, endpoints: list[Endpoint]) -> None:
+    codes: set[int] = set()
+    for endpoint in endpoints:
+        try:
+            cls: Any = registry.object_class(endpoint.kind)
+        except UnknownKindError:
+            continue  # the options of proxies and the like are no objects
+        for method, path, body, content_type in OddRequests(endpoint, cls):
+            if method == "DELETE" and path.startswith("/api/v1/namespaces/") and path.count("/") == 4:
+                continue  # the others need the namespace
+            answer = caller.call(method, path, body, content_type=content_type)
+            check(answer)
+            codes.add(answer.code)
+    assert {200, 201, 400, 404, 409, 422} <= codes
+
+
+def test_whatever_is_stored_can_be_read_back_and_written_back(
+    caller: Caller, endpoints: list[Endpoint]
+) -> None:
+    for endpoint in endpoints:
+        if "/" in endpoint.name or "list" not in endpoint.verbs:
+            continue
+        listed = caller.call("GET", f"{endpoint.prefix}/{endpoint.name}")
+        assert listed.code == 200, listed.body
+        for item in listed.json["items"]:
+            meta = item["metadata"]
+            path = endpoint.path(meta.get("namespace", ""), urllib.parse.quote(meta["name"], safe=""))
+            found = caller.call("GET", path)
+            assert found.json == {"kind": endpoint.kind.kind, "apiVersion": endpoint.kind.api_version, **item}
+            again = caller.call("PUT", path, found.json)
+            assert (again.code, again.json) == (200, found.json)
+
+
+# What is no HTTP, or stops being any.
+
+HALVES = (
+    b"",
+    b"G",
+    b"GET /healthz HT",
+    b"GET /healthz HTTP/1.1\r\nHo",
+    b"POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
+    b"POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+    b"GET /api/v1/namespaces?watch=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer let-me-in\r\n\r\n",
+)
+
+
+def talk(caller: Caller, sent: bytes) -> bytes:
+    """Send bytes, say that there will be no more, and return all that comes back."""
+    with caller.socket() as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        try:
+            while piece := connection.recv(65536):
+                received += piece
+        except ConnectionResetError:
+            pass  # the server had enough of it
+        return received
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=80) | st.binary(max_size=40).map(lambda tail: b"GET /healthz HTTP/1.1\r\n" + tail))
+def test_garbage_is_answered_with_http_or_with_a_closed_connection(caller: Caller, garbage: bytes) -> None:
+    answer = talk(caller, garbage)
+    assert answer == b"" or re.match(rb"HTTP/[01]\.[019] (200|400|403|404|501|505) ", answer), answer
+
+
+@pytest.mark.parametrize("sent", HALVES)
+def test_half_a_request_harms_nobody(caller: Caller, sent: bytes) -> None:
+    answer = talk(caller, sent)
+    assert answer == b"" or answer.startswith(b"HTTP/1.")
+
+
+@pytest.mark.parametrize("sent", HALVES)
+def test_a_client_that_vanishes_harms_nobody(caller: Caller, server: Server, sent: bytes) -> None:
+    with caller.socket() as connection:
+        connection.sendall(sent)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # reset, not closed
+    server.wait_until_quiet(10)
+
+
+def test_a_thousand_clients_that_vanish_in_the_middle_of_a_watch_leave_nothing_behind(
+    caller: Caller, server: Server
+) -> None:
+    for _ in range(200):
+        with caller.watching("/api/v1/namespaces/kept/configmaps?watch=true") as stream:
+            assert b"kept" in stream.readline()
+    server.wait_until_quiet(10)
+
+
+def test_a_body_that_never_ends_is_cut_off_at_the_limit(caller: Caller) -> None:
+    head = (
+        b"POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer let-me-in\r\n"
+        b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    with caller.socket() as connection:
+        connection.sendall(head)
+        try:
+            for _ in range(1000):
+                connection.sendall(chunk)
+        except OSError:
+            pass  # it was closed while we spoke
+        else:
+            pytest.fail("64 MiB were taken")
