@@ -78,13 +78,13 @@ class Caller:
     ) -> Answer:
         """Send a request; a body that is no bytes is sent as JSON."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        found = self._send(self._connection, method, path, data, content_type, headers or {})
-        answer = Answer(
-            found.status, {name.lower(): value for name, value in found.getheaders()}, found.read()
-        )
-        if found.will_close:
-            self._connection.close()
-        return answer
+        try:
+            found = self._send(self._connection, method, path, data, content_type, headers or {})
+            said = {name.lower(): value for name, value in found.getheaders()}
+            return Answer(found.status, said, found.read())
+        except BaseException:
+            self._connection.close()  # the next call is to have a fresh one
+            raise
 
     @contextmanager
     def watching(self, path: str) -> Iterator[http.client.HTTPResponse]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead.meta.apitype import ApiType
     from masthead.server import Server
 
-TOKEN = "let-me-in"  # noqa: S105 - of a server that lives as long as these tests
+TOKEN = "let-me-in"
 KEPT = "/api/v1/namespaces/kept/configmaps/kept"
 KNOWN_500 = re.compile(
     r'(resourceVersion: Invalid value: "[^"]*": )?strconv\.ParseUint: parsing '
@@ -137,7 +137,6 @@ def check(answer: Answer, *, method: str = "GET") -> None:
     status = yaml.safe_load(answer.body) if answer.content_type == "application/yaml" else answer.json
     assert (status["kind"], status["apiVersion"], status["status"]) == ("Status", "v1", "Failure")
     assert status["code"] == answer.code
-    assert 400 <= answer.code
     if answer.code == 500:
         assert KNOWN_500.match(status["message"]), status["message"]
     assert answer.code in {*range(400, 500), 500, 501, 504}, status
@@ -262,7 +261,7 @@ headers = st.fixed_dictionaries(
     },
 )
 methods = st.sampled_from(
-    ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"]
+    ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]
 )
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 documents = st.recursive(
@@ -319,7 +318,7 @@ def test_any_path_gets_an_answer(
     given_headers=headers,
     body=bodies,
 )
-def test_any_endpoint_takes_anything(
+def test_any_endpoint_takes_anything(  # noqa: PLR0917 - pytest and hypothesis give them by name
     caller: Caller,
     endpoints: list[Endpoint],
     choice: int,

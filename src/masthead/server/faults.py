@@ -175,9 +175,7 @@ class Faults:
             Effect.REFUSE, where, times, refuse=answering(code, reason, message, retry_after=retry_after)
         )
 
-    def throttle(
-        self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[Where]
-    ) -> Fault:
+    def throttle(self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """Answer 429 with a Retry-After header and a line of text, as a server does that has too much to do.
 
         (Nothing on the way there makes a Status of it. For a 429 that is one, say ``answer(429, retry_after=...)``.)
@@ -225,9 +223,7 @@ class Faults:
         """
         return self._add(Effect.HOLD_BOOKMARKS, {**where, "verb": "watch"}, times)
 
-    def repeat_bookmarks(
-        self, count: int = 2, *, times: int | None = None, **where: Unpack[Where]
-    ) -> Fault:
+    def repeat_bookmarks(self, count: int = 2, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
         return self._add(Effect.REPEAT_BOOKMARKS, {**where, "verb": "watch"}, times, amount=count)
 
@@ -307,7 +303,9 @@ def _meant(verb: object) -> Collection[str]:
 def _check(where: Where, times: int | None) -> None:
     """Refuse what could never strike, so that a slip in a test is found where it is made."""
     if unknown := sorted(where.keys() - Where.__annotations__.keys()):
-        raise TypeError(f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(Where.__annotations__)}")
+        raise TypeError(
+            f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(Where.__annotations__)}"
+        )
     if times is not None and times < 1:
         raise ValueError(f"a fault strikes at least once, not {times} times")
     for verb in _meant(where.get("verb", ())):

@@ -125,7 +125,7 @@ class Server:
         port = self._listener.sockets[0].getsockname()[1]
         host = _ANYWHERE.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-        self._age()
+        self._ageing = settings.clock.call_later(_COMPACT_EVERY, self._age)
 
     async def stop(self) -> None:
         """End every watch, answer what is under way, and let go of the port, the timers and the file."""
@@ -263,6 +263,7 @@ class Server:
         asyncio.run_coroutine_threadsafe(self._rest(within), self._loop).result()
 
     async def _rest(self, within: float) -> None:
+        restless: list[str] = []
         try:
             async with asyncio.timeout(within):
                 while restless := self._restless():
