@@ -59,7 +59,7 @@ class Size:
     """
 
     repeat: int
-    tenths: int = 7
+    tenths: int = 4
     watchers: int = 100
     updates: int = 96
     pods: int = 10_000
@@ -348,7 +348,7 @@ def run(lab: Lab, size: Size) -> Report:
 def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
     notes = [
         "Servers and the load share this machine's cores. Writes are as many creates as updates.",
-        "The server's process also remembers its last 10,000 requests, with their bodies; the store does not.",
+        "The server's process also remembers the last requests, up to 10,000, with their bodies; the store does not.",
     ]
     if REAL in servers:
         notes.append(
@@ -363,7 +363,7 @@ def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=3)
+    parser = measure.parser(__doc__, repeat=5)
     parser.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.repeat)

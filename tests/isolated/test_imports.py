@@ -47,3 +47,13 @@ def test_looking_up_a_kind_imports_one_module_of_types() -> None:
         name for name in modules_after(script) if name.startswith("masthead.api.") and name[-1].isdigit()
     }
     assert types == {"masthead.api.coordination.v1"}
+
+
+def test_the_pytest_plugin_loads_nothing_heavy_before_a_fixture_is_used() -> None:
+    found = heavy(modules_after("import masthead.testing.plugin") - modules_after("import pytest"))
+
+    assert found == set()
+
+
+def test_importing_the_server_package_loads_no_http_or_model_module() -> None:
+    assert heavy(modules_after("import masthead.server") - modules_after("pass")) == set()

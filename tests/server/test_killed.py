@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from tests.server.calls import Plain
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+SERVICES = "/api/v1/namespaces/default/services"
+BIG_SERVICE = {
+    "metadata": {"name": "big", "annotations": {"text": "x" * 200_000}},
+    "spec": {"ports": [{"port": 80}], "clusterIP": "10.96.0.77"},
+}
 WRITERS = 4
 
 
@@ -205,18 +210,21 @@ def test_a_second_server_on_the_same_file_is_told_so(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
 def test_a_write_for_which_there_is_no_room_is_refused_and_not_seen(tmp_path: Path) -> None:
-    big = {"text": "x" * 50_000}
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
-        stored: list[str] = []
-        for number in range(30):
-            answer = caller.call("POST", MAPS, config_map(f"map-{number}", data=big))
-            if answer.code != 201:
-                break
-            stored.append(f"map-{number}")
+        answers = [
+            caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000}))
+            for number in range(12)
+        ]
+        stored = [each.json["metadata"]["name"] for each in answers if each.code == 201]
+        answer = next(each for each in answers if each.code != 201)
         code, reason, message = answer.failure
         assert (code, reason) == (500, "")
         assert message.startswith(f"cannot write to {tmp_path / 'data'}: ")
         assert len(stored) > 2
+
+        # An address that a refused service would have had is free for the next.
+        services = [caller.call("POST", SERVICES, BIG_SERVICE) for _ in range(2)]
+        assert [each.code for each in services] == [500, 500]
 
         listed = caller.call("GET", MAPS).json
         assert sorted(each["metadata"]["name"] for each in listed["items"]) == sorted(stored)

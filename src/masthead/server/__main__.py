@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import secrets
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_BAD_ARGUMENTS = 2
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a server until it is told to stop; returns the process' exit code."""
+    """Run a server until it is told to stop; returns the process' exit code.
+
+    SIGINT and SIGTERM end it in good order, with code 0. What cannot be done is said in one line, with code 2.
+    """
     chosen = _parser().parse_args(arguments)
     try:
         asyncio.run(_serve(chosen))
     except ConfigError as error:
         print(f"masthead.server: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
+        return _BAD_ARGUMENTS
+    except KeyboardInterrupt:  # before there was anything to stop
         pass
     return 0
 
@@ -51,7 +56,13 @@ def _parser() -> argparse.ArgumentParser:
 
 async def _serve(chosen: argparse.Namespace) -> None:
     from masthead.server.running import run
+    from masthead.server.settings import Token
 
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C ends the loop there
+            loop.add_signal_handler(number, stop.set)
     running = run(
         host=chosen.host,
         port=chosen.port,
@@ -59,17 +70,14 @@ async def _serve(chosen: argparse.Namespace) -> None:
         tls=chosen.tls,
         controllers=not chosen.no_controllers,
         allow_remote=chosen.allow_remote,
-        token=None if chosen.no_auth else secrets.token_urlsafe(24),
+        token=None if chosen.no_auth else Token.RANDOM,
     )
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
     async with running as server:
+        if chosen.kubeconfig_out is not None:
+            server.write_kubeconfig(chosen.kubeconfig_out)
         print(f"Serving on {server.url}", flush=True)
         if chosen.kubeconfig_out is not None:
-            written = server.write_kubeconfig(chosen.kubeconfig_out)
-            print(f"kubectl --kubeconfig {written} get namespaces", flush=True)
+            print(f"kubectl --kubeconfig {chosen.kubeconfig_out} get namespaces", flush=True)
         elif server.token:
             print(f"Token: {server.token}", flush=True)
         await stop.wait()

@@ -11,7 +11,8 @@ from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.registry import registry
 from masthead.server import conversion
-from masthead.server.failures import Failure, not_found
+from masthead.server.failures import Failure, bad_request, not_found, quoted
+from masthead.server.kinds.names import path_segment
 from masthead.server.kinds.rules import rules_of
 from masthead.server.kinds.strategy import strategy_of
 from masthead.server.schema import schema_of
@@ -120,6 +121,16 @@ class Served:
     def key(self, namespace: str, name: str) -> str:
         """Where an object lies in its table."""
         return f"{namespace}/{name}" if self.is_namespaced else name
+
+    def place(self, namespace: str, name: str) -> str:
+        """Where an object lies that a client named.
+
+        Raises:
+            Failure: No object can have that name.
+        """
+        if problems := path_segment(name):
+            raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
+        return self.key(namespace, name)
 
     def to_storage(self, found: Plain) -> Plain:
         """Give an object of this version the shape in which it is stored."""

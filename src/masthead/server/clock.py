@@ -11,12 +11,15 @@ import asyncio
 import heapq
 import itertools
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "stamp"]
+
+_FEW: Final = 100
+"""Calls that may wait before anybody asks which of them were cancelled."""
 
 
 class Timer(Protocol):
@@ -61,6 +64,12 @@ class VirtualClock:
         self._now = start
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
+        self._prune_at = _FEW
+
+    @property
+    def waiting(self) -> int:
+        """How many calls it keeps; some of them may have been cancelled."""
+        return len(self._timers)
 
     def now(self) -> datetime:
         """The time that the clock was moved to."""
@@ -69,6 +78,8 @@ class VirtualClock:
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
         """Call back once, while `advance` passes over that moment."""
         timer = _VirtualTimer(call)
+        if len(self._timers) > self._prune_at:
+            self._prune()
         heapq.heappush(self._timers, (self._now + timedelta(seconds=seconds), next(self._order), timer))
         return timer
 
@@ -83,12 +94,22 @@ class VirtualClock:
             timer.fire()
         self._now = end
 
+    def _prune(self) -> None:
+        """Forget cancelled calls, of which a server with many watches makes many."""
+        self._timers = [entry for entry in self._timers if not entry[2].is_cancelled]
+        heapq.heapify(self._timers)
+        self._prune_at = max(_FEW, 2 * len(self._timers))
+
 
 class _VirtualTimer:
     __slots__ = ("_call",)
 
     def __init__(self, call: Callable[[], object]) -> None:
         self._call: Callable[[], object] | None = call
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._call is None
 
     def cancel(self) -> None:
         self._call = None

@@ -47,7 +47,7 @@ class Cluster:
         self.on_write: list[Callable[[Served, Record], object]] = []
         """Called after every write, with what was written."""
         self._random = random.Random(seed)
-        self.allocator = Allocator(self._listed)
+        self.allocator = Allocator(self._listed, now=self.now)
         for service in self._listed("", "services"):
             self.allocator.reserve(service)
 
@@ -57,7 +57,7 @@ class Cluster:
         Raises:
             Failure: There is none.
         """
-        record = self.storage.table(served.table).get(served.key(namespace, name))
+        record = self.storage.table(served.table).get(served.place(namespace, name))
         if record is None:
             raise served.missing(name)
         return record

@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from masthead.server.refusals import Refuse, answering, conflicting, expiring, throttling, too_large
 
@@ -252,6 +252,10 @@ class Faults:
         with self._lock:
             return iter(tuple(self._waiting))
 
+    def awaits(self, call: Call, effect: Effect) -> bool:
+        """Tell whether a fault waits for such a request, without letting it strike."""
+        return any(fault.effect is effect and fault.fits(call) for fault in self)
+
     def strike(self, call: Call, *effects: Effect) -> Fault | None:
         """The oldest fault that is meant for a request, counted as having struck."""
         with self._lock:
@@ -296,8 +300,7 @@ def _meant(verb: object) -> Collection[str]:
     """The verbs that a filter stands for."""
     if isinstance(verb, str):
         return _GROUPS_OF_VERBS.get(verb, (verb,))
-    named: Collection[str] = verb  # type: ignore[assignment]
-    return [each for one in named for each in _meant(one)]
+    return [each for one in cast("Collection[str]", verb) for each in _meant(one)]
 
 
 def _check(where: Where, times: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from masthead.server.bodies import BODY_LIMIT
 from masthead.server.failures import Failure, details_of, qualified, quoted
 from masthead.server.faults import Call, Effect
 from masthead.server.refusals import Asked, answer_of
-from masthead.server.request import Request, parse_query, refusal
+from masthead.server.request import BAD_ESCAPE, Request, parse_query, refusal
 from masthead.server.seen import Requests, Seen
 from masthead.server.watching import Watch
 
@@ -64,6 +65,8 @@ class Front:
 
     async def handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; when this returns, all of the answer is on its way."""
+        if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
+            return _no_path()
         try:
             request = await _read(incoming)
         except Failure as failure:
@@ -109,14 +112,16 @@ class Front:
     def _check_token(self, request: Request, call: Call) -> None:
         if self._token is None:
             return
-        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        token = shown.strip().encode()
-        if scheme.lower() != "bearer" or not token:
-            if request.path.rstrip("/") not in _OPEN:
-                raise _anonymous(request, call)
-            return
-        if not secrets.compare_digest(token, self._token):
-            raise Failure(401, "Unauthorized", "Unauthorized")
+        shown = request.headers.get("authorization", "")
+        scheme, _, token = shown.partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            if not secrets.compare_digest(token.strip().encode(), self._token):
+                raise Failure(401, "Unauthorized", "Unauthorized")
+        # A password that is wrong is no password: kube-apiserver does not look at any.
+        elif request.path.rstrip("/") not in _OPEN and not secrets.compare_digest(
+            _password(shown), self._token
+        ):
+            raise _anonymous(request, call)
 
     async def _stream(self, incoming: web.BaseRequest, watch: Watch, seen: Seen) -> web.StreamResponse:
         call = seen.call
@@ -148,7 +153,7 @@ async def _read(incoming: web.BaseRequest) -> Request:
     if incoming.body_exists:
         try:
             body = await _read_body(incoming)
-        except (TimeoutError, ConnectionError, web.HTTPException):
+        except (TimeoutError, ConnectionError, web.HTTPException, web.RequestPayloadError):
             raise Failure(400, "BadRequest", "the body of the request could not be read") from None
     query = parse_query(incoming.rel_url.raw_query_string)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
@@ -165,6 +170,24 @@ async def _read_body(incoming: web.BaseRequest) -> bytes:
             raise Failure(413, "RequestEntityTooLarge", message)
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _no_path() -> web.Response:
+    """What Go's HTTP server says before anybody behind it hears of the request."""
+    response = web.Response(status=400, text="400 Bad Request")
+    response.force_close()
+    return response
+
+
+def _password(authorization: str) -> bytes:
+    """The password of basic authentication, which is how Go's clients show a token where there is no TLS."""
+    scheme, _, shown = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return b""
+    try:
+        return base64.b64decode(shown.strip(), validate=True).partition(b":")[2]
+    except ValueError:
+        return b""
 
 
 def _without_token(request: Request) -> dict[str, str]:

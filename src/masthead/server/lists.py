@@ -79,12 +79,11 @@ def read_page(
         raise _expired(token) from None
     start = f"{selection.prefix}{token.start.removeprefix('/')}" if token else ""
     found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
-    matching = (record for record in found if selection.matches(record))
     # From memory and without a moment to hold on to, the real server gives everything at once.
     limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
-        return Page(list(matching), revision)
-    return _cut(matching, limit, revision, selection)
+        return Page(list(filter(selection.matches, found)), revision)
+    return _cut(found, limit, revision, selection)
 
 
 def check_not_ahead(storage: Storage, wanted: int) -> None:
@@ -128,13 +127,13 @@ def _moment(storage: Storage, options: ListOptions, token: _Token | None, latest
     return max(newest, wanted) if options.version else storage.revision
 
 
-def _cut(matching: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
-    records = list(itertools.islice(matching, limit))
-    following = next(matching, None)
-    if following is None:
+def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
+    records = list(itertools.islice(filter(selection.matches, found), limit))
+    # A full page leads to another if anything comes after it, selected or not: the last page may be empty.
+    if selection.names_one or next(found, None) is None:
         return Page(records, revision)
     # Where a selector hides objects, counting would take reading them all, and nobody promised that.
-    remaining = 1 + sum(1 for _ in matching) if selection.is_everything else None
+    remaining = 1 + sum(1 for _ in found) if selection.is_everything else None
     return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
 
 

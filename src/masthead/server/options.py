@@ -103,8 +103,10 @@ class ListOptions:
                 errors.append(forbidden(path, problem))
             if match != _NOT_OLDER:
                 errors.append(not_supported(path, match, (_NOT_OLDER,)))
-            if self.token:
-                errors.append(forbidden(path, f"{path} is forbidden when continue is provided"))
+        # A watch that begins with the state has that match by default.
+        begins_with_state = self.initial_events is None and self.version in {"", "0"}
+        if self.token and (match or begins_with_state):
+            errors.append(forbidden(path, f"{path} is forbidden when continue is provided"))
         return errors
 
 
@@ -226,10 +228,9 @@ def read_version(text: str, *, of_list: bool = False) -> int:
     """
     if not text:
         return 0
-    if not re.fullmatch(r"[0-9]+", text):
-        problem = (
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
+    if not re.fullmatch(r"[0-9]+", text) or int(text) >= 2**64:
+        flaw = "value out of range" if text.isdigit() else "invalid syntax"
+        problem = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {flaw}'
         raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
     return int(text)
 
@@ -261,9 +262,12 @@ def _integer(request: Request, name: str) -> int | None:
     try:
         if not re.fullmatch(r"[+-]?[0-9]+", values[0]):
             raise ValueError(values[0])
-        return int(values[0])
+        number = int(values[0])
     except ValueError:
         raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": invalid syntax') from None
+    if not -(2**63) <= number < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": value out of range')
+    return number
 
 
 def _text(request: Request, name: str) -> str | None:

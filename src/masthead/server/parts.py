@@ -24,6 +24,7 @@ def _finalizers(new: Plain, old: Plain) -> Plain:
 def _approval(new: Plain, old: Plain) -> Plain:
     """``certificatesigningrequests/approval``: the verdict."""
     status = {**part(old, "status")}
+    status.pop("conditions", None)
     if conditions := part(new, "status").get("conditions"):
         status["conditions"] = conditions
     return {**old, "metadata": new["metadata"], "status": status}

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
     from masthead.server.failures import Failure
 
-__all__ = ["JSON_TYPE", "Answer", "Request", "Target", "json_answer", "parse_path", "parse_query", "refusal"]
+__all__ = [
+    "BAD_ESCAPE",
+    "JSON_TYPE",
+    "Answer",
+    "Request",
+    "Target",
+    "json_answer",
+    "parse_path",
+    "parse_query",
+    "refusal",
+]
 
 JSON_TYPE: Final = "application/json"
 
@@ -101,14 +111,14 @@ _PARTS_OF_NAMESPACES: Final = frozenset({"status", "finalize"})
 """After ``/namespaces/NAME/``, these are parts of the namespace; anything else is a resource within it."""
 
 
-_BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
+BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
 
 
 def parse_query(text: str) -> dict[str, list[str]]:
     """Read a query as Go does: a pair that cannot be decoded is passed over."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
-        if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
+        if not pair or ";" in pair or BAD_ESCAPE.search(pair):
             continue
         name, _, value = pair.partition("=")
         found.setdefault(unquote_plus(name), []).append(unquote_plus(value))
@@ -117,7 +127,8 @@ def parse_query(text: str) -> dict[str, list[str]]:
 
 def parse_path(path: str) -> Target | None:
     """Read a path under ``/api/`` or ``/apis/``; None for one that does not reach a version."""
-    steps = [unquote(step) for step in path.removeprefix("/").removesuffix("/").split("/")]
+    # An escaped slash is a slash: the real server looks at the path after decoding it.
+    steps = unquote(path).removeprefix("/").rstrip("/").split("/")
     if len(steps) >= 2 and steps[0] == "api":
         group, version, rest = "", steps[1], steps[2:]
     elif len(steps) >= 3 and steps[0] == "apis":

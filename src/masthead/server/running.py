@@ -60,7 +60,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         bookmark_every: Seconds between a watch's bookmarks.
         watch_timeout: Seconds until a watch ends that did not say when.
         watch_list: Whether a watch may begin with the state (``sendInitialEvents``); without, it is refused.
-        history: How many revisions of history to keep at least.
+        history: How many revisions of history to keep; those older than ten minutes go in any case.
         backlog: How many changes may come while a watch's client does not read; after that the watch is closed.
         seed: Makes uids and generated names the same in every run.
         allow_remote: Allow a host that other machines can reach.
@@ -139,7 +139,9 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     from masthead.server.tls import Certificates
 
     settings.check()
-    server = Server(settings, Certificates("localhost", "127.0.0.1", settings.host) if settings.tls else None)
+    server = Server(
+        settings, Certificates("localhost", "127.0.0.1", "::1", settings.host) if settings.tls else None
+    )
     try:
         await server.start()
         yield server

@@ -1,7 +1,7 @@
 """The fields that a kind has, and what its objects look like once the server has read them.
 
 kube-apiserver reads a body into a Go struct and writes that out again. What falls out on the way is gone: unknown
-fields, nulls, empty lists. What Go cannot leave out is there even if nobody wrote it: ``"status": {}``, say. And
+fields, nulls, empty lists, zeros of optional fields that are no pointers. What Go cannot leave out is there even if nobody wrote it: ``"status": {}``, say. And
 quantities and times come back in their canonical form. `Schema.clean` does the same to plain data, with the generated
 types as its source of truth, and says what it dropped, or where a value is of the wrong type, in Go's words.
 """
@@ -17,6 +17,7 @@ from masthead.meta import shape
 from masthead.meta.quantity import Quantity
 from masthead.meta.time import MicroTime, format_micro_time, format_time, parse_micro_time, parse_time
 from masthead.server.go_base64 import decode_base64
+from masthead.server.schema_facts import CONDITION_TIMES, INT64, NEVER, NULLS, zeros_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,96 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Mismatch", "Schema", "schema_of"]
 
-_INT64: Final = frozenset(
-    [
-        "activeDeadlineSeconds",
-        "capacity",
-        "count",
-        "deletionGracePeriodSeconds",
-        "expirationSeconds",
-        "fsGroup",
-        "generation",
-        "gid",
-        "gracePeriodSeconds",
-        "int",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "nodeAllocatableUpdatePeriodSeconds",
-        "observedGeneration",
-        "remainingItemCount",
-        "revision",
-        "runAsGroup",
-        "runAsUser",
-        "seconds",
-        "sizeBytes",
-        "startingDeadlineSeconds",
-        "terminationGracePeriodSeconds",
-        "tolerationSeconds",
-        "uid",
-    ]
-)
-"""Integers that are 64 bits wide in Go; all others have 32. It shows in error messages only."""
-_NULLS: Final[Mapping[str, frozenset[str]]] = {
-    "NodeSelector": frozenset({"nodeSelectorTerms"}),
-    "LimitRangeSpec": frozenset({"limits"}),
-    "PodSpec": frozenset({"containers"}),
-    "HTTPIngressRuleValue": frozenset({"paths"}),
-    "PolicyRule": frozenset({"verbs"}),
-    "Role": frozenset({"rules"}),
-    "ClusterRole": frozenset({"rules"}),
-    "Event": frozenset(
-        {
-            "eventTime",
-            "firstTimestamp",
-            "lastTimestamp",
-            "deprecatedFirstTimestamp",
-            "deprecatedLastTimestamp",
-        }
-    ),
-    "CustomResourceDefinitionSpec": frozenset({"versions"}),
-    "CustomResourceDefinitionStatus": frozenset({"conditions", "storedVersions"}),
-    "Endpoint": frozenset({"addresses"}),
-    "EndpointSlice": frozenset({"endpoints", "ports"}),
-    "CSINodeSpec": frozenset({"drivers"}),
-    "MutatingWebhook": frozenset({"admissionReviewVersions"}),
-    "ValidatingWebhook": frozenset({"admissionReviewVersions"}),
-    "ResourcePolicyRule": frozenset({"apiGroups", "resources", "verbs"}),
-    "NonResourcePolicyRule": frozenset({"nonResourceURLs", "verbs"}),
-    "SubjectRulesReviewStatus": frozenset({"nonResourceRules", "resourceRules"}),
-    "HorizontalPodAutoscalerStatus": frozenset({"currentMetrics"}),
-    "WorkloadSpec": frozenset({"podGroupTemplates"}),
-}
-"""Lists and times that Go cannot leave out: unset or empty, they are written as null."""
-_CONDITION_TIMES: Final = frozenset(
-    {"lastProbeTime", "lastTransitionTime", "lastHeartbeatTime", "lastUpdateTime"}
-)
-"""The same, for conditions of every kind."""
-_NEVER: Final[Mapping[str, frozenset[str]]] = {
-    "DaemonSetSpec": frozenset({"selector"}),
-    "DeploymentSpec": frozenset({"selector"}),
-    "ReplicaSetSpec": frozenset({"selector"}),
-    "StatefulSetSpec": frozenset({"selector"}),
-    "IPAddressSpec": frozenset({"parentRef"}),
-    "ParentReference": frozenset({"name", "resource"}),
-    "ScaleIOPersistentVolumeSource": frozenset({"secretRef"}),
-    "ScaleIOVolumeSource": frozenset({"secretRef"}),
-    "ContainerRestartRuleOnExitCodes": frozenset({"operator"}),
-    "ContainerRestartRule": frozenset({"action"}),
-    "HTTPIngressPath": frozenset({"pathType"}),
-    "ImageVolumeStatus": frozenset({"imageRef"}),
-    "MutatingWebhook": frozenset({"sideEffects"}),
-    "ValidatingWebhook": frozenset({"sideEffects"}),
-    "PodCertificateProjection": frozenset({"keyType", "signerName"}),
-    "TokenReviewSpec": frozenset({"token"}),
-    "ValidatingAdmissionPolicyBindingSpec": frozenset({"policyName"}),
-    "ReplicationControllerSpec": frozenset({"minReadySeconds"}),
-    "v2.HorizontalPodAutoscalerStatus": frozenset({"currentReplicas"}),
-}
-"""What Go leaves out although it is required or has a default: pointers, mostly. By type, or version and type."""
 _HEAD: Final = ("apiVersion", "kind")
 _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and nobody need fill in."""
@@ -283,13 +194,20 @@ class _Struct:
     @functools.cached_property
     def optional(self) -> frozenset[str]:
         """What may be left out although its type says otherwise."""
-        return _NEVER.get(self.name, frozenset()) | _NEVER.get(self.go_type(), frozenset())
+        known = NEVER.get(self.name, frozenset()) | NEVER.get(self.go_type(), frozenset())
+        return known | zeros_left_out(self.cls)
+
+    @functools.cached_property
+    def dropped(self) -> frozenset[str]:
+        """What Go leaves out when it is empty or zero: lists, maps and most scalars. An empty struct it writes."""
+        listed = frozenset(wire for wire, node in self.fields.items() if isinstance(node, _List | _Map))
+        return listed | zeros_left_out(self.cls)
 
     @functools.cached_property
     def nulls(self) -> frozenset[str]:
         """Lists and times that Go writes as null when they are empty."""
-        times = _CONDITION_TIMES if self.name.endswith("Condition") else frozenset[str]()
-        return (_NULLS.get(self.name, frozenset()) | times) & self.fields.keys()
+        times = CONDITION_TIMES if self.name.endswith("Condition") else frozenset[str]()
+        return (NULLS.get(self.name, frozenset()) | times) & self.fields.keys()
 
     @functools.cached_property
     def is_root(self) -> bool:
@@ -309,8 +227,7 @@ class _Struct:
                 path.append(f".{key}")
                 made = node.clean(item, findings, name)
                 path.pop()
-                # An empty list or map is left out in Go; an empty struct is not.
-                if made or not isinstance(node, _List | _Map):
+                if made or key not in self.dropped:
                     cleaned[key] = made
         for key, filler in self.always:
             if key not in cleaned:
@@ -461,7 +378,7 @@ _LEAVES: Final[tuple[tuple[tuple[type, ...], Callable[[str], _Node]], ...]] = (
     ((str,), lambda _: _Leaf("string", (str,))),
     ((bool,), lambda _: _Leaf("bool", (bool,))),
     ((float,), lambda _: _Leaf("float64", (int, float))),
-    ((int,), lambda wire: _integer("int64" if wire in _INT64 else "int32")),
+    ((int,), lambda wire: _integer("int64" if wire in INT64 else "int32")),
 )
 
 _GO_KINDS: Final[Mapping[type, str]] = {

@@ -64,6 +64,15 @@ class Selection:
         """Whether nothing but the namespace narrows it down."""
         return self._labels.is_empty and self._fields.is_empty
 
+    @property
+    def names_one(self) -> bool:
+        """Whether it says where the one object is that it can be about."""
+        has_place = bool(self.prefix) or not self.served.is_namespaced
+        terms = self._fields.requirements
+        return has_place and any(
+            term.key == "metadata.name" and term.operator is labels.Operator.EQUALS for term in terms
+        )
+
     def matches(self, record: Record) -> bool:
         """Tell whether an object is meant."""
         if not record.key.startswith(self.prefix):

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 from masthead.server import catalog
 from masthead.server.clock import VirtualClock
 from masthead.server.cluster import Cluster
 from masthead.server.controllers import Controllers
-from masthead.server.faults import Faults
+from masthead.server.faults import Effect, Faults
 from masthead.server.http import Front
 from masthead.server.kubeconfig import kubeconfig
 from masthead.server.rest import Rest
-from masthead.server.storage import Storage
+from masthead.server.storage import JournalError, Storage
 from masthead.server.watching import WatchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead.meta.object import Object
-    from masthead.meta.unstructured import Unstructured
     from masthead.server.catalog import Served
     from masthead.server.clock import Timer
     from masthead.server.seen import Seen
@@ -37,14 +39,28 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Server"]
 
 ResultT = TypeVar("ResultT")
-ObjectT = TypeVar("ObjectT", bound="Object | Unstructured")
+ObjectT = TypeVar("ObjectT", bound="Object")
 _COMPACT_EVERY: Final = 300.0
 """Seconds; a token or version lives at least as long, and at most twice as long."""
-_STOP_WITHIN: Final = 2.0
+_STOP_WITHIN: Final = 0.5
+_LONGEST_HEAD: Final = 1024 * 1024
+"""Bytes of a path or a header, and headers of a request: as many as Go takes, for selectors can be long."""
+_CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
+"""Where aiohttp says what went wrong."""
 """Seconds that answers have to get out when the server stops."""
+_TURNS_TO_ACCEPT: Final = 4
+"""Turns of the loop in which a connection that has come in is accepted."""
 _REST_WITHIN: Final = 30.0
-_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where it listens was decided elsewhere
+_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that stand for all of a machine's, and one of them."""
+
+
+def _is_our_fault(record: logging.LogRecord) -> bool:
+    """Whether a record is of any use: of clients that speak no HTTP, or hung up, a traceback tells nothing."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
+
+
+_CONNECTIONS.addFilter(_is_our_fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +115,16 @@ class Server:
             revision=lambda: self._storage.revision,
             on_idle=self._moved.set,
         )
-        self._http = web.Server(self._front.handle, handler_cancellation=True, access_log=None)
+        self._http = web.Server(
+            self._front.handle,
+            handler_cancellation=True,
+            access_log=None,
+            logger=_CONNECTIONS,
+            auto_decompress=False,
+            max_line_size=_LONGEST_HEAD,
+            max_field_size=_LONGEST_HEAD,
+            max_headers=_LONGEST_HEAD,
+        )
         self._listener: asyncio.Server | None = None
         self._ageing: Timer | None = None
         self._earlier = self._storage.revision
@@ -132,6 +157,9 @@ class Server:
         if self._has_stopped:
             return
         self._has_stopped = True
+        # A connection that is half accepted when the listener closes would be nobody's, and leak.
+        for _ in range(_TURNS_TO_ACCEPT):
+            await asyncio.sleep(0)
         if self._listener is not None:
             self._listener.close()
         if self._ageing is not None:
@@ -139,7 +167,13 @@ class Server:
         self._controllers.stop()
         for watch in tuple(self._front.watches):
             watch.end()
+        transports = [each.transport for each in self._http.connections]
+        self._http.pre_shutdown()  # or connections without a request would be waited for
         await self._http.shutdown(_STOP_WITHIN)
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # or one whose client does not read would stay open for ever
+        await asyncio.sleep(0)
         self._storage.close()
         self._moved.set()
 
@@ -284,16 +318,18 @@ class Server:
 
     def _age(self) -> None:
         """Forget what was there two times ago, and come back."""
-        self._storage.compact(self._earlier)
+        with suppress(JournalError):  # the disk is full; perhaps it is not the next time
+            self._storage.compact(self._earlier)
         self._earlier = self._storage.revision
         self._ageing = self._settings.clock.call_later(_COMPACT_EVERY, self._age)
 
     def _release_bookmarks(self) -> None:
         def release() -> None:
-            for watch in tuple(self._front.watches):
-                watch.release_bookmarks()
+            for watch, call in tuple(self._front.watches.items()):
+                if not self.faults.awaits(call, Effect.HOLD_BOOKMARKS):
+                    watch.release_bookmarks()
 
-        if not self._has_stopped:
+        with suppress(ClosedError):
             self._call(release)
 
     def _is_own_thread(self) -> bool:
@@ -316,7 +352,7 @@ class Server:
         if self._is_own_thread():
             return act()
 
-        async def do() -> ResultT:  # noqa: RUF029 - so that it runs there, and its result comes back here
+        async def do() -> ResultT:
             return act()
 
         doing = asyncio.run_coroutine_threadsafe(do(), self._loop)
@@ -326,8 +362,8 @@ class Server:
             raise ClosedError("the server stopped before this was done") from None
 
 
-def _served_as(obj: Object | Unstructured) -> Served:
-    gvk = type(obj).GVK if hasattr(type(obj), "GVK") else obj.gvk
+def _served_as(obj: Object) -> Served:
+    gvk = obj.gvk
     for served in catalog.resources_in(gvk.group, gvk.version):
         if served.kind == gvk.kind:
             return served

@@ -30,7 +30,7 @@ class Certificates:
             raise ConfigError("TLS needs trustme: pip install 'masthead[tls]'") from None
         maker = trustme.CA()
         # trustme also takes pyOpenSSL's contexts, whose types nobody need have.
-        certificate = cast("Any", maker.issue_cert(*hosts))
+        certificate = cast("Any", maker.issue_cert(*dict.fromkeys(hosts)))
         self._configure: Callable[[ssl.SSLContext], None] = certificate.configure_cert
         self.authority: str = maker.cert_pem.bytes().decode()
         """The certificate to trust, in PEM."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from masthead.server.options import ListOptions
     from masthead.server.plain import Plain
     from masthead.server.selection import Selection
-    from masthead.server.storage import Record
 
 __all__ = ["Watch", "WatchLimits", "too_old"]
 

@@ -16,6 +16,7 @@ from masthead.server.failures import (
     refused_fields,
 )
 from masthead.server.kinds import warnings as kind_warnings
+from masthead.server.kinds.rules import rules_of
 from masthead.server.metadata_rules import create_errors, keep_system_fields, update_errors
 from masthead.server.parts import ONLY
 from masthead.server.plain import Plain, metadata, part, text
@@ -112,6 +113,7 @@ def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
     errors += rules.validate_create(found)
     if errors:
         raise refused_fields(served.stored_group, served.kind, text(meta, "name"), errors)
+    rules.finish_create(found)
 
 
 def _store_new(
@@ -130,8 +132,8 @@ def _store_new(
         meta["name"] = cluster.new_name(meta["generateName"])
     if options.is_dry_run:
         return Written(served.encode(found), is_new=True)
-    cluster.allocator.keep()
     record = cluster.write(served, key, found)
+    cluster.allocator.keep()
     return Written(served.write(record.value), is_new=True)
 
 
@@ -162,7 +164,7 @@ def update(
     Raises:
         Failure: It may not be.
     """
-    key = served.key(namespace, name)
+    key = served.place(namespace, name)
     record = cluster.storage.table(served.table).get(key)
     if record is None:
         if not (is_put and served.strategy.create_on_update and not subresource):
@@ -197,17 +199,18 @@ def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresourc
     keep_system_fields(new, old)
     meta["resourceVersion"] = stored["resourceVersion"]
     _keep("generation", meta, stored)
-    if subresource == "status":
-        new = _only_status(served, new, old)
-    elif subresource:
-        new = ONLY[subresource](new, old)
+    rules = rules_of(served.group, f"{served.name}/{subresource}") if subresource else served.rules
+    if subresource:
+        new = _only_status(served, new, old) if subresource == "status" else ONLY[subresource](new, old)
+        rules.prepare_status(new, old, cluster.allocator)
     else:
         _settle_main(cluster, served, new, old)
     if served.strategy.watches and (not subresource or subresource in _RAISING):
         metadata(new)["generation"] = served.strategy.next_generation(new, old)
+        if not metadata(new)["generation"]:  # Go leaves out what is 0
+            del metadata(new)["generation"]
     errors = update_errors(new, old, served.strategy, of_status=bool(subresource))
-    if not subresource:
-        errors += served.rules.validate_update(new, old)
+    errors += (rules.validate_status if subresource else rules.validate_update)(new, old)
     if errors:
         raise refused_fields(served.stored_group, served.kind, text(stored, "name"), errors)
     return new
@@ -223,8 +226,6 @@ def _settle_main(cluster: Cluster, served: Served, new: Plain, old: Plain) -> No
 def _only_status(served: Served, new: Plain, old: Plain) -> Plain:
     settled = {**old, "metadata": metadata(new)}
     _keep("status", settled, new)
-    if quality := part(old, "status").get("qosClass"):  # what a pod's resources say, not its writer
-        settled["status"]["qosClass"] = quality
     for field in served.strategy.status_keeps:
         _keep(field, settled["metadata"], metadata(old))
     return settled
@@ -270,8 +271,9 @@ def _store_change(
         return Written(served.write(record.value))
     if options.is_dry_run:
         return Written(served.encode(new))
+    written = cluster.write(served, record.key, new)
     cluster.allocator.keep()
-    return Written(served.write(cluster.write(served, record.key, new).value))
+    return Written(served.write(written.value))
 
 
 def goes_now(served: Served, new: Plain, old: Plain) -> bool:

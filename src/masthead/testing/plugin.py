@@ -17,15 +17,15 @@ Fixture                   What it is
 ``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
 ========================  ==========================================================================================
 
-The servers run in threads of their own, so that they serve blocking and async tests alike.
+The servers run in threads of their own, so that they serve blocking and async tests alike: ``await
+kube_server.quiesce()`` works in the one, ``kube_server.wait_until_quiet()`` in the other. Nothing of the server is
+imported before a test asks for one.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -44,8 +44,10 @@ __all__ = [
     "shared_kube_server",
 ]
 
-_LONGEST = 63
+_LONGEST: Final = 63
 """How many characters a namespace's name may have."""
+_NOT_IN_NAMES: Final = r"[^a-z0-9]+"
+_PATIENCE: Final = 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,20 +58,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, Any]:
-    """What ``kube_server`` is started with: what the test's marks say, the nearest last."""
-    options: dict[str, Any] = {}
+def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
+    """What ``kube_server`` is started with: what the marks of the test, its class and its module say.
+
+    The nearest mark has the last word.
+    """
+    options: dict[str, object] = {}
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
+        if mark.args:
+            raise pytest.UsageError("the mark kube_server takes keywords only, as masthead.server.run does")
         options |= mark.kwargs
     return options
 
 
 @pytest.fixture
-def kube_server(kube_server_options: Mapping[str, Any]) -> Iterator[Server]:
+def kube_server(kube_server_options: Mapping[str, object]) -> Iterator[Server]:
     """A server of the test's own."""
     import masthead.server
 
-    with masthead.server.run(**kube_server_options) as server:
+    with masthead.server.run(**cast("dict[str, Any]", kube_server_options)) as server:
         yield server
 
 
@@ -85,8 +92,9 @@ def shared_kube_server() -> Iterator[Server]:
 @pytest.fixture
 def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own in the shared server, named after the test."""
-    slug = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")
-    name = f"{slug[: _LONGEST - 9].strip('-') or 'test'}-{shared_kube_server.revision}"
+    suffix = f"-{shared_kube_server.revision}"  # which no test before has seen
+    slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")
+    name = f"{slug[: _LONGEST - len(suffix)].strip('-') or 'test'}{suffix}"
     _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
     _call(shared_kube_server, "DELETE", f"/api/v1/namespaces/{name}")
@@ -99,7 +107,11 @@ def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:
-    """Ask the server for something simple; the client, once it exists, does this better."""
+    """Ask the server for something simple; if the test removed it already, that is fine too."""
+    import json
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(
         f"{server.url}{path}",
         method=method,
@@ -107,5 +119,13 @@ def _call(server: Server, method: str, path: str, body: object = None) -> None:
         headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=30) as answer:
-        answer.read()
+    try:
+        with opener.open(request, timeout=_PATIENCE) as answer:
+            answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            if method != "DELETE" or error.code not in _GONE:
+                raise
+
+
+_GONE: Final = frozenset({404, 409})

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -15,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead.server import conversion
 from masthead.server.failures import Failure, refused_fields
 from masthead.server.kinds.defaults import apply_defaults
 from masthead.server.kinds.rules import Allocator, KindRules, rules_of
 from masthead.server.kinds.rules.allocator import Spent, Taken
-from masthead.server.kinds.rules.cron import problem_with_schedule
 
 Plain = dict[str, Any]
 
@@ -32,6 +33,7 @@ class Case(msgspec.Struct):
     code: int = 201
     message: str = ""
     causes: list[dict[str, str]] = []
+    part: str = "status"
 
 
 class Recorded(msgspec.Struct):
@@ -41,6 +43,8 @@ class Recorded(msgspec.Struct):
 
 DATA = Path(__file__).parents[2] / "data" / "server"
 NAMESPACE = "demo"
+# What stands in the recordings for every time that the real server set itself.
+NOW = "2026-01-01T00:00:00Z"
 # Where the addresses of the recorded services come from.
 NETWORK = IPv4Network("10.0.0.0/24")
 IRREGULAR = {
@@ -50,6 +54,8 @@ IRREGULAR = {
     "StorageClass": "storageclasses",
     "IngressClass": "ingressclasses",
     "PriorityClass": "priorityclasses",
+    "RuntimeClass": "runtimeclasses",
+    "VolumeAttributesClass": "volumeattributesclasses",
 }
 
 
@@ -67,15 +73,31 @@ def kind_of(obj: Plain) -> tuple[str, str, str]:
     return group, version, obj["kind"]
 
 
-def rules_for(obj: Plain) -> KindRules:
+def rules_for(obj: Plain, part: str = "") -> KindRules:
     group, _, kind = kind_of(obj)
-    return rules_of(group, IRREGULAR.get(kind, f"{kind.lower()}s"))
+    resource = IRREGULAR.get(kind, f"{kind.lower()}s")
+    return rules_of(group, f"{resource}/{part}" if part else resource)
+
+
+def stored(obj: Plain) -> Plain:
+    """Give an object the shape in which rules see it."""
+    group, version, kind = kind_of(obj)
+    return conversion.to_storage(obj, kind, group, version)
+
+
+def answered(obj: Plain) -> Plain:
+    """Give an object the shape in which it is answered, with its defaults."""
+    group, version, kind = kind_of(obj)
+    shown = conversion.from_storage(obj, kind, group, version)
+    apply_defaults(group, version, kind, shown)
+    return shown
 
 
 def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Plain:
     """Do what a server does with a new object, as far as its kind matters."""
     obj, rules = copy.deepcopy(obj), rules_for(obj)
     apply_defaults(*kind_of(obj), obj)
+    obj = stored(obj)
     meta = obj.setdefault("metadata", {})
     known = like["metadata"] if like else {"name": "a", "namespace": NAMESPACE, "uid": "u"}
     meta.setdefault("name", known["name"])
@@ -86,23 +108,33 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
         obj.pop("status", None)
     rules.prepare_create(obj, allocate)
     refuse(obj, rules.validate_create(obj))
-    apply_defaults(*kind_of(obj), obj)
-    return obj
+    rules.finish_create(obj)
+    return answered(obj)
 
 
-def update(obj: Plain, stored: Plain, allocate: Allocator) -> Plain:
+def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     """Do what a server does with a changed object, as far as its kind matters."""
     obj, rules = copy.deepcopy(obj), rules_for(obj)
     apply_defaults(*kind_of(obj), obj)
-    fixed = {key: stored["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
+    obj, old = stored(obj), stored(known)
+    fixed = {key: old["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
     obj["metadata"] = {**obj["metadata"], **fixed}
-    if "status" in stored:
-        obj["status"] = copy.deepcopy(stored["status"])
-    rules.reallocate(obj, stored, allocate)
-    rules.prepare_update(obj, stored)
-    refuse(obj, rules.validate_update(obj, stored))
+    if "status" in old:
+        obj["status"] = copy.deepcopy(old["status"])
+    rules.reallocate(obj, old, allocate)
+    rules.prepare_update(obj, old)
+    refuse(obj, rules.validate_update(obj, old))
+    return answered(obj)
+
+
+def update_status(obj: Plain, known: Plain, part: str) -> Plain:
+    """Do what a server does with a changed status, as far as its kind matters."""
+    obj, rules = copy.deepcopy(obj), rules_for(obj, part)
     apply_defaults(*kind_of(obj), obj)
-    return obj
+    obj, old = stored(obj), stored(known)
+    rules.prepare_status(obj, old, Allocator(now=lambda: NOW))
+    refuse(obj, rules.validate_status(obj, old))
+    return answered(obj)
 
 
 def refuse(obj: Plain, errors: list[Any]) -> None:
@@ -167,6 +199,19 @@ def test_a_change_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
     assert (refused.value.details or {}).get("causes") == case.causes
 
 
+@cases("statuses.json")
+def test_a_status_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> None:
+    if not case.causes:
+        made = update_status(case.given, case.stored, case.part)
+        assert meaning(made["status"], in_status=True) == meaning(case.answer["status"], in_status=True)
+        return
+    with pytest.raises(Failure) as refused:
+        update_status(case.given, case.stored, case.part)
+    causes = (refused.value.details or {}).get("causes", [])
+    # Amounts are looked at in no order there.
+    assert sorted(causes, key=repr) == sorted(case.causes, key=repr)
+
+
 @pytest.mark.parametrize("case", [each for each in recorded("created.json") if "pod" in each.name])
 def test_checking_an_object_does_not_change_it(case: Case) -> None:
     before = copy.deepcopy(case.answer)
@@ -183,12 +228,23 @@ def test_a_kind_without_rules_has_rules_that_do_nothing() -> None:
     rules.prepare_create(thing, allocate)
     rules.reallocate(thing, thing, allocate)
     rules.prepare_update(thing, thing)
+    rules.finish_create(thing)
+    rules.prepare_status(thing, thing, allocate)
     assert rules.validate_create(thing) == rules.validate_update(thing, thing) == []
+    assert rules.validate_status(thing, thing) == []
     assert thing == {"spec": {"a": 1}}
 
 
 def test_rules_are_made_once() -> None:
     assert rules_of("", "pods") is rules_of("", "pods")
+
+
+def test_the_rules_of_a_status_are_those_of_its_kind_and_other_parts_have_their_own() -> None:
+    assert rules_of("apps", "deployments/status") == rules_of("apps", "deployments")
+    assert rules_of("apps", "deployments/scale") == rules_of("example.com", "things")
+    requests = "certificatesigningrequests"
+    approval = rules_of("certificates.k8s.io", f"{requests}/approval")
+    assert approval.validate_status is not rules_of("certificates.k8s.io", requests).validate_status
 
 
 POD: Plain = {
@@ -247,8 +303,9 @@ def test_a_certificate_request_says_who_asks_whatever_it_says_itself() -> None:
     assert made["groups"] == ["system:masters", "system:authenticated"]
 
 
-def test_a_job_without_labels_shows_those_that_its_pods_get() -> None:
-    template = {"metadata": {"labels": {"app": "x"}}, "spec": {**POD["spec"], "restartPolicy": "Never"}}
+@pytest.mark.parametrize("labels", [{}, {"app": "x"}])
+def test_a_job_without_labels_shows_those_that_its_pods_get(labels: dict[str, str]) -> None:
+    template = {"metadata": {"labels": labels}, "spec": {**POD["spec"], "restartPolicy": "Never"}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
     made = create(job, Allocator())
     assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
@@ -357,13 +414,80 @@ def test_nothing_is_held_by_two_and_nothing_is_lost(steps: list[str]) -> None:
             drafted, dropped = set(), set()
 
 
+def test_a_runtime_keeps_its_handler() -> None:
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "a"}}
+    with pytest.raises(Failure, match="handler: Required value"):
+        create(runtime, Allocator())
+    known = create({**runtime, "handler": "a"}, Allocator())
+    with pytest.raises(Failure, match='handler: Invalid value: "b": field is immutable'):
+        update({**known, "handler": "b"}, known, Allocator())
+
+
+def test_a_revision_keeps_its_data() -> None:
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "a"},
+        "revision": 1,
+    }
+    with pytest.raises(Failure, match="data: Required value: data is mandatory"):
+        create(revision, Allocator())
+    known = create({**revision, "data": {"a": [None, 1]}}, Allocator())
+    assert update({**known, "revision": 2}, known, Allocator())["revision"] == 2
+    with pytest.raises(Failure, match=r'data: Invalid value: \{"a":1\}: field is immutable'):
+        update({**known, "data": {"a": 1}}, known, Allocator())
+
+
+def test_an_attachment_keeps_all_that_it_asks_for() -> None:
+    spec = {"attacher": "a.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    wanted = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "a"}}
+    known = create({**wanted, "spec": spec}, Allocator())
+    with pytest.raises(Failure, match=r'spec: Invalid value: \{"Attacher":.*field is immutable'):
+        update({**known, "spec": {**spec, "nodeName": "m"}}, known, Allocator())
+    with pytest.raises(
+        Failure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    ):
+        create({**wanted, "spec": {**spec, "source": {}}}, Allocator())
+
+
+def test_a_class_of_attributes_is_protected_and_stays_as_it_is() -> None:
+    attributes = {"driverName": "a.example", "parameters": {"k": "v"}}
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": "a"}}
+    known = create({**kind, **attributes}, Allocator())
+    assert known["metadata"]["finalizers"] == ["kubernetes.io/vac-protection"]
+    with pytest.raises(Failure, match="parameters: Forbidden: updates to parameters are forbidden"):
+        update({**known, "parameters": {"k": "w"}}, known, Allocator())
+
+
+def test_a_taint_of_devices_says_since_when_its_effect_holds() -> None:
+    times = iter(["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"])
+    allocate = Allocator(now=lambda: next(times))
+    rule: Plain = {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "a"},
+    }
+    first = create({**rule, "spec": {"taint": {"key": "k", "effect": "NoSchedule"}}}, allocate)
+    assert first["spec"]["taint"]["timeAdded"] == "2026-01-01T00:00:01Z"
+    same = copy.deepcopy(first)
+    assert update(same, first, allocate)["spec"]["taint"]["timeAdded"] == "2026-01-01T00:00:01Z"
+    same["spec"]["taint"]["effect"] = "NoExecute"
+    assert update(same, first, allocate)["spec"]["taint"]["timeAdded"] == "2026-01-01T00:00:02Z"
+
+
 @pytest.mark.parametrize(
-    "schedule", ["* * * * *", "*/5 0-6/2 1,15 jan-mar mon", "@daily", "@every 1h30m", "5/15 * ? * *"]
+    ("written", "problem"),
+    [
+        ("nope", "invalid character 'o' in literal null (expecting 'u')"),
+        ("", "unexpected end of JSON input"),
+        ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        ("5", "json: cannot unmarshal number into Go value of type map[string]interface {}"),
+        ("null", ""),
+        ("{}", ""),
+    ],
 )
-def test_a_schedule_that_cron_reads_has_no_problem(schedule: str) -> None:
-    assert problem_with_schedule(schedule) == ""
-
-
-@given(st.text(alphabet="0123456789*/-,? @aj"))
-def test_any_text_is_either_a_schedule_or_has_a_problem(schedule: str) -> None:
-    assert isinstance(problem_with_schedule(schedule), str)
+def test_credentials_for_a_registry_are_json(written: str, problem: str) -> None:
+    key = ".dockerconfigjson"
+    secret = {"type": f"kubernetes.io/{key[1:]}", "data": {key: base64.b64encode(written.encode()).decode()}}
+    found = rules_of("", "secrets").validate_create({"metadata": {"name": "a"}, **secret})
+    assert [each.detail for each in found] == ([problem] if problem else [])

@@ -124,10 +124,15 @@ def label(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """Say what keeps a value from being a key such as ``app`` or ``example.com/app``."""
+    return list(_qualified_name(value))
+
+
+@functools.lru_cache(maxsize=16_384)
+def _qualified_name(value: str) -> tuple[str, ...]:
     prefix, slash, name = value.partition("/")
     if "/" in name:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {_KEY_NAME.mismatch} {optional}"]
+        return (f"a valid label key {_KEY_NAME.mismatch} {optional}",)
     if not slash:
         prefix, name = "", value
     found: list[str] = []
@@ -135,7 +140,7 @@ def qualified_name(value: str) -> list[str]:
         found += [f"prefix part {each}" for each in (LONG_NAME(prefix) if prefix else ["must be non-empty"])]
     if not name:
         found.append("name part must be non-empty")
-    return found + [f"name part {each}" for each in _KEY_NAME(name)]
+    return (*found, *(f"name part {each}" for each in _KEY_NAME(name)))
 
 
 def path_segment(value: str, *, is_prefix: bool = False) -> list[str]:

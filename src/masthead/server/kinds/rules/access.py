@@ -1,9 +1,7 @@
-"""Who may do what, and who asks to be trusted: RBAC and certificate requests."""
+"""Who may do what: RBAC."""
 
 from __future__ import annotations
 
-import base64
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,14 +12,10 @@ from masthead.server.kinds.rules.checks import each_of, follows, given, label_se
 from masthead.server.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
     from masthead.server.plain import Plain
 
-_PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
 _GROUP: Final = "rbac.authorization.k8s.io"
-_USER: Final = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
-"""Whom every request comes from, as long as nobody has to prove who they are."""
 
 
 def _rule_errors(rule: Plain, path: str, *, namespaced: bool) -> Errors:
@@ -109,44 +103,9 @@ def _binding_rules(*, namespaced: bool) -> KindRules:
     )
 
 
-def _sign_request(request: Plain, _allocate: Allocator) -> None:
-    """Write down who asks, whatever the request says of itself."""
-    spec = request.setdefault("spec", {})
-    for field in ("uid", "extra"):
-        spec.pop(field, None)
-    spec["username"], spec["groups"] = _USER["username"], list(_USER["groups"])
-    request["status"] = {}
-
-
-def _request_errors(request: Plain) -> Errors:
-    spec = part(request, "spec")
-    errors: Errors = []
-    if not _PEM.search(base64.b64decode(text(spec, "request"))):
-        why = "PEM block type must be CERTIFICATE REQUEST"
-        errors.append(invalid("spec.request", text(spec, "request"), why))
-    if not spec.get("usages"):
-        errors.append(required("spec.usages"))
-    errors += _signer_errors(text(spec, "signerName"))
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < 600:
-        why = "may not specify a duration less than 600 seconds (10 minutes)"
-        errors.append(invalid("spec.expirationSeconds", seconds, why))
-    return errors
-
-
-def _signer_errors(signer: str) -> Errors:
-    if not signer:
-        return [required("spec.signerName")]
-    if signer.count("/") != 1:
-        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid("spec.signerName", signer, why)]
-    return []
-
-
 RULES: Final = {
     "roles": _role_rules(namespaced=True),
     "clusterroles": _role_rules(namespaced=False),
     "rolebindings": _binding_rules(namespaced=True),
     "clusterrolebindings": _binding_rules(namespaced=False),
-    "certificatesigningrequests": KindRules(prepare_create=_sign_request, validate_create=_request_errors),
 }

@@ -1,4 +1,4 @@
-"""Supplies that objects of a cluster share: addresses and ports of services, and what classes say.
+"""Supplies that objects of a cluster share: addresses and ports of services, what classes say, and the time.
 
 Nothing here is random: the lowest free one is given, so that a test sees the same addresses every time.
 """
@@ -26,6 +26,10 @@ class Spent(Exception):  # noqa: N818 - as above
     """Nothing is left."""
 
 
+def _beginning() -> str:
+    return "1970-01-01T00:00:00Z"
+
+
 def _nothing_listed(_group: str, _resource: str) -> Iterable[Plain]:
     return ()
 
@@ -38,6 +42,7 @@ class Allocator:
 
     Args:
         listed: Gives the stored objects of a kind, for rules that depend on classes.
+        now: Gives the time as metadata has it.
         network: Where cluster IPs come from.
         ports: Where node ports come from.
     """
@@ -46,10 +51,12 @@ class Allocator:
         self,
         listed: Listed = _nothing_listed,
         *,
+        now: Callable[[], str] = _beginning,
         network: IPv4Network = _SERVICE_NETWORK,
         ports: range = _NODE_PORTS,
     ) -> None:
         self.listed = listed
+        self.now = now
         self.network = network
         self.ports = ports
         self._addresses: set[int] = set()

@@ -6,13 +6,14 @@ Every check takes the path of a field and its value, and returns what is wrong w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead.meta.quantity import Quantity
 from masthead.server.failures import FieldError, duplicate, forbidden, invalid, quoted, required
 from masthead.server.kinds import names
-from masthead.server.plain import Plain, items, part
+from masthead.server.plain import Plain, part
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
@@ -28,7 +29,14 @@ MOST: Final = 2**31 - 1
 
 def follows(path: str, value: object, rule: Rule) -> Errors:
     """Check a text against a rule for its form."""
-    return [invalid(path, value, each) for each in rule(str(value or ""))]
+    said = _said(rule, value if isinstance(value, str) else str(value or ""))
+    return [invalid(path, value, each) for each in said] if said else []
+
+
+@lru_cache(maxsize=16_384)
+def _said(rule: Rule, value: str) -> tuple[str, ...]:
+    """Ask a rule; names come again and again, in every object of a workload."""
+    return tuple(rule(value))
 
 
 def given(path: str, value: object, rule: Rule) -> Errors:
@@ -47,6 +55,15 @@ def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
     """Check that a text is one of some if it is there; an empty one is."""
     choices = tuple(known)
     return [] if value is None or value in choices else [unsupported(path, value, choices)]
+
+
+def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]]) -> Errors:
+    """Check that some fields, if they are there, have one of the values that each may have."""
+    errors: Errors = []
+    for field, known in choices.items():
+        if owner.get(field, known[0]) not in known:
+            errors.append(unsupported(f"{path}.{field}", owner[field], known))
+    return errors
 
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
@@ -99,10 +116,12 @@ def shown_map(found: Plain | None) -> Plain | None:
     return dict(sorted(found.items())) if found is not None else None
 
 
-def each_of(owner: Plain, name: str, path: str) -> Iterator[tuple[str, Plain]]:
+def each_of(owner: Plain, name: str, path: str) -> Iterable[tuple[str, Plain]]:
     """Give the structs of a list together with their paths."""
-    for index, item in enumerate(items(owner, name)):
-        yield f"{path}.{name}[{index}]", item
+    found = owner.get(name)
+    if not found:  # most lists of most objects are not there, and no path is made for them
+        return ()
+    return [(f"{path}.{name}[{index}]", item) for index, item in enumerate(cast("list[Plain]", found))]
 
 
 def words(owner: Plain, name: str) -> list[str]:
@@ -191,7 +210,12 @@ def operands(path: str, requirement: Plain) -> Errors:
 
 def amount(value: object) -> Quantity:
     """Read an amount; none is zero."""
-    return Quantity(cast("str", value)) if value is not None else Quantity(0)
+    return _quantity(cast("str", value)) if value is not None else _NONE
+
+
+_NONE: Final = Quantity(0)
+_quantity: Final = lru_cache(maxsize=4096)(Quantity)
+"""The same few amounts stand in every container."""
 
 
 def not_negative_amount(path: str, value: object) -> Errors:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
+    choice_errors,
     each_of,
     follows,
     given,
@@ -20,6 +21,7 @@ from masthead.server.kinds.rules.checks import (
     unique,
     unsupported,
 )
+from masthead.server.kinds.rules.inner import inner
 from masthead.server.kinds.rules.resources import requirement_errors
 from masthead.server.kinds.rules.servicechecks import PROTOCOLS
 from masthead.server.kinds.rules.sources import backstep_errors, env_errors, env_from_errors
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
     from masthead.server.plain import Plain
 
+_RESTART: Final = {"restartPolicy": ("Always", "Never", "OnFailure")}
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _MESSAGE: Final = ("File", "FallbackToLogsOnError")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
@@ -63,6 +66,12 @@ def _port_errors(container: Plain, path: str) -> Errors:
     return errors
 
 
+_MOUNT_CHOICES: Final = {
+    "mountPropagation": ("Bidirectional", "HostToContainer", "None"),
+    "recursiveReadOnly": ("Disabled", "Enabled", "IfPossible"),
+}
+
+
 def _mount_errors(container: Plain, path: str, volumes: set[str]) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
@@ -80,13 +89,14 @@ def _mount_errors(container: Plain, path: str, volumes: set[str]) -> Errors:
         seen.add(where)
         if name in devices:
             errors.append(invalid(f"{at}.name", name, "must not already exist in volumeDevices"))
+        errors += choice_errors(f"{path}.volumeMounts", mount, _MOUNT_CHOICES)
         errors += _sub_path_errors(mount, f"{path}.volumeMounts", at)
     return errors
 
 
 def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
     errors: Errors = []
-    for field in ("subPath", "subPathExpr"):
+    for field in ("subPath", "subPathExpr") if "subPath" in mount or "subPathExpr" in mount else ():
         value = text(mount, field)
         if not value:
             continue
@@ -144,8 +154,9 @@ def _probe_errors(container: Plain, path: str, grace: int) -> Errors:
             continue
         at = f"{path}.{kind}"
         errors += handler_errors(probe, at, grace)
-        for field in _PROBE_NUMBERS:
-            errors += not_negative(f"{at}.{field}", probe.get(field))
+        if any((probe.get(field) or 0) < 0 for field in _PROBE_NUMBERS):
+            for field in _PROBE_NUMBERS:
+                errors += not_negative(f"{at}.{field}", probe.get(field))
         seconds = probe.get("terminationGracePeriodSeconds")
         if seconds is not None and seconds <= 0:
             errors.append(invalid(f"{at}.terminationGracePeriodSeconds", seconds, "must be greater than 0"))
@@ -159,8 +170,9 @@ def _probe_errors(container: Plain, path: str, grace: int) -> Errors:
 
 def _lifecycle_errors(container: Plain, path: str, grace: int) -> Errors:
     errors: Errors = []
+    lifecycle = part(container, "lifecycle")
     for moment in ("postStart", "preStop"):
-        handler = part(container, "lifecycle").get(moment)
+        handler = lifecycle.get(moment)
         if handler is not None:
             errors += handler_errors(handler, f"{path}.lifecycle.{moment}", grace)
     return errors
@@ -177,7 +189,18 @@ def _common_errors(container: Plain, path: str, volumes: set[str], claims: set[s
     errors += _mount_errors(container, path, volumes)
     errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL)
     errors += requirement_errors(f"{path}.resources", part(container, "resources"), claims)
-    return errors + user_errors(part(container, "securityContext"), f"{path}.securityContext")
+    if container.get("securityContext"):
+        errors += _context_errors(container["securityContext"], f"{path}.securityContext")
+    return errors
+
+
+def _context_errors(context: Plain, path: str) -> Errors:
+    errors = user_errors(context, path)
+    errors += choice_errors(path, context, {"procMount": ("Default", "Unmasked")})
+    if context.get("privileged") and context.get("allowPrivilegeEscalation") is False:
+        why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        errors.append(invalid(path, inner("SecurityContext", context), why))
+    return errors
 
 
 _ID: Final = "must be between 0 and 2147483647, inclusive"
@@ -214,6 +237,7 @@ def container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]
         errors += _common_errors(container, at, volumes, claims)
         errors += unique(f"{at}.name", text(container, "name"), seen)
         errors += _lifecycle_errors(container, at, grace) + _probe_errors(container, at, grace)
+        errors += choice_errors(at, container, _RESTART)
     return errors + _host_port_errors(each_of(spec, "containers", path))
 
 
@@ -230,6 +254,7 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
         elif name:
             seen.add(name)
         errors += _host_port_errors([(f"{path}.initContainers[0]", container)])
+        errors += choice_errors(at, container, _RESTART)
         if container.get("restartPolicy") == "Always":
             errors += _lifecycle_errors(container, at, grace) + _probe_errors(container, at, grace)
         else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import TYPE_CHECKING, Final
 
 from masthead.server.failures import FieldError, duplicate, forbidden, invalid, required, too_long
+from masthead.server.go_json import problem_with
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -19,6 +19,7 @@ from masthead.server.kinds.rules.checks import (
     one_of,
     same,
     texts_of,
+    unique,
     unsupported,
     words,
 )
@@ -30,6 +31,7 @@ from masthead.server.kinds.rules.resources import (
     value_errors,
 )
 from masthead.server.kinds.rules.servicechecks import cidr_errors
+from masthead.server.kinds.rules.statuses import namespace_errors
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -113,13 +115,19 @@ def _json_errors(data: Plain, key: str) -> Errors:
     if key not in data:
         return []
     content = _decoded(data[key])
-    try:
-        json.loads(content)
-    except ValueError:
-        why = f"invalid character '{content[:1].decode(errors='replace')}' looking for beginning of value"
-        why = why if content else "unexpected end of JSON input"
-        return [invalid(f"data[{key}]", "<secret contents redacted>", why)]
-    return []
+    why = problem_with(content) or _other_than_object(content.strip()[:1])
+    return [invalid(f"data[{key}]", "<secret contents redacted>", why)] if why else []
+
+
+_STARTS: Final = {b"[": "array", b'"': "string", b"t": "bool", b"f": "bool"}
+"""How values in JSON begin, and what Go calls them; all others are numbers."""
+
+
+def _other_than_object(start: bytes) -> str:
+    if start in {b"{", b"n"}:
+        return ""
+    kind = _STARTS.get(start, "number")
+    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
 
 
 def _frozen_errors(new: Plain, old: Plain, *fields: str) -> Errors:
@@ -182,6 +190,15 @@ def _quota_errors(quota: Plain) -> Errors:
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= set(scopes):
             errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))
+    return errors
+
+
+def _quota_status_errors(new: Plain, _old: Plain) -> Errors:
+    errors: Errors = []
+    for side in ("hard", "used"):
+        for name, value in sorted(part(part(new, "status"), side).items()):
+            path = f"status.{side}[{name}]"
+            errors += quota_name_errors(path, name) + value_errors(path, name, value)
     return errors
 
 
@@ -277,11 +294,24 @@ def _prepare_node(node: Plain, _allocate: Allocator) -> None:
         spec["taints"] = [*taints, dict(_NOT_READY)]
 
 
+def _forget_config(node: Plain) -> None:
+    """Drop the state of a feature that is gone."""
+    part(node, "status").pop("config", None)
+
+
 def _node_errors(node: Plain) -> Errors:
     spec = part(node, "spec")
-    errors = _taint_errors(spec)
+    errors = _taint_errors(spec) + _supply_errors(node)
     for at, network in texts_of(spec, "podCIDRs", "spec"):
         errors += cidr_errors(at, network)
+    return errors
+
+
+def _supply_errors(node: Plain) -> Errors:
+    errors: Errors = []
+    for side in ("capacity", "allocatable"):
+        for name, value in sorted(part(part(node, "status"), side).items()):
+            errors += value_errors(f"status.{side}.{name}", name, value)
     return errors
 
 
@@ -313,14 +343,24 @@ def _shown_taint(taint: Plain) -> Plain:
 
 
 def _node_changes(new: Plain, old: Plain) -> Errors:
+    # The real server looks at most of a node twice, and says twice what is wrong with it.
+    return _node_errors(new) + _node_status_errors(new, old)
+
+
+def _node_status_errors(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
-    errors: Errors = []
+    errors = _supply_errors(new)
+    seen: list[Plain] = []
+    for at, address in each_of(part(new, "status"), "addresses", "status"):
+        if address in seen:
+            shown = {field.capitalize(): text(address, field) for field in ("type", "address")}
+            errors.append(duplicate(at, shown))
+        seen.append(address)
     if before.get("podCIDRs") and after.get("podCIDRs") != before["podCIDRs"]:
         errors.append(forbidden("spec.podCIDRs", _NO_CHANGE.format("podCIDR")))
     if before.get("providerID") and after.get("providerID") != before["providerID"]:
         errors.append(forbidden("spec.providerID", _NO_CHANGE.format("providerID")))
-    # The real server looks at the taints twice, and says twice what is wrong with them.
-    return _node_errors(new) + errors + _taint_errors(after)
+    return errors + _taint_errors(after)
 
 
 def _lease_errors(lease: Plain) -> Errors:
@@ -367,7 +407,25 @@ def _priority_changes(new: Plain, old: Plain) -> Errors:
 def _driver_errors(driver: Plain) -> Errors:
     spec = part(driver, "spec")
     known = ("File", "None", "ReadWriteOnceWithFSType")
-    return known_or_nothing("spec.fsGroupPolicy", spec.get("fsGroupPolicy"), known)
+    errors = known_or_nothing("spec.fsGroupPolicy", spec.get("fsGroupPolicy"), known)
+    seen: set[str] = set()
+    for at, request in each_of(spec, "tokenRequests", "spec"):
+        errors += unique(f"{at}.audience", text(request, "audience"), seen)
+        seconds = request.get("expirationSeconds")
+        if seconds is not None and seconds < 600:
+            why = "may not specify a duration less than 10 minutes"
+            errors.append(invalid(f"{at}.expirationSeconds", seconds, why))
+    for mode in words(spec, "volumeLifecycleModes"):
+        if mode not in _LIVES:
+            errors.append(unsupported("spec.volumeLifecycleModes", mode, _LIVES))
+    seconds = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if seconds is not None and seconds < 10:
+        why = "must be greater than or equal to 10 seconds"
+        errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", seconds, why))
+    return errors
+
+
+_LIVES: Final = ("Persistent", "Ephemeral")
 
 
 def _driver_changes(new: Plain, old: Plain) -> Errors:
@@ -379,7 +437,9 @@ def _driver_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "namespaces": KindRules(prepare_create=_prepare_namespace, prepare_update=_keep_finalizers),
+    "namespaces": KindRules(
+        prepare_create=_prepare_namespace, prepare_update=_keep_finalizers, validate_status=namespace_errors
+    ),
     "secrets": KindRules(
         prepare_create=lambda obj, _allocate: _encode_text(obj),
         prepare_update=_carry_secret,
@@ -387,12 +447,18 @@ RULES: Final = {
         validate_update=_secret_changes,
     ),
     "configmaps": KindRules(validate_create=_config_map_errors, validate_update=_config_map_changes),
-    "resourcequotas": KindRules(validate_create=_quota_errors, validate_update=_quota_changes),
+    "resourcequotas": KindRules(
+        validate_create=_quota_errors, validate_update=_quota_changes, validate_status=_quota_status_errors
+    ),
     "limitranges": KindRules(
         validate_create=_limit_range_errors, validate_update=lambda new, _old: _limit_range_errors(new)
     ),
     "nodes": KindRules(
-        prepare_create=_prepare_node, validate_create=_node_errors, validate_update=_node_changes
+        prepare_create=_prepare_node,
+        validate_create=_node_errors,
+        validate_update=_node_changes,
+        prepare_status=lambda new, _old, _allocate: _forget_config(new),
+        validate_status=_node_status_errors,
     ),
     "leases": KindRules(
         prepare_create=lambda obj, _allocate: _drop_election(obj),

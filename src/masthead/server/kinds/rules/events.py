@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING, Final
 from masthead.server.failures import invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
-from masthead.server.kinds.rules.checks import follows, immutable
+from masthead.server.kinds.rules.checks import IMMUTABLE, follows, same
+from masthead.server.kinds.rules.inner import inner
 from masthead.server.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
     from masthead.server.plain import Plain
 
+_CONTROLLER: Final = "reportingComponent"
+_NEW_CONTROLLER: Final = "reportingController"
+"""What the new group calls it."""
 
-def _event_errors(event: Plain, controller: str = "reportingComponent") -> Errors:
-    """Check that an event is where the object is that it tells of."""
+
+def _event_errors(event: Plain, controller: str = _CONTROLLER) -> Errors:
+    """Check that an event is where the object is that it tells of.
+
+    Args:
+        event: The event, in the words of the core group, in which it is stored.
+        controller: What messages call the one who reports it.
+    """
     namespace = text(metadata(event), "namespace")
-    about = text(part(event, "involvedObject") or part(event, "regarding"), "namespace")
+    about = text(part(event, "involvedObject"), "namespace")
     cluster = {"default"} if not event.get("eventTime") else {"default", "kube-system"}
     apart = (
         namespace not in {"", *cluster} if not about else not event.get("eventTime") and about != namespace
@@ -30,26 +40,20 @@ def _event_errors(event: Plain, controller: str = "reportingComponent") -> Error
 
 
 def _new_event_errors(event: Plain, controller: str) -> Errors:
-    errors: Errors = [] if event.get(controller) else [required(controller)]
-    errors += follows(controller, text(event, controller), names.qualified_name)
+    errors: Errors = [] if event.get(_CONTROLLER) else [required(controller)]
+    errors += follows(controller, text(event, _CONTROLLER), names.qualified_name)
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):
             errors.append(required(field))
         elif len(text(event, field)) > 128:
             errors.append(invalid(field, "", "can have at most 128 characters"))
-    message = text(event, "message") or text(event, "note")
-    if len(message) > 1024:
+    if len(text(event, "message")) > 1024:
         errors.append(invalid("message", "", "can have at most 1024 characters"))
     return errors
 
 
-_OLD_FIELDS: Final = {
-    "deprecatedFirstTimestamp": "firstTimestamp",
-    "deprecatedLastTimestamp": "lastTimestamp",
-    "deprecatedCount": "count",
-    "deprecatedSource": "source",
-}
-"""What events of the new group may not have, and what messages call it."""
+_OLD_FIELDS: Final = ("firstTimestamp", "lastTimestamp", "count", "source")
+"""What events of the new group may not have."""
 
 
 def _series_errors(event: Plain) -> Errors:
@@ -64,36 +68,46 @@ def _series_errors(event: Plain) -> Errors:
 
 
 def _strict_errors(event: Plain) -> Errors:
-    errors = _event_errors(event, "reportingController") + _series_errors(event)
+    errors = _event_errors(event, _NEW_CONTROLLER) + _series_errors(event)
     if not event.get("eventTime"):
         errors.append(required("eventTime"))
     if event.get("type") not in {"Normal", "Warning"}:
         errors.append(invalid("type", "", f"has invalid value: {text(event, 'type')}"))
-    unwanted = [name for field, name in _OLD_FIELDS.items() if event.get(field)]
-    return errors + [invalid(name, "", "needs to be unset") for name in unwanted]
+    return errors + [invalid(each, "", "needs to be unset") for each in _OLD_FIELDS if event.get(each)]
 
 
-_FIXED: Final = {
-    "regarding": "involvedObject",
-    "reason": "reason",
-    "note": "message",
-    **_OLD_FIELDS,
-    "type": "type",
-    "eventTime": "eventTime",
-    "action": "action",
-    "related": "related",
-    "reportingController": "reportingController",
-    "reportingInstance": "reportingInstance",
+_FIXED: Final = (
+    "involvedObject",
+    "reason",
+    "message",
+    *_OLD_FIELDS,
+    "type",
+    "eventTime",
+    "action",
+    "related",
+    _CONTROLLER,
+    "reportingInstance",
+)
+"""What an event of the new group keeps."""
+
+
+_STRUCTS: Final = {
+    "involvedObject": "ObjectReference",
+    "related": "ObjectReference",
+    "source": "EventSource",
 }
-"""What an event of the new group keeps, and what messages call it."""
 
 
 def _strict_changes(new: Plain, old: Plain) -> Errors:
-    errors = _event_errors(new, "reportingController")
+    errors = _event_errors(new, _NEW_CONTROLLER)
     if new.get("series") != old.get("series"):
         errors += _series_errors(new)
-    for field, name in _FIXED.items():
-        errors += immutable(name, new.get(field), old.get(field))
+    for field in _FIXED:
+        name = _NEW_CONTROLLER if field == _CONTROLLER else field
+        if not same(new.get(field), old.get(field)):
+            struct = _STRUCTS.get(field)
+            value = inner(struct, part(new, field)) if struct else new.get(field)
+            errors.append(invalid(name, value, IMMUTABLE))
     return errors
 
 

@@ -38,6 +38,10 @@ _STRUCTS: Final = {
         " WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup"
         " FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
     ),
+    "SecurityContext": (
+        "Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot"
+        " ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile"
+    ),
     "ResourceRequirements": "Limits Requests Claims",
     "ContainerPort": "Name:text HostPort:number ContainerPort:number Protocol:text HostIP:text",
     "EnvVar": "Name:text Value:text ValueFrom",
@@ -54,6 +58,10 @@ _STRUCTS: Final = {
         " DataSource:Source DataSourceRef:Reference VolumeAttributesClassName"
     ),
     "ClaimResources": "Limits Requests",
+    "ObjectReference": (
+        "Kind:text Namespace:text Name:text UID:text APIVersion:text ResourceVersion:text FieldPath:text"
+    ),
+    "EventSource": "Component:text Host:text",
     "Source": "APIGroup Kind:text Name:text",
     "Reference": "APIGroup Kind:text Name:text Namespace",
     "VolumeSource": (

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from masthead.server.failures import invalid, required
+from masthead.server.failures import invalid, required, too_long
+from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
     IMMUTABLE,
+    follows,
     immutable,
     known_or_nothing,
     label_selector,
@@ -21,6 +23,7 @@ from masthead.server.kinds.rules.checks import (
 )
 from masthead.server.kinds.rules.cron import problem_with_schedule
 from masthead.server.kinds.rules.inner import inner_pod_spec
+from masthead.server.kinds.rules.jobstatus import job_status_errors
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects, shown_selector
 from masthead.server.plain import metadata, part, text
@@ -58,14 +61,21 @@ def _prepare_job(job: Plain, _allocate: Allocator) -> None:
     if spec.get("manualSelector"):
         return
     meta, own = metadata(spec["template"]), metadata(job)
-    shared = own.get("labels") is not None and own.get("labels") is meta.get("labels")
+    shares = own.get("labels") is not None and own.get("labels") is meta.get("labels")
     meta["labels"] = {**_expected_labels(job), **part(meta, "labels")}
-    if shared:
+    if shares:  # as the defaults made it
         own["labels"] = dict(meta["labels"])
     selector = part(spec, "selector")
     uid = {_UID_LABELS[1]: text(metadata(job), "uid")}
     selector["matchLabels"] = {**uid, **part(selector, "matchLabels")}
     spec["selector"] = selector
+
+
+def _show_labels(job: Plain) -> None:
+    own = metadata(job)
+    labels = part(part(job["spec"]["template"], "metadata"), "labels")
+    if labels and not own.get("labels"):
+        own["labels"] = dict(labels)
 
 
 def _generated_errors(job: Plain, *needed: str) -> Errors:
@@ -115,11 +125,28 @@ def _spec_errors(spec: Plain, path: str) -> Errors:
         errors += not_negative(f"{path}.{field}", spec.get(field))
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.get("managedBy") is not None:
+        errors += _manager_errors(spec["managedBy"], f"{path}.managedBy")
     errors += _mode_errors(spec, path)
     policies = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
     errors += known_or_nothing(f"{path}.podReplacementPolicy", spec.get("podReplacementPolicy"), policies)
     errors += template_errors(part(spec, "template"), f"{path}.template")
     return errors + _restart_errors(spec, f"{path}.template.spec.restartPolicy")
+
+
+_PATH: Final = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+
+
+def _manager_errors(manager: str, path: str) -> Errors:
+    if not manager:
+        return [required(path)]
+    domain, _, rest = manager.partition("/")
+    if not domain or not rest:
+        return [invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = follows(path, domain, names.SUBDOMAIN)
+    if not re.fullmatch(_PATH, rest):
+        errors.append(invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
+    return [*errors, too_long(path, 63)] if len(manager) > 63 else errors
 
 
 def _mode_errors(spec: Plain, path: str) -> Errors:
@@ -237,6 +264,12 @@ def _zone_errors(zone: object) -> Errors:
 
 
 RULES: Final = {
-    "jobs": KindRules(prepare_create=_prepare_job, validate_create=_job_errors, validate_update=_job_changes),
+    "jobs": KindRules(
+        prepare_create=_prepare_job,
+        validate_create=_job_errors,
+        finish_create=_show_labels,
+        validate_update=_job_changes,
+        validate_status=job_status_errors,
+    ),
     "cronjobs": KindRules(validate_create=_cron_errors, validate_update=lambda new, _old: _cron_errors(new)),
 }

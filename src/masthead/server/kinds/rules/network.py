@@ -25,6 +25,7 @@ from masthead.server.kinds.rules.checks import (
     words,
 )
 from masthead.server.kinds.rules.servicechecks import PROTOCOLS, cidr_errors, endpoint_ip_errors, ip_errors
+from masthead.server.kinds.rules.statuses import ingress_errors
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -357,6 +358,7 @@ RULES: Final = {
         prepare_create=_prepare_ingress,
         validate_create=_new_ingress_errors,
         validate_update=lambda new, _old: _ingress_errors(new),
+        validate_status=ingress_errors,
     ),
     "ingressclasses": KindRules(validate_create=_class_errors, validate_update=_class_changes),
     "networkpolicies": KindRules(

@@ -10,6 +10,7 @@ from masthead.server.kinds.rules.checks import each_of, same
 from masthead.server.kinds.rules.containers import image_space_errors
 from masthead.server.kinds.rules.inner import difference, inner_pod_spec
 from masthead.server.kinds.rules.podspecs import pod_spec_errors, toleration_errors
+from masthead.server.kinds.rules.podstatus import carry_status, status_errors
 from masthead.server.kinds.rules.qos import qos_class
 from masthead.server.plain import items, metadata, part, text
 
@@ -142,6 +143,8 @@ def _pod_errors(spec: Plain) -> Errors:
 
 def _validate_update(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
+    if after == before:  # what is stored was found to be right; most updates change something else
+        return []
     errors = _pod_errors(after)
     for field in ("containers", "initContainers"):
         if len(items(after, field)) != len(items(before, field)):
@@ -214,5 +217,7 @@ RULES: Final = {
         prepare_update=_prepare_update,
         validate_create=_validate_create,
         validate_update=_validate_update,
+        prepare_status=carry_status,
+        validate_status=status_errors,
     )
 }

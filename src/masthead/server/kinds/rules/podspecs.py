@@ -9,6 +9,7 @@ from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     MOST,
     between,
+    choice_errors,
     each_of,
     follows,
     label_selector,
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CONTEXT_CHOICES: Final = {
+    "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
+    "supplementalGroupsPolicy": ("Merge", "Strict"),
+}
+_SPREAD_CHOICES: Final = {"nodeAffinityPolicy": ("Honor", "Ignore"), "nodeTaintsPolicy": ("Honor", "Ignore")}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -61,8 +67,11 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     errors += one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
     errors += one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
     errors += labels(f"{path}.nodeSelector", part(spec, "nodeSelector"))
-    errors += user_errors(part(spec, "securityContext"), f"{path}.securityContext")
-    errors += _affinity_errors(part(spec, "affinity"), f"{path}.affinity")
+    if spec.get("securityContext"):
+        errors += user_errors(spec["securityContext"], f"{path}.securityContext")
+        errors += choice_errors(f"{path}.securityContext", spec["securityContext"], _CONTEXT_CHOICES)
+    if spec.get("affinity"):
+        errors += _affinity_errors(spec["affinity"], f"{path}.affinity")
     if spec.get("dnsPolicy") == "None":
         errors += _dns_errors(spec.get("dnsConfig"), f"{path}.dnsConfig")
     errors += _gate_errors(spec, path)
@@ -113,6 +122,9 @@ def _spread_errors(spec: Plain, path: str) -> Errors:
         known, choice = ("DoNotSchedule", "ScheduleAnyway"), each.get("whenUnsatisfiable", "")
         if choice not in known:
             errors.append(unsupported(f"{at}.whenUnsatisfiable", choice, known))
+        if each.get("minDomains", 1) <= 0:
+            errors.append(invalid(f"{at}.minDomains", each["minDomains"], "must be greater than zero"))
+        errors += choice_errors(at, each, _SPREAD_CHOICES)
         errors += label_selector(f"{at}.labelSelector", part(each, "labelSelector"))
     return errors
 
@@ -126,6 +138,8 @@ def _name_errors(spec: Plain, path: str) -> Errors:
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.label)
+    if spec.get("hostnameOverride") is not None:
+        errors += follows(f"{path}.hostnameOverride", spec["hostnameOverride"], names.SUBDOMAIN)
     return errors
 
 
@@ -165,9 +179,10 @@ def _last_errors(spec: Plain, path: str) -> Errors:
         errors += ip_errors(f"{at}.ip", text(alias, "ip"))
         for where, name in texts_of(alias, "hostnames", at):
             errors += follows(where, name, names.SUBDOMAIN)
-    for field in ("priorityClassName", "runtimeClassName"):
-        if spec.get(field):
-            errors += follows(f"{path}.{field}", spec[field], names.SUBDOMAIN)
+    if spec.get("priorityClassName"):
+        errors += follows(f"{path}.priorityClassName", spec["priorityClassName"], names.SUBDOMAIN)
+    if spec.get("runtimeClassName") is not None:
+        errors += follows(f"{path}.runtimeClassName", spec["runtimeClassName"], names.SUBDOMAIN)
     policy = spec.get("preemptionPolicy")
     if policy is not None:
         errors += one_of(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))

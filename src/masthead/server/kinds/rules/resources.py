@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from masthead.server.failures import forbidden, invalid, required
@@ -110,26 +111,41 @@ def value_errors(path: str, name: str, value: object) -> Errors:
 
 def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
     """Check what a container asks for and may use."""
+    if not resources:
+        return []
     limits, requests = part(resources, "limits"), part(resources, "requests")
     errors: Errors = []
     for name, value in limits.items():
-        at = f"{path}.limits[{name}]"
-        errors += container_name_errors(at, name) + value_errors(at, name, value)
+        errors += _amount_errors(path, "limits", name, value)
     for name, value in requests.items():
-        at = f"{path}.requests[{name}]"
-        errors += container_name_errors(at, name) + value_errors(at, name, value)
+        errors += _amount_errors(path, "requests", name, value)
         errors += _balance(path, name, value, limits.get(name))
-    stated = {*limits, *requests}
-    if any(map(is_huge, stated)) and not stated & {"cpu", "memory"}:
+    stated = {**limits, **requests}
+    if "cpu" not in stated and "memory" not in stated and any(map(is_huge, stated)):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
-    return errors + _claim_errors(path, resources, claims)
+    return errors + (_claim_errors(path, resources, claims) if "claims" in resources else [])
+
+
+def _amount_errors(path: str, side: str, name: str, value: object) -> Errors:
+    if _is_usual(name) and amount(value).sign >= 0:
+        return []
+    at = f"{path}.{side}[{name}]"
+    return container_name_errors(at, name) + value_errors(at, name, value)
+
+
+@lru_cache(maxsize=1024)
+def _is_usual(name: str) -> bool:
+    """Tell whether a container may have a resource, and any part of it."""
+    return not container_name_errors("", name) and not is_whole(name)
 
 
 def _balance(path: str, name: str, request: object, limit: object) -> Errors:
     free = may_overcommit(name)
+    if free and (limit is None or amount(request) <= amount(limit)):
+        return []
     if limit is None:
         why = "Limit must be set for non overcommitable resources"
-        return [] if free else [required(f"{path}.limits", why)]
+        return [required(f"{path}.limits", why)]
     asked, most = amount(request), amount(limit)
     if asked != most and not free:
         return [invalid(f"{path}.requests", str(asked), f"must be equal to {name} limit of {most}")]

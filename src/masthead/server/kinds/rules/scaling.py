@@ -16,6 +16,7 @@ from masthead.server.kinds.rules.checks import (
     up_to_all,
     whole_or_percent,
 )
+from masthead.server.kinds.rules.statuses import budget_errors, counters
 from masthead.server.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ def _scaler_errors(scaler: Plain) -> Errors:
         errors.append(invalid("spec.maxReplicas", most, why))
     errors += _reference_errors(part(spec, "scaleTargetRef"), "spec.scaleTargetRef")
     errors += _version_errors(text(part(spec, "scaleTargetRef"), "apiVersion"))
-    percent = spec.get("targetCPUUtilizationPercentage")
-    if percent is not None and percent < 1:
-        path = "spec.metrics[0].resource.target.averageUtilization"
-        errors.append(invalid(path, percent, "must be greater than 0"))
     for at, metric in each_of(spec, "metrics", "spec"):
         errors += _metric_errors(metric, at)
     if least == 0 and not any(each.get("type") in {"Object", "External"} for each in items(spec, "metrics")):
@@ -193,8 +190,14 @@ def _shown_budget(spec: Plain) -> Plain:
 
 
 RULES: Final = {
-    "horizontalpodautoscalers": KindRules(validate_create=_scaler_errors, validate_update=_scaler_changes),
+    "horizontalpodautoscalers": KindRules(
+        validate_create=_scaler_errors,
+        validate_update=_scaler_changes,
+        validate_status=counters("currentReplicas", "desiredReplicas"),
+    ),
     "poddisruptionbudgets": KindRules(
-        validate_create=_budget_errors, validate_update=lambda new, _old: _budget_errors(new)
+        validate_create=_budget_errors,
+        validate_update=lambda new, _old: _budget_errors(new),
+        validate_status=budget_errors,
     ),
 }

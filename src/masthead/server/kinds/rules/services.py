@@ -10,6 +10,7 @@ from masthead.server.kinds.rules.allocator import Allocator, Spent, Taken
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import words
 from masthead.server.kinds.rules.servicechecks import address_errors, create_errors, update_errors
+from masthead.server.kinds.rules.statuses import balancer_errors
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -294,5 +295,6 @@ RULES: Final = {
         prepare_update=_prepare_update,
         validate_create=create_errors,
         validate_update=update_errors,
+        validate_status=balancer_errors,
     )
 }

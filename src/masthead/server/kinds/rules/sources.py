@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead.server.failures import forbidden, invalid, required
+from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import Errors
 from masthead.server.kinds.rules.checks import (
@@ -14,7 +15,6 @@ from masthead.server.kinds.rules.checks import (
     follows,
     given,
     known_or_nothing,
-    unique,
     unsupported,
 )
 from masthead.server.kinds.rules.claims import claim_spec_errors
@@ -56,7 +56,7 @@ _TOO_MANY: Final = "may not have more than one field specified at a time"
 
 def variable_name(value: str) -> list[str]:
     """Say what keeps a text from being the name of a variable."""
-    if all(" " <= each <= "~" and each != "=" for each in value):
+    if re.fullmatch("[ -<>-~]*", value):
         return []
     return [
         "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -316,15 +316,17 @@ def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
     good: set[str] = set()
     errors: Errors = []
     for at, volume in each_of(spec, "volumes", path):
-        stated = [each for each in SOURCES if volume.get(each) is not None]
+        stated = [each for each in volume if each in SOURCES and volume[each] is not None]
+        if len(stated) > 1:
+            stated = [each for each in SOURCES if each in stated]
         found: Errors = [] if stated else [required(at, "must specify a volume type")]
         if stated:
             found += SOURCES[stated[0]](f"{at}.{stated[0]}", part(volume, stated[0]))
-        why = "may not specify more than 1 volume type"
-        found += [forbidden(f"{at}.{each}", why) for each in stated[1:]]
+        found += [forbidden(f"{at}.{each}", "may not specify more than 1 volume type") for each in stated[1:]]
         name = text(volume, "name")
         found += given(f"{at}.name", name, names.label)
-        found += unique(f"{at}.name", name, set(good))
+        if name in good:
+            found.append(duplicate(f"{at}.name", name))
         if not found:
             good.add(name)
         errors += found

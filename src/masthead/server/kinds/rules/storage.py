@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
+from masthead.server.failures import forbidden, invalid, required, too_long
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
+    IMMUTABLE,
+    MOST,
     amount,
+    between,
     follows,
     immutable,
     known_or_nothing,
@@ -20,6 +23,7 @@ from masthead.server.kinds.rules.checks import (
 from masthead.server.kinds.rules.claims import POSITIVE, claim_spec_errors, class_name, mode_errors
 from masthead.server.kinds.rules.inner import difference, inner
 from masthead.server.kinds.rules.sources import SOURCES
+from masthead.server.kinds.rules.statuses import claim_errors, stamp_phase
 from masthead.server.plain import metadata, part, text
 
 if TYPE_CHECKING:
@@ -212,11 +216,13 @@ def _volume_changes(new: Plain, old: Plain) -> Errors:
     return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
 
 
+def _driver_errors(field: str, found: Plain) -> Errors:
+    driver = text(found, field)
+    return follows(field, driver.lower(), names.qualified_name) if driver else [required(field)]
+
+
 def _class_errors(found: Plain) -> Errors:
-    provisioner = text(found, "provisioner")
-    errors = follows("provisioner", provisioner.lower(), names.qualified_name) if provisioner else []
-    if not provisioner:
-        errors = [required("provisioner")]
+    errors = _driver_errors("provisioner", found)
     # Deleting or keeping is what a provisioner can do; recycling is not.
     errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy") or None, ("Delete", "Retain"))
     modes = ("Immediate", "WaitForFirstConsumer")
@@ -231,15 +237,87 @@ def _class_changes(new: Plain, old: Plain) -> Errors:
     return errors
 
 
+def _attributes_errors(found: Plain) -> Errors:
+    errors, parameters = _driver_errors("driverName", found), part(found, "parameters")
+    if "" in parameters:
+        errors.append(invalid("parameters", "", "field can not be empty."))
+    if not parameters:
+        errors.append(required("parameters", "must contain at least one key/value pair"))
+    return errors
+
+
+def _attributes_changes(new: Plain, old: Plain) -> Errors:
+    changed = [each for each in ("driverName", "parameters") if not same(new.get(each), old.get(each))]
+    errors = [forbidden(each, f"updates to {each} are forbidden.") for each in changed]
+    return errors + _attributes_errors(new)
+
+
+_ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+
+def _attachment_errors(attachment: Plain) -> Errors:
+    spec, path = part(attachment, "spec"), "spec.source"
+    driver, volume = text(spec, "attacher"), part(spec, "source").get("persistentVolumeName")
+    errors = [] if driver else [required("spec.attacher")]
+    if len(driver) > 63:
+        errors.append(too_long("spec.attacher", 63))
+    if driver:
+        errors += [invalid("spec.attacher", driver, each) for each in names.SUBDOMAIN(driver.lower())]
+    has_inline = part(spec, "source").get("inlineVolumeSpec") is not None
+    if volume is None and not has_inline:
+        errors.append(required(path, _ONE_SOURCE))
+    elif volume is not None and has_inline:
+        errors.append(forbidden(path, _ONE_SOURCE))
+    elif volume == "":
+        errors.append(required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName"))
+    errors += follows("spec.nodeName", text(spec, "nodeName"), names.SUBDOMAIN)
+    for field in ("attachError", "detachError"):
+        code = part(part(attachment, "status"), field).get("errorCode")
+        errors += between(f"status.{field}.errorCode", code, 0, MOST)
+    return errors + (
+        [] if volume is None else follows(f"{path}.persistentVolumeName", volume, names.SUBDOMAIN)
+    )
+
+
+def _attachment_changes(new: Plain, old: Plain) -> Errors:
+    errors, spec = _attachment_errors(new), part(new, "spec")
+    if same(spec, old.get("spec")):
+        return errors
+    source = part(spec, "source")
+    shown = {
+        "Attacher": text(spec, "attacher"),
+        "Source": {
+            "PersistentVolumeName": source.get("persistentVolumeName"),
+            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
+        },
+        "NodeName": text(spec, "nodeName"),
+    }
+    return [*errors, invalid("spec", shown, IMMUTABLE)]
+
+
 RULES: Final = {
     "persistentvolumeclaims": KindRules(
         prepare_create=_prepare_claim,
         prepare_update=lambda new, _old: _pair_sources(new),
         validate_create=lambda obj: claim_spec_errors(part(obj, "spec"), "spec"),
         validate_update=_claim_changes,
+        validate_status=claim_errors,
     ),
     "persistentvolumes": KindRules(
-        prepare_create=_prepare_volume, validate_create=_volume_errors, validate_update=_volume_changes
+        prepare_create=_prepare_volume,
+        validate_create=_volume_errors,
+        validate_update=_volume_changes,
+        prepare_status=stamp_phase,
     ),
     "storageclasses": KindRules(validate_create=_class_errors, validate_update=_class_changes),
+    "volumeattributesclasses": KindRules(
+        prepare_create=lambda obj, _allocate: _protect(obj, "kubernetes.io/vac-protection"),
+        validate_create=_attributes_errors,
+        validate_update=_attributes_changes,
+    ),
+    "volumeattachments": KindRules(
+        validate_create=_attachment_errors,
+        validate_update=_attachment_changes,
+        validate_status=lambda new, _old: _attachment_errors(new),
+    ),
 }

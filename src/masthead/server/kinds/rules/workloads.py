@@ -9,6 +9,7 @@ from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
+    IMMUTABLE,
     each_of,
     follows,
     immutable,
@@ -23,6 +24,7 @@ from masthead.server.kinds.rules.checks import (
 from masthead.server.kinds.rules.claims import claim_spec_errors
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects, shown_selector
+from masthead.server.kinds.rules.statuses import counters
 from masthead.server.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -298,18 +300,82 @@ def _stateful_set_changes(new: Plain, old: Plain) -> Errors:
     return errors if same(now, then) else [*errors, forbidden("spec", _FIXED)]
 
 
+def _revision_errors(revision: Plain) -> Errors:
+    errors, data = not_negative("revision", revision.get("revision")), revision.get("data")
+    if data is None:
+        errors.append(required("data", "data is mandatory"))
+    elif not isinstance(data, dict):
+        errors.append(required("data", "data must be a valid JSON object"))
+    return errors
+
+
+def _revision_changes(new: Plain, old: Plain) -> Errors:
+    errors, data = not_negative("revision", new.get("revision")), new.get("data")
+    return errors if data == old.get("data") else [*errors, invalid("data", data, IMMUTABLE)]
+
+
+_READY: Final = ("readyReplicas", "availableReplicas")
+_LABELED: Final = ("fullyLabeledReplicas", *_READY)
+_REPLICA_STATUS: Final = counters(
+    "replicas", *_LABELED, "observedGeneration", "terminatingReplicas", bounded=_LABELED
+)
 RULES: Final = {
-    "deployments": KindRules(validate_create=_deployment_errors, validate_update=_deployment_changes),
-    "replicasets": KindRules(validate_create=_replica_set_errors, validate_update=_replica_set_changes),
+    "deployments": KindRules(
+        validate_create=_deployment_errors,
+        validate_update=_deployment_changes,
+        validate_status=counters(
+            "observedGeneration",
+            "replicas",
+            "updatedReplicas",
+            *_READY,
+            "unavailableReplicas",
+            "terminatingReplicas",
+            "collisionCount",
+            bounded=("updatedReplicas", *_READY),
+        ),
+    ),
+    "replicasets": KindRules(
+        validate_create=_replica_set_errors,
+        validate_update=_replica_set_changes,
+        validate_status=_REPLICA_STATUS,
+    ),
+    "controllerrevisions": KindRules(validate_create=_revision_errors, validate_update=_revision_changes),
     "daemonsets": KindRules(
         prepare_create=_prepare_daemon_set,
         prepare_update=_carry_daemon_set,
         validate_create=_daemon_set_errors,
         validate_update=_daemon_set_changes,
+        validate_status=counters(
+            "currentNumberScheduled",
+            "numberMisscheduled",
+            "desiredNumberScheduled",
+            "numberReady",
+            "observedGeneration",
+            "updatedNumberScheduled",
+            "numberAvailable",
+            "numberUnavailable",
+            "collisionCount",
+        ),
     ),
-    "statefulsets": KindRules(validate_create=_stateful_set_errors, validate_update=_stateful_set_changes),
+    "statefulsets": KindRules(
+        validate_create=_stateful_set_errors,
+        validate_update=_stateful_set_changes,
+        validate_status=counters(
+            "replicas",
+            "readyReplicas",
+            "currentReplicas",
+            "updatedReplicas",
+            "availableReplicas",
+            "observedGeneration",
+            "collisionCount",
+            bounded=("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+            ready="status.readyReplicas",
+        ),
+    ),
     "replicationcontrollers": KindRules(
-        validate_create=_controller_errors, validate_update=lambda new, _old: _controller_errors(new)
+        validate_create=_controller_errors,
+        validate_update=lambda new, _old: _controller_errors(new),
+        validate_status=_REPLICA_STATUS,
     ),
     "podtemplates": KindRules(
         validate_create=lambda obj: template_errors(part(obj, "template"), "template"),

@@ -1,0 +1,222 @@
+"""Virtual time: nothing falls due until the clock is moved, and then everything does, in order."""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.calls import Caller, config_map
+
+import masthead.server
+from masthead.errors import ConfigError
+from masthead.server import VirtualClock
+from masthead.server.clock import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with masthead.server.run(clock=VirtualClock(START), token=None) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    made = Caller(server.url)
+    yield made
+    made.close()
+
+
+def pod(name: str, *, seconds: int = 30) -> dict[str, object]:
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "nodeName": "n",
+            "terminationGracePeriodSeconds": seconds,
+            "containers": [{"name": "c", "image": "i"}],
+        },
+    }
+
+
+# The clock itself
+
+
+def test_it_stands_still_until_it_is_moved() -> None:
+    clock = VirtualClock(START)
+
+    assert clock.now() == clock.now() == START
+    clock.advance(1.5)
+    assert clock.now() == START + timedelta(seconds=1.5)
+
+
+def test_calls_come_at_their_own_time_and_those_of_one_moment_in_order() -> None:
+    clock, heard = VirtualClock(START), list[tuple[str, float]]()
+
+    def note(name: str) -> None:
+        heard.append((name, (clock.now() - START).total_seconds()))
+
+    for name, seconds in (("late", 3.0), ("early", 1.0), ("early too", 1.0), ("never", 9.0)):
+        clock.call_later(seconds, functools.partial(note, name))
+
+    clock.advance(5)
+
+    assert heard == [("early", 1.0), ("early too", 1.0), ("late", 3.0)]
+
+
+def test_a_call_may_ask_for_another_that_falls_due_on_the_same_way() -> None:
+    clock, heard = VirtualClock(START), list[float]()
+
+    def again() -> None:
+        heard.append((clock.now() - START).total_seconds())
+        clock.call_later(10, again)
+
+    clock.call_later(10, again)
+    clock.advance(35)
+
+    assert heard == [10.0, 20.0, 30.0]
+
+
+def test_a_cancelled_call_does_not_come() -> None:
+    clock, heard = VirtualClock(START), list[str]()
+    timer = clock.call_later(1, lambda: heard.append("it"))
+
+    timer.cancel()
+    clock.advance(2)
+    timer.cancel()
+
+    assert heard == []
+
+
+def test_time_does_not_go_back() -> None:
+    with pytest.raises(ValueError, match="does not go back"):
+        VirtualClock().advance(-1)
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.booleans()), max_size=20), st.lists(st.floats(0, 60)))
+def test_however_it_is_moved_the_same_calls_come_in_the_same_order(
+    calls: list[tuple[float, bool]], moves: list[float]
+) -> None:
+    clock, heard = VirtualClock(START), list[int]()
+    for index, (seconds, is_cancelled) in enumerate(calls):
+        timer = clock.call_later(seconds, functools.partial(heard.append, index))
+        if is_cancelled:
+            timer.cancel()
+
+    for move in moves:
+        clock.advance(move)
+    clock.advance(0)
+    end = clock.now()
+
+    due = [
+        (START + timedelta(seconds=seconds), index)
+        for index, (seconds, is_cancelled) in enumerate(calls)
+        if not is_cancelled and START + timedelta(seconds=seconds) <= end
+    ]
+    assert heard == [index for _, index in sorted(due)]
+
+
+def test_cancelled_calls_do_not_pile_up() -> None:
+    clock = VirtualClock(START)
+    for _ in range(10_000):
+        clock.call_later(1800, lambda: None).cancel()
+
+    assert clock.waiting < 1000
+
+
+def test_a_stamp_has_whole_seconds_and_no_offset() -> None:
+    assert stamp(datetime(2026, 1, 2, 3, 4, 5, 999_999, tzinfo=UTC)) == "2026-01-02T03:04:05Z"
+
+
+# What the server does with it
+
+
+def test_objects_are_as_old_as_the_clock_says(server: Server, caller: Caller) -> None:
+    server.advance(90)
+
+    made = caller.call("POST", MAPS, config_map("a")).json
+
+    assert made["metadata"]["creationTimestamp"] == "2026-01-01T00:01:30Z"
+
+
+def test_a_pod_has_its_grace_period_to_the_second(server: Server, caller: Caller) -> None:
+    caller.call("POST", PODS, pod("a"))
+    deleted = caller.call("DELETE", f"{PODS}/a").json
+    assert deleted["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:30Z"
+
+    server.wait_until_quiet()
+    server.advance(29)
+    assert caller.call("GET", f"{PODS}/a").code == 200
+    server.advance(1)
+    assert caller.call("GET", f"{PODS}/a").code == 404
+
+
+def test_a_grace_period_that_is_shortened_ends_sooner(server: Server, caller: Caller) -> None:
+    caller.call("POST", PODS, pod("a", seconds=600))
+    caller.call("DELETE", f"{PODS}/a")
+    server.wait_until_quiet()
+    server.advance(10)
+    caller.call("DELETE", f"{PODS}/a?gracePeriodSeconds=15")
+    server.wait_until_quiet()
+
+    server.advance(4)
+    assert caller.call("GET", f"{PODS}/a").code == 200
+    server.advance(1)
+    assert caller.call("GET", f"{PODS}/a").code == 404
+
+
+def test_history_and_tokens_age(server: Server, caller: Caller) -> None:
+    version = caller.call("POST", MAPS, config_map("a")).json["metadata"]["resourceVersion"]
+    caller.call("POST", MAPS, config_map("b"))
+    token = caller.call("GET", f"{MAPS}?limit=1").json["metadata"]["continue"]
+
+    caller.call("POST", MAPS, config_map("c"))
+
+    server.advance(301)
+    assert caller.call("GET", f"{MAPS}?limit=1&continue={token}").code == 200
+    assert len(caller.events(f"{MAPS}?watch=1&resourceVersion={version}", 2)) == 2
+
+    server.advance(301)
+    assert caller.call("GET", f"{MAPS}?limit=1&continue={token}").failure[:2] == (410, "Expired")
+    [event] = caller.events(f"{MAPS}?watch=1&resourceVersion={version}", 1)
+    assert event["type"] == "ERROR"
+
+
+def test_watches_that_are_told_everything_outlive_the_ageing(server: Server, caller: Caller) -> None:
+    with caller.watching(f"{MAPS}?watch=1&timeoutSeconds=7200") as stream:
+        caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
+        server.wait_until_quiet()
+        server.advance(3600)
+        caller.call("POST", MAPS, config_map("a"))
+        assert b'"ADDED"' in stream.readline()
+
+
+async def test_a_server_in_the_tests_own_loop_is_moved_in_the_same_way() -> None:
+    clock = VirtualClock(START)
+    async with masthead.server.run(clock=clock) as server:
+        server.advance(5)
+        assert clock.now() == START + timedelta(seconds=5)
+
+
+def test_a_callback_that_fails_is_told_to_whoever_moved_the_clock() -> None:
+    clock = VirtualClock()
+    with masthead.server.run(clock=clock) as server:
+        clock.call_later(1, lambda: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            server.advance(1)
+
+
+def test_the_machines_clock_cannot_be_moved() -> None:
+    with masthead.server.run() as server, pytest.raises(ConfigError, match="VirtualClock"):
+        server.advance(1)

@@ -1,0 +1,137 @@
+"""The server as a command: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from tests.server.calls import Caller, config_map
+
+from masthead.server.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-m", "masthead.server"]
+MAPS = "/api/v1/namespaces/default/configmaps"
+PATIENCE = 30
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the command until the end of the block; gives the process and the address that it printed."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("Serving on http"), process.communicate(timeout=PATIENCE)
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
+
+
+def ended_by(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
+    """End a process; returns its code and what it wrote to stderr."""
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order_and_keeps_what_was_written(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    data = tmp_path / "data"
+    for expected in (404, 200):
+        with running("--data", str(data), "--no-auth") as (process, url):
+            caller = Caller(url)
+            assert caller.call("GET", f"{MAPS}/a").code == expected
+            caller.call("POST", MAPS, config_map("a"))
+            with caller.watching(f"{MAPS}?watch=1") as stream:
+                assert stream.readline()
+                assert ended_by(process, number) == (0, "")
+                assert stream.readline() == b""
+            caller.close()
+    # A file that was closed needs no log beside it to be read.
+    assert [each.name for each in tmp_path.iterdir()] == ["data"]
+
+
+def test_it_prints_the_token_that_lets_a_client_in() -> None:
+    with running() as (process, url):
+        assert process.stdout is not None
+        token = process.stdout.readline().split()[-1]
+        caller = Caller(url, token)
+        assert caller.call("GET", MAPS).code == 200
+        caller.close()
+
+
+def test_a_kubeconfig_takes_the_place_of_the_token(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with running("--kubeconfig-out", str(path), "--tls") as (process, url):
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"kubectl --kubeconfig {path} get namespaces\n"
+        found = yaml.safe_load(path.read_text())
+        code, errors = ended_by(process, signal.SIGTERM)
+
+    assert found["clusters"][0]["cluster"]["server"] == url
+    assert url.startswith("https://")
+    assert found["users"][0]["user"]["token"]
+    assert (code, errors) == (0, "")
+
+
+def test_the_port_can_be_chosen_and_everybody_let_in() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with running("--port", str(port), "--no-auth", "--no-controllers") as (_, url):
+        assert url == f"http://127.0.0.1:{port}"
+        caller = Caller(url)
+        caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}})
+        caller.call("DELETE", "/api/v1/namespaces/x")
+        assert caller.call("GET", "/api/v1/namespaces/x").json["status"]["phase"] == "Terminating"
+        caller.close()
+
+
+def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text(
+        "this is no database, but it is long enough to look like a file of its own"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cases = {
+            ("--port", str(taken.getsockname()[1])): "cannot listen on",
+            ("--port", "70000"): "there is no port 70000",
+            ("--host", "0.0.0.0"): "--allow-remote",
+            ("--host", "no.such.host.invalid", "--allow-remote"): "cannot listen on",
+            ("--data", str(tmp_path / "no" / "folder")): "folder",
+            ("--data", str(tmp_path / "text")): "no data file",
+            ("--kubeconfig-out", str(tmp_path / "no" / "folder")): "cannot write a kubeconfig",
+        }
+        for arguments, said in cases.items():
+            assert main(arguments) == 2
+            printed = capsys.readouterr()
+            assert said in printed.err
+            assert printed.err.count("\n") == 1
+            assert printed.err.startswith("masthead.server: ")
+            assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--port", "many"], "invalid int value"), (["--nonsense"], "unrecognized arguments")],
+)
+def test_arguments_that_make_no_sense_are_explained(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,478 @@
+"""Faults on demand: each strikes the requests that it is meant for, over real HTTP, as the real thing would."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.server.calls import MERGE_PATCH, Caller, config_map
+
+import masthead.server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with masthead.server.run(clock=masthead.server.VirtualClock()) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    made = Caller(server.url, server.token)
+    yield made
+    made.close()
+
+
+def create(caller: Caller, *names: str) -> list[str]:
+    """Create config maps; returns their versions."""
+    return [caller.call("POST", MAPS, config_map(name)).json["metadata"]["resourceVersion"] for name in names]
+
+
+def next_event(stream: http.client.HTTPResponse) -> Any:
+    return json.loads(stream.readline())
+
+
+def rest_of(stream: http.client.HTTPResponse) -> bytes:
+    """What is left of a stream whose connection breaks."""
+    with pytest.raises(http.client.IncompleteRead) as broken:
+        stream.read()
+    return broken.value.partial
+
+
+# Answers
+
+
+def test_an_answer_is_given_instead_of_doing_what_was_asked(server: Server, caller: Caller) -> None:
+    fault = server.faults.answer(503, verb="create", resource="configmaps")
+
+    assert caller.call("POST", MAPS, config_map("a")).failure[:2] == (503, "ServiceUnavailable")
+    assert caller.call("GET", f"{MAPS}/a").code == 404
+    assert fault.hits == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(500, "InternalError"), (502, ""), (503, "ServiceUnavailable"), (504, "Timeout"), (403, "Forbidden")],
+)
+def test_a_code_brings_the_reason_that_goes_with_it(
+    server: Server, caller: Caller, code: int, reason: str
+) -> None:
+    server.faults.answer(code)
+
+    assert caller.call("GET", MAPS).failure[:2] == (code, reason)
+
+
+def test_reason_message_and_time_to_wait_can_be_chosen(server: Server, caller: Caller) -> None:
+    server.faults.answer(429, reason="Mine", message="not now", retry_after=7)
+
+    answer = caller.call("GET", MAPS)
+
+    assert answer.failure == (429, "Mine", "not now")
+    assert answer.headers["retry-after"] == "7"
+    assert answer.json["details"] == {"retryAfterSeconds": 7}
+
+
+def test_a_throttled_request_gets_a_line_of_text_and_a_time_to_wait(server: Server, caller: Caller) -> None:
+    server.faults.throttle(retry_after=3)
+
+    answer = caller.call("GET", MAPS)
+
+    assert (answer.code, answer.headers["retry-after"]) == (429, "3")
+    assert answer.body == b"Too many requests, please try again later.\n"
+    assert answer.content_type == "text/plain; charset=utf-8"
+
+
+def test_a_watch_is_refused_by_its_http_status(server: Server, caller: Caller) -> None:
+    server.faults.answer(503, verb="watch")
+
+    assert caller.call("GET", f"{MAPS}?watch=1").failure[:2] == (503, "ServiceUnavailable")
+
+
+def test_what_is_no_resource_can_fail_too(server: Server, caller: Caller) -> None:
+    server.faults.answer(500, verb="get", resource="")
+
+    assert caller.call("GET", "/version").code == 500
+    assert caller.call("GET", "/version").code == 200
+
+
+def test_nobody_without_a_token_meets_a_fault(server: Server) -> None:
+    fault = server.faults.answer(503)
+
+    stranger = Caller(server.url, "wrong")
+    assert stranger.call("GET", MAPS).code == 401
+    stranger.close()
+    assert fault.hits == 0
+
+
+# Which requests
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"verb": "list"},
+        {"verb": ("create", "list")},
+        {"verb": "read"},
+        {"group": ""},
+        {"resource": "configmaps"},
+        {"namespace": "default"},
+        {"name": ""},
+        {"subresource": ""},
+        {"verb": "list", "resource": "configmaps", "namespace": "default"},
+    ],
+)
+def test_filters_that_fit_let_a_fault_strike(server: Server, caller: Caller, where: dict[str, Any]) -> None:
+    server.faults.answer(503, **where)
+
+    assert caller.call("GET", MAPS).code == 503
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"verb": "watch"},
+        {"verb": "write"},
+        {"group": "apps"},
+        {"resource": "secrets"},
+        {"namespace": "kube-system"},
+        {"name": "a"},
+        {"subresource": "status"},
+        {"verb": "list", "resource": "configmaps", "namespace": "other"},
+    ],
+)
+def test_one_filter_that_does_not_fit_is_enough_to_be_spared(
+    server: Server, caller: Caller, where: dict[str, Any]
+) -> None:
+    fault = server.faults.answer(503, **where)
+
+    assert caller.call("GET", MAPS).code == 200
+    assert fault.hits == 0
+
+
+def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) -> None:
+    fault = server.faults.answer(503, times=2)
+
+    assert [caller.call("GET", MAPS).code for _ in range(3)] == [503, 503, 200]
+    assert fault.hits == 2
+    assert list(server.faults) == []
+
+
+def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, caller: Caller) -> None:
+    fault = server.faults.answer(503, times=None)
+
+    assert {caller.call("GET", MAPS).code for _ in range(5)} == {503}
+    fault.remove()
+    assert caller.call("GET", MAPS).code == 200
+    assert fault.hits == 5
+
+
+def test_the_oldest_of_several_strikes_first(server: Server, caller: Caller) -> None:
+    server.faults.answer(500)
+    server.faults.answer(503)
+
+    assert [caller.call("GET", MAPS).code for _ in range(3)] == [500, 503, 200]
+
+
+def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
+    server.faults.answer(500, times=None)
+    server.faults.drop_watch()
+
+    server.faults.clear()
+
+    assert caller.call("GET", MAPS).code == 200
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "said"),
+    [
+        ({"verbs": "list"}, TypeError, "knows no filter 'verbs'"),
+        ({"verb": "fetch"}, ValueError, "no verb 'fetch'"),
+        ({"times": 0}, ValueError, "at least once"),
+    ],
+)
+def test_a_fault_that_could_never_strike_is_refused(
+    server: Server, where: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        server.faults.answer(503, **where)
+
+
+# Conflicts
+
+
+def test_a_conflict_names_the_object_of_the_request(server: Server, caller: Caller) -> None:
+    body = {"metadata": {"name": "web"}, "spec": {}}
+    fault = server.faults.conflict(resource="deployments", times=2)
+
+    updated = caller.call("PUT", "/apis/apps/v1/namespaces/default/deployments/web", body)
+    patched = caller.call(
+        "PATCH", "/apis/apps/v1/namespaces/default/deployments/web/status", {}, content_type=MERGE_PATCH
+    )
+
+    message = (
+        'Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your '
+        "changes to the latest version and try again"
+    )
+    assert updated.failure == patched.failure == (409, "Conflict", message)
+    assert updated.json["details"] == {"name": "web", "group": "apps", "kind": "deployments"}
+    assert fault.hits == 2
+
+
+def test_a_conflict_does_nothing_and_spares_reads_creates_and_deletes(server: Server, caller: Caller) -> None:
+    fault = server.faults.conflict()
+    create(caller, "a")
+
+    assert caller.call("GET", f"{MAPS}/a").code == 200
+    assert caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"})).code == 409
+    assert "data" not in caller.call("GET", f"{MAPS}/a").json
+    assert caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"})).code == 200
+    assert caller.call("DELETE", f"{MAPS}/a").code == 200
+    assert fault.hits == 1
+
+
+def test_a_create_that_somebody_else_was_faster_with_finds_the_object_there(
+    server: Server, caller: Caller
+) -> None:
+    server.faults.conflict(verb="create")
+
+    answer = caller.call("POST", MAPS, config_map("a"))
+
+    assert answer.failure == (409, "AlreadyExists", 'configmaps "a" already exists')
+
+
+# Versions
+
+
+def test_an_expired_list_gets_a_410(server: Server, caller: Caller) -> None:
+    server.faults.expire(resource="configmaps")
+
+    answer = caller.call("GET", f"{MAPS}?resourceVersion=3&resourceVersionMatch=Exact")
+
+    assert answer.failure == (410, "Expired", "The resourceVersion for the provided list is too old.")
+
+
+def test_an_expired_page_brings_a_token_to_go_on_with(server: Server, caller: Caller) -> None:
+    create(caller, "a", "b", "c")
+    token = caller.call("GET", f"{MAPS}?limit=1").json["metadata"]["continue"]
+    server.faults.expire()
+
+    answer = caller.call("GET", f"{MAPS}?limit=1&continue={token}")
+
+    assert answer.failure[:2] == (410, "Expired")
+    fresh = answer.json["metadata"]["continue"]
+    rest = caller.call("GET", f"{MAPS}?continue={fresh}").json["items"]
+    assert [each["metadata"]["name"] for each in rest] == ["b", "c"]
+
+
+def test_an_expired_watch_gets_the_410_within_its_stream(server: Server, caller: Caller) -> None:
+    server.faults.expire_watch()
+
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion=3") as stream:
+        assert stream.status == 200
+        event = next_event(stream)
+        assert stream.readline() == b""
+
+    assert event["type"] == "ERROR"
+    assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
+    assert event["object"]["message"] == f"too old resource version: 3 ({server.revision})"
+
+
+def test_a_watch_can_expire_after_some_events(server: Server, caller: Caller) -> None:
+    [version, *_] = create(caller, "a", "b", "c")
+    server.faults.expire_watch(after=1)
+
+    events = caller.events(f"{MAPS}?watch=1&resourceVersion={version}", 9)
+
+    assert [each["type"] for each in events] == ["ADDED", "ERROR"]
+
+
+def test_a_version_that_has_not_come_yet_is_named_with_the_newest(server: Server, caller: Caller) -> None:
+    fault = server.faults.too_large_version(times=3)
+
+    listed = caller.call("GET", f"{MAPS}?resourceVersion=3")
+    read = caller.call("GET", f"{MAPS}/a")
+    [event] = caller.events(f"{MAPS}?{WATCH_LIST}&resourceVersion=4", 9)
+
+    newest = server.revision
+    said = "Timeout: Too large resource version:"
+    assert listed.failure == (504, "Timeout", f"{said} 3, current: {newest}")
+    assert listed.headers["retry-after"] == "1"
+    assert read.failure == (504, "Timeout", f"{said} {newest + 1}, current: {newest}")
+    assert event["type"] == "ERROR"
+    assert event["object"]["message"] == f"{said} 4, current: {newest}"
+    assert event["object"]["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+    assert fault.hits == 3
+
+
+def test_compaction_makes_old_versions_expire(server: Server, caller: Caller) -> None:
+    [version, newest] = create(caller, "a", "b")
+
+    assert server.compact() == server.revision
+
+    [event] = caller.events(f"{MAPS}?watch=1&resourceVersion={version}", 9)
+    assert event["object"]["message"] == f"too old resource version: {version} ({newest})"
+    exact = caller.call("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
+    assert exact.failure[:2] == (410, "Expired")
+
+
+def test_stale_lists_show_the_past_to_those_who_take_any_version(server: Server, caller: Caller) -> None:
+    [first, second] = create(caller, "a", "b")
+    fault = server.faults.stale_lists(by=1, resource="configmaps")
+
+    def names(query: str) -> list[str]:
+        return [each["metadata"]["name"] for each in caller.call("GET", f"{MAPS}?{query}").json["items"]]
+
+    assert names("resourceVersion=0") == ["a"]
+    assert caller.call("GET", f"{MAPS}?resourceVersion=0").json["metadata"]["resourceVersion"] == first
+    assert names(f"resourceVersion={second}") == ["a", "b"]
+    assert names("") == ["a", "b"]
+    fault.remove()
+    assert names("resourceVersion=0") == ["a", "b"]
+
+
+# Streams
+
+
+def test_a_watch_is_dropped_after_so_many_events(server: Server, caller: Caller) -> None:
+    [version, *_] = create(caller, "a", "b", "c", "d")
+    fault = server.faults.drop_watch(after=2, resource="configmaps")
+
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion={version}") as stream:
+        lines = rest_of(stream).splitlines()
+
+    assert [json.loads(each)["object"]["metadata"]["name"] for each in lines] == ["b", "c"]
+    assert fault.hits == 1
+
+
+def test_a_watch_is_dropped_as_soon_as_the_last_event_was_sent(server: Server, caller: Caller) -> None:
+    server.faults.drop_watch(after=1)
+
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion={server.revision}") as stream:
+        create(caller, "a")
+        assert json.loads(rest_of(stream))["type"] == "ADDED"
+
+
+def test_a_watch_can_be_dropped_before_its_first_event(server: Server, caller: Caller) -> None:
+    server.faults.drop_watch()
+
+    with caller.watching(f"{MAPS}?watch=1") as stream:
+        assert stream.status == 200
+        assert rest_of(stream) == b""
+
+
+def test_after_a_drop_a_client_goes_on_where_it_was(server: Server, caller: Caller) -> None:
+    [version, second, _] = create(caller, "a", "b", "c")
+    server.faults.drop_watch(after=1)
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion={version}") as stream:
+        rest_of(stream)
+
+    [event] = caller.events(f"{MAPS}?watch=1&resourceVersion={second}", 1)
+
+    assert event["object"]["metadata"]["name"] == "c"
+
+
+def test_a_watch_is_cut_in_the_middle_of_a_line(server: Server, caller: Caller) -> None:
+    [version, *_] = create(caller, "a", "b", "c")
+    server.faults.cut_watch(after=1)
+
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion={version}") as stream:
+        whole, half = rest_of(stream).split(b"\n")
+
+    assert json.loads(whole)["object"]["metadata"]["name"] == "b"
+    assert half.startswith(b'{"type":"ADDED","object":{')
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting|delimiter"):
+        json.loads(half)
+
+
+def test_a_silent_watch_stays_open_and_says_nothing_not_even_when_its_time_is_up(
+    server: Server, caller: Caller
+) -> None:
+    server.faults.silence_watch(after=1)
+    query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=60&resourceVersion={server.revision}"
+    with caller.watching(f"{MAPS}?{query}") as stream:
+        create(caller, "a")
+        assert next_event(stream)["type"] == "ADDED"
+        create(caller, "b")
+        server.wait_until_quiet()
+        server.advance(3600)
+        server.wait_until_quiet()
+        readable, _, _ = select.select([stream.fileno()], [], [], 0)
+
+    assert not readable
+
+
+def test_a_watch_that_began_before_a_fault_is_spared(server: Server, caller: Caller) -> None:
+    with caller.watching(f"{MAPS}?watch=1&resourceVersion={server.revision}") as stream:
+        fault = server.faults.drop_watch()
+        create(caller, "a")
+        assert next_event(stream)["type"] == "ADDED"
+
+    assert fault.hits == 0
+
+
+# Bookmarks
+
+
+def test_bookmarks_are_held_back_until_the_fault_is_removed(server: Server, caller: Caller) -> None:
+    held = server.faults.hold_bookmarks(resource="configmaps")
+    with caller.watching(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5") as stream:
+        server.wait_until_quiet()
+        server.advance(150)
+        [version] = create(caller, "a")
+        server.wait_until_quiet()
+        server.faults.answer(500).remove()  # which is none of its business
+        held.remove()
+        server.advance(31)
+        server.wait_until_quiet()
+        events = [next_event(stream) for _ in range(3)]
+
+    assert [each["type"] for each in events] == ["ADDED", "BOOKMARK", "BOOKMARK"]
+    assert events[1]["object"]["metadata"]["resourceVersion"] == version
+    assert held.hits == 2
+
+
+def test_the_bookmark_that_ends_a_watch_list_can_be_held_back(server: Server, caller: Caller) -> None:
+    create(caller, "a")
+    held = server.faults.hold_bookmarks()
+    with caller.watching(f"{MAPS}?{WATCH_LIST}") as stream:
+        assert next_event(stream)["type"] == "ADDED"
+        create(caller, "b")
+        assert next_event(stream)["type"] == "ADDED"
+        held.remove()
+        last = next_event(stream)
+
+    assert last["type"] == "BOOKMARK"
+    assert last["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+def test_a_bookmark_that_was_held_back_once_comes_with_the_next(server: Server, caller: Caller) -> None:
+    server.faults.hold_bookmarks(times=1)
+    with caller.watching(f"{MAPS}?{WATCH_LIST}") as stream:
+        server.wait_until_quiet()
+        server.advance(60)
+        event = next_event(stream)
+
+    assert event["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+def test_bookmarks_can_come_more_than_once(server: Server, caller: Caller) -> None:
+    fault = server.faults.repeat_bookmarks(3, times=1)
+    with caller.watching(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5") as stream:
+        server.wait_until_quiet()
+        server.advance(120)
+        create(caller, "a")
+        events = [next_event(stream) for _ in range(5)]
+
+    assert [each["type"] for each in events] == ["BOOKMARK"] * 4 + ["ADDED"]
+    assert fault.hits == 1

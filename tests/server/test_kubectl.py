@@ -1,0 +1,214 @@
+"""kubectl, unchanged, against the embedded server; where there is no kubectl, nothing of this runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead.server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
+KUBECTL = shutil.which("kubectl", path=str(ASSETS)) or shutil.which("kubectl")
+PATIENCE = 30
+
+pytestmark = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl here")
+
+
+class Kubectl:
+    """Runs kubectl with a kubeconfig and a cache of its own."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server = server
+        config = server.write_kubeconfig(folder / "kubeconfig")
+        self._command = [str(KUBECTL), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache")]
+
+    def __call__(self, line: str) -> str:
+        """Run a command that must succeed; returns what it printed."""
+        done = self.run(line)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
+        command = [*self._command, *line.split()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    def start(self, line: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([*self._command, *line.split()], stdout=subprocess.PIPE, text=True)
+
+    def json(self, line: str) -> Any:
+        return json.loads(self(f"{line} -o json"))
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path) -> Iterator[Kubectl]:
+    with masthead.server.run() as server:
+        yield Kubectl(server, tmp_path)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_kubeconfig_lets_kubectl_in(tmp_path: Path, tls: bool) -> None:
+    with masthead.server.run(tls=tls) as server:
+        kubectl = Kubectl(server, tmp_path)
+        assert "default" in kubectl("get namespaces")
+        assert "kubernetes-admin" in kubectl("auth whoami")
+        assert kubectl("auth can-i create pods") == "yes\n"
+
+
+def test_without_a_token_there_is_nothing_to_show(tmp_path: Path) -> None:
+    with masthead.server.run(token=None) as server:
+        assert "default" in Kubectl(server, tmp_path)("get namespaces")
+
+
+def test_with_another_servers_token_nobody_is_let_in(kubectl: Kubectl, tmp_path: Path) -> None:
+    config = tmp_path / "kubeconfig"
+    config.write_text(config.read_text().replace(str(kubectl.server.token), "wrong"))
+
+    assert "Forbidden" in kubectl.run("get namespaces").stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("configmap a --from-literal=k=v", "configmap"),
+        ("secret generic a --from-literal=k=v", "secret"),
+        ("deployment a --image=nginx --replicas=2", "deployment.apps"),
+        ("job a --image=busybox", "job.batch"),
+        ("cronjob a --image=busybox --schedule=@daily", "cronjob.batch"),
+        ("serviceaccount a", "serviceaccount"),
+        ("service clusterip a --tcp=80", "service"),
+        ("role a --verb=get --resource=pods", "role.rbac.authorization.k8s.io"),
+        ("quota a --hard=pods=1", "resourcequota"),
+        ("namespace a", "namespace"),
+        ("priorityclass a --value=7", "priorityclass.scheduling.k8s.io"),
+        ("clusterrole a --verb=get --resource=nodes", "clusterrole.rbac.authorization.k8s.io"),
+        ("poddisruptionbudget a --selector=app=a --min-available=1", "poddisruptionbudget.policy"),
+        ("ingress a --rule=example.com/=svc:80", "ingress.networking.k8s.io"),
+    ],
+)
+def test_create_makes_objects_of_many_kinds(kubectl: Kubectl, command: str, kind: str) -> None:
+    assert kubectl(f"create {command}") == f"{kind}/a created\n"
+    assert kubectl(f"get {kind} a -o name") == f"{kind}/a\n"
+    assert "already exists" in kubectl.run(f"create {command}").stderr
+
+
+def test_create_token_gives_a_token(kubectl: Kubectl) -> None:
+    kubectl("create serviceaccount a")
+
+    assert kubectl("create token a").count(".") == 2
+
+
+def test_a_dry_run_leaves_nothing(kubectl: Kubectl) -> None:
+    assert kubectl("create configmap a --dry-run=server") == "configmap/a created (server dry run)\n"
+    assert "NotFound" in kubectl.run("get configmap a").stderr
+
+
+def test_scale_label_and_annotate_change_objects(kubectl: Kubectl) -> None:
+    kubectl("create deployment a --image=nginx")
+    kubectl("scale deployment a --replicas=3")
+    kubectl("scale deployment a --replicas=4 --current-replicas=3")
+    kubectl("label deployment a one=1")
+    kubectl("annotate deployment a two=2")
+
+    found = kubectl.json("get deployment a")
+    assert found["spec"]["replicas"] == 4
+    assert found["metadata"]["labels"] == {"app": "a", "one": "1"}
+    assert found["metadata"]["annotations"] == {"two": "2"}
+    assert kubectl("get deployments -l one=1 -o name") == "deployment.apps/a\n"
+
+
+def test_wait_sees_what_becomes_of_an_object(kubectl: Kubectl) -> None:
+    kubectl("create deployment a --image=nginx")
+    waiting = kubectl.start("wait --for=jsonpath={.spec.replicas}=3 deployment/a --timeout=20s")
+    kubectl("scale deployment a --replicas=3")
+
+    assert waiting.communicate(timeout=PATIENCE)[0] == "deployment.apps/a condition met\n"
+
+
+def test_wait_sees_an_object_go(kubectl: Kubectl) -> None:
+    kubectl("create configmap a")
+    waiting = kubectl.start("wait --for=delete configmap/a --timeout=20s")
+    kubectl("delete configmap a")
+
+    waiting.communicate(timeout=PATIENCE)
+    assert waiting.returncode == 0
+
+
+def test_get_w_follows_what_happens(kubectl: Kubectl) -> None:
+    kubectl("create configmap a")
+    watching = kubectl.start("get configmaps -w -o name")
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "configmap/a\n"
+        kubectl("create configmap b")
+        assert watching.stdout.readline() == "configmap/b\n"
+    finally:
+        watching.kill()
+        watching.communicate()
+
+
+def test_api_resources_lists_every_kind(kubectl: Kubectl) -> None:
+    names = kubectl("api-resources -o name").split()
+
+    assert {"pods", "deployments.apps", "jobs.batch", "leases.coordination.k8s.io"} <= set(names)
+    assert "apps/v1" in kubectl("api-versions").split()
+
+
+def test_delete_waits_until_an_object_is_gone(kubectl: Kubectl) -> None:
+    kubectl("create configmap a")
+
+    assert 'configmap "a" deleted' in kubectl("delete configmap a")
+    assert "NotFound" in kubectl.run("get configmap a").stderr
+
+
+def test_delete_namespace_comes_to_an_end(kubectl: Kubectl) -> None:
+    kubectl("create namespace demo")
+    kubectl("-n demo create configmap a")
+    kubectl("-n demo create deployment a --image=nginx")
+
+    assert 'namespace "demo" deleted' in kubectl("delete namespace demo")
+    assert "NotFound" in kubectl.run("get namespace demo").stderr
+
+
+@pytest.mark.parametrize(
+    ("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)]
+)
+def test_cascade_says_what_becomes_of_dependents(kubectl: Kubectl, cascade: str, stays: bool) -> None:
+    kubectl("create deployment a --image=nginx")
+    owner = kubectl.json("get deployment a")["metadata"]
+    kubectl("create configmap child")
+    reference = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": "a",
+        "uid": owner["uid"],
+        "blockOwnerDeletion": True,
+    }
+    patch = json.dumps({"metadata": {"ownerReferences": [reference]}}, separators=(",", ":"))
+    kubectl(f"patch configmap child --type=merge -p {patch}")
+
+    kubectl(f"delete deployment a --cascade={cascade}")
+    kubectl.server.wait_until_quiet()
+
+    assert (kubectl.run("get configmap child").returncode == 0) is stays
+
+
+def test_delete_all_and_by_label(kubectl: Kubectl) -> None:
+    for name in ("a", "b", "c"):
+        kubectl(f"create configmap {name}")
+    kubectl("label configmap a b l=1")
+
+    kubectl("delete configmap -l l=1")
+    assert kubectl("get configmaps -o name") == "configmap/c\n"
+    kubectl("delete configmaps --all")
+    assert kubectl("get configmaps -o name") == ""

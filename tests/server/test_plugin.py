@@ -1,0 +1,190 @@
+"""The pytest plugin: tests that only name a fixture get a server."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CALL = """
+import json
+import urllib.request
+
+def call(server, path, method="GET", body=None):
+    request = urllib.request.Request(
+        server.url + path, method=method, data=body and json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
+    )
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as answer:
+        return json.load(answer)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _settings(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
+
+
+def passes(pytester: pytest.Pytester, code: str, count: int) -> None:
+    pytester.makepyfile(CALL + code)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(passed=count)
+
+
+def test_each_test_gets_a_fresh_server(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_it(kube_server, time):
+    path = "/api/v1/namespaces/default/configmaps"
+    assert call(kube_server, path)["items"] == []
+    call(kube_server, path, "POST", {"metadata": {"name": "a"}})
+    kube_server.wait_until_quiet()
+    assert len(call(kube_server, path)["items"]) == 1
+""",
+        2,
+    )
+
+
+def test_marks_say_how_the_server_is_started_and_the_nearest_counts(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+from masthead.server import VirtualClock
+
+pytestmark = pytest.mark.kube_server(token="of the module", clock=VirtualClock())
+
+def test_module(kube_server):
+    assert kube_server.token == "of the module"
+    kube_server.advance(5)
+
+@pytest.mark.kube_server(token="of the class")
+class TestClass:
+    def test_class(self, kube_server):
+        assert kube_server.token == "of the class"
+
+    @pytest.mark.kube_server(token="of the test")
+    def test_test(self, kube_server):
+        assert kube_server.token == "of the test"
+        kube_server.advance(5)
+""",
+        3,
+    )
+
+
+def test_a_mark_without_keywords_is_explained(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+import pytest
+
+@pytest.mark.kube_server("token")
+def test_it(kube_server):
+    pass
+""")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*takes keywords only*"])
+
+
+def test_the_options_fixture_can_be_overridden(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+
+@pytest.fixture
+def kube_server_options():
+    return {"token": "mine"}
+
+def test_it(kube_server):
+    assert kube_server.token == "mine"
+""",
+        1,
+    )
+
+
+def test_a_shared_server_is_one_and_namespaces_keep_tests_apart(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+
+seen = set()
+
+@pytest.mark.parametrize("what", ["a/b", "A_B", "x" * 200, "äöü"])
+def test_it(shared_kube_server, kube_namespace, what):
+    seen.add((shared_kube_server.url, kube_namespace))
+    found = call(shared_kube_server, f"/api/v1/namespaces/{kube_namespace}")
+    assert found["status"]["phase"] == "Active"
+    assert len(kube_namespace) <= 63
+
+def test_afterwards(shared_kube_server):
+    assert len({url for url, _ in seen}) == 1
+    assert len({name for _, name in seen}) == 4
+    shared_kube_server.wait_until_quiet()
+    there = {each["metadata"]["name"] for each in call(shared_kube_server, "/api/v1/namespaces")["items"]}
+    assert not there & {name for _, name in seen}
+""",
+        5,
+    )
+
+
+def test_a_test_may_delete_its_namespace_itself(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+def test_it(shared_kube_server, kube_namespace):
+    call(shared_kube_server, f"/api/v1/namespaces/{kube_namespace}", "DELETE")
+    shared_kube_server.wait_until_quiet()
+""",
+        1,
+    )
+
+
+def test_a_kubeconfig_leads_to_the_server(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+import yaml
+
+def test_it(kube_server, kubeconfig_file):
+    found = yaml.safe_load(kubeconfig_file.read_text())
+    assert found["clusters"][0]["cluster"]["server"].endswith(kube_server.url.removeprefix("http://"))
+    assert found["users"][0]["user"]["token"] == kube_server.token
+""")
+    # In a process of its own: PyYAML's C part does not live through being imported twice.
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_async_tests_wait_for_the_same_server(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import asyncio
+
+import pytest
+
+@pytest.mark.asyncio
+async def test_it(kube_server):
+    await asyncio.to_thread(call, kube_server, "/api/v1/namespaces")
+    await kube_server.quiesce()
+    assert [each.call.verb for each in kube_server.requests] == ["list"]
+""",
+        1,
+    )
+
+
+def test_fixtures_and_the_mark_are_documented(pytester: pytest.Pytester) -> None:
+    fixtures = pytester.runpytest_inprocess("--fixtures").stdout.str()
+    marks = pytester.runpytest_inprocess("--markers").stdout.str()
+
+    for name in (
+        "kube_server",
+        "kube_server_options",
+        "shared_kube_server",
+        "kube_namespace",
+        "kubeconfig_file",
+    ):
+        assert f"\n{name} " in fixtures or f"\n{name} [" in fixtures
+    assert "@pytest.mark.kube_server(**options): start kube_server with" in marks

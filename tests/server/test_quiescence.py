@@ -1,0 +1,146 @@
+"""Coming to rest: what is waited for, what is not, and what is said when it takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+from tests.server.calls import Caller, config_map
+
+import masthead.server
+from masthead.api.core.v1 import Namespace
+from masthead.errors import ClosedError, ConfigError
+from masthead.meta.metadata import ObjectMeta
+from masthead.server import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with masthead.server.run(clock=VirtualClock()) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    made = Caller(server.url, server.token)
+    yield made
+    made.close()
+
+
+async def create_large(server: Server, index: int) -> None:
+    body = config_map(f"large-{index}", data={"k": "v" * 500_000})
+    async with aiohttp.ClientSession(server.url) as client, client.post(MAPS, json=body) as answer:
+        assert answer.status == 201
+
+
+def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server) -> None:
+    """Many write at once; when they are done and the server is at rest, what is sent is all there to be read."""
+
+    def write(number: int) -> None:
+        caller = Caller(server.url, server.token)
+        for index in range(30):
+            assert caller.call("POST", MAPS, config_map(f"a-{number}-{index}")).code == 201
+        caller.close()
+
+    watcher = Caller(server.url, server.token)
+    with watcher.watching(f"{MAPS}?watch=1&resourceVersion={server.revision}") as stream:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        server.wait_until_quiet()
+        stream.fp.raw._sock.settimeout(0.5)  # type: ignore[attr-defined]
+        names = [json.loads(stream.readline())["object"]["metadata"]["name"] for _ in range(120)]
+
+    assert len(set(names)) == 120
+
+
+async def test_a_write_that_nobody_was_told_of_yet_is_no_rest() -> None:
+    async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
+        stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
+        await server.quiesce()
+        [watch] = server._front.watches
+        assert watch.is_told
+        cluster_map = config_map("a")
+        async with client.post(MAPS, json=cluster_map) as answer:
+            assert answer.status == 201
+        await server.quiesce()
+        assert watch.cursor == server.revision
+        assert b'"a"' in stream.content.read_nowait() + await stream.content.readline()
+        stream.close()
+
+
+async def test_a_reader_that_does_not_read_is_waited_for_and_named() -> None:
+    async with masthead.server.run(token=None) as server:
+        version = server.revision
+        for index in range(40):
+            await create_large(server, index)
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port, limit=1024)
+        request = f"GET {MAPS}?watch=1&resourceVersion={version} HTTP/1.1\r\nHost: h\r\n\r\n"
+        writer.write(request.encode())
+        await reader.readline()
+
+        with pytest.raises(TimeoutError, match="the client of watch configmaps default does not take"):
+            await server.quiesce(within=0.2)
+
+        writer.close()
+        await server.quiesce()
+
+
+def test_a_watch_that_a_fault_made_silent_is_not_waited_for(server: Server, caller: Caller) -> None:
+    server.faults.silence_watch()
+    with caller.watching(f"{MAPS}?watch=1"):
+        caller.call("POST", MAPS, config_map("a"))
+        server.wait_until_quiet(within=5)
+
+
+def test_what_the_controllers_do_is_waited_for(server: Server, caller: Caller) -> None:
+    caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}})
+    for index in range(100):
+        caller.call("POST", "/api/v1/namespaces/x/configmaps", config_map(f"a-{index}"))
+    caller.call("DELETE", "/api/v1/namespaces/x")
+    server.wait_until_quiet()
+
+    assert server.history(Namespace(metadata=ObjectMeta(name="x")))[-1].type == "DELETED"
+
+
+def test_what_the_clock_would_bring_is_not_waited_for(server: Server, caller: Caller) -> None:
+    pod = {"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
+    caller.call("POST", "/api/v1/namespaces/default/pods", pod)
+    caller.call("DELETE", "/api/v1/namespaces/default/pods/a")
+
+    server.wait_until_quiet(within=5)
+
+    assert caller.call("GET", "/api/v1/namespaces/default/pods/a").code == 200
+
+
+async def test_blocking_the_servers_own_loop_is_refused() -> None:
+    async with masthead.server.run() as server:
+        with pytest.raises(ConfigError, match=r"await server.quiesce\(\)"):
+            server.wait_until_quiet()
+
+
+async def test_whoever_waits_when_it_stops_is_told() -> None:
+    async with masthead.server.run(token=None) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)
+        for index in range(40):
+            await create_large(server, index)
+        writer.write(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
+        await reader.readline()
+        waiting = asyncio.gather(server.quiesce(), return_exceptions=True)
+        await asyncio.sleep(0)
+        await server.stop()
+        [found] = await waiting
+        writer.close()
+
+    assert isinstance(found, ClosedError)

@@ -1,0 +1,396 @@
+"""A server's life from the first line of its block to the last, and what it tells those who steer it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import socket
+import ssl
+import stat
+import threading
+import urllib.request
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+import yaml
+from tests.server.calls import Caller, config_map
+
+import masthead.server
+from masthead.api.core.v1 import ConfigMap, Namespace
+from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead.meta.metadata import ObjectMeta
+from masthead.meta.unstructured import Unstructured
+from masthead.server import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from masthead.server import Server
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with masthead.server.run(clock=VirtualClock()) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    made = Caller(server.url, server.token)
+    yield made
+    made.close()
+
+
+def is_listening(url: str) -> bool:
+    address = urlsplit(url)
+    try:
+        with socket.create_connection((address.hostname or "", address.port or 0), timeout=5):
+            return True
+    except ConnectionRefusedError:
+        return False
+
+
+# Starting and stopping
+
+
+async def test_it_runs_in_the_event_loop_of_an_async_block() -> None:
+    before = threading.active_count()
+    async with (
+        masthead.server.run() as server,
+        aiohttp.ClientSession(headers={"Authorization": f"Bearer {server.token}"}) as client,
+        client.get(f"{server.url}/version") as answer,
+    ):
+        assert answer.status == 200
+        assert threading.active_count() == before
+    assert not is_listening(server.url)
+
+
+def test_it_runs_in_a_thread_of_its_own_for_code_that_blocks(server: Server, caller: Caller) -> None:
+    assert caller.call("GET", "/version").json["minor"] == "36"
+    assert is_listening(server.url)
+
+
+def test_at_the_end_of_the_block_thread_and_port_are_gone() -> None:
+    before = threading.active_count()
+    with masthead.server.run() as server:
+        assert threading.active_count() == before + 1
+
+    assert threading.active_count() == before
+    assert not is_listening(server.url)
+
+
+async def test_at_the_end_of_the_block_nothing_is_left_in_the_loop() -> None:
+    before = asyncio.all_tasks()
+    async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
+        async with client.get("/api/v1/pods") as answer:
+            assert answer.status == 200
+        stream = await client.get("/api/v1/pods?watch=1")
+        stream.close()
+
+    assert asyncio.all_tasks() == before
+    timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+    assert [each for each in timers if not each.cancelled() and "masthead" in repr(each)] == []
+
+
+def test_an_error_in_the_block_comes_out_and_the_server_is_gone() -> None:
+    with pytest.raises(LookupError), masthead.server.run() as server:
+        raise LookupError
+
+    assert not is_listening(server.url)
+
+
+def test_servers_run_side_by_side_and_know_nothing_of_each_other() -> None:
+    with masthead.server.run() as first, masthead.server.run() as second:
+        assert (first.url, first.token) != (second.url, second.token)
+        caller = Caller(first.url, first.token)
+        caller.call("POST", MAPS, config_map("a"))
+        caller.close()
+        assert (len(first.requests), len(second.requests)) == (1, 0)
+
+
+async def test_a_server_in_a_thread_serves_an_async_test() -> None:
+    with masthead.server.run(token=None) as server:
+        async with (
+            aiohttp.ClientSession(server.url) as client,
+            client.post(MAPS, json=config_map("a")) as made,
+        ):
+            assert made.status == 201
+        await server.quiesce()
+        assert len(server.requests) == 1
+
+
+def test_a_block_is_entered_once() -> None:
+    running = masthead.server.run()
+    with running, pytest.raises(ConfigError, match=r"run\(\) again"):
+        running.__enter__()
+    with pytest.raises(ConfigError, match=r"run\(\) again"):
+        running.__enter__()
+
+
+async def test_an_async_block_is_entered_once() -> None:
+    running = masthead.server.run()
+    async with running:
+        with pytest.raises(ConfigError, match=r"run\(\) again"):
+            await running.__aenter__()
+
+
+def test_after_the_block_it_tells_what_was_and_cannot_be_steered() -> None:
+    with masthead.server.run(clock=VirtualClock()) as server:
+        caller = Caller(server.url, server.token)
+        caller.call("POST", MAPS, config_map("a"))
+        caller.close()
+
+    obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"))
+    assert [each.call.verb for each in server.requests] == ["create"]
+    assert [each.type for each in server.history(obj)] == ["ADDED"]
+    assert server.revision == 6
+    for steer in (server.compact, server.wait_until_quiet, lambda: server.advance(1)):
+        with pytest.raises(ClosedError, match="has stopped"):
+            steer()
+    server.faults.answer(500).remove()
+
+
+async def test_stopping_twice_is_harmless() -> None:
+    async with masthead.server.run() as server:
+        await server.stop()
+        with pytest.raises(ClosedError):
+            await server.quiesce()
+
+
+def test_what_was_stored_is_found_again_in_the_data_file(tmp_path: Path) -> None:
+    for expected in (404, 200):
+        with masthead.server.run(data=tmp_path / "data") as server:
+            caller = Caller(server.url, server.token)
+            assert caller.call("GET", f"{MAPS}/a").code == expected
+            caller.call("POST", MAPS, config_map("a"))
+            caller.close()
+
+
+def test_a_data_file_serves_one_server_at_a_time(tmp_path: Path) -> None:
+    with (
+        masthead.server.run(data=tmp_path / "data"),
+        pytest.raises(ConfigError, match="in use by another server"),
+        masthead.server.run(data=tmp_path / "data"),
+    ):
+        pass
+
+
+def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
+    port = urlsplit(server.url).port or 0
+    data = tmp_path / "data"
+    with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}: .*another port"):
+        masthead.server.run(port=port, data=data).__enter__()
+    with masthead.server.run(data=data):  # which the one that did not start has let go of
+        pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"host": "0.0.0.0"}, "allow_remote=True"),
+        ({"host": "::"}, "allow_remote=True"),
+        ({"host": "example.com"}, "allow_remote=True"),
+        ({"port": 70_000}, "no port 70000"),
+        ({"port": -1}, "no port -1"),
+        ({"token": ""}, "token=None"),
+        ({"token": " "}, "token=None"),
+        ({"bookmark_every": 0}, "bookmark_every"),
+        ({"watch_timeout": -1}, "watch_timeout"),
+        ({"history": 0}, "history"),
+        ({"backlog": 0}, "backlog"),
+        ({"data": "/nowhere/to/be/found"}, "/nowhere/to/be/found"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        masthead.server.run(**settings).__enter__()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
+def test_loopback_addresses_need_no_permission(host: str) -> None:
+    try:
+        with masthead.server.run(host=host) as server:
+            assert is_listening(server.url)
+    except ConfigError as error:
+        if "cannot listen" in str(error):
+            pytest.skip(f"there is no {host} here")
+        raise
+
+
+def test_a_server_for_everybody_is_reached_from_here_too() -> None:
+    with masthead.server.run(host="0.0.0.0", allow_remote=True) as server:
+        assert urlsplit(server.url).hostname == "127.0.0.1"
+        assert is_listening(server.url)
+
+
+# Being let in
+
+
+def test_nobody_is_let_in_without_the_token_unless_that_was_wanted(server: Server) -> None:
+    for token, code in ((None, 403), ("wrong", 401), (server.token, 200)):
+        caller = Caller(server.url, token)
+        assert caller.call("GET", MAPS).code == code
+        caller.close()
+    with masthead.server.run(token=None) as open_to_all:
+        caller = Caller(open_to_all.url)
+        assert caller.call("GET", MAPS).code == 200
+        caller.close()
+
+
+def test_the_token_counts_as_a_password_too(server: Server) -> None:
+    """Because Go's clients send no token without TLS."""
+    caller = Caller(server.url)
+    for password, code in ((server.token, 200), ("wrong", 403), ("", 403)):
+        shown = base64.b64encode(f"anybody:{password}".encode()).decode()
+        assert caller.call("GET", MAPS, headers={"Authorization": f"Basic {shown}"}).code == code
+    assert caller.call("GET", MAPS, headers={"Authorization": "Basic ?"}).code == 403
+    caller.close()
+
+
+def test_random_tokens_are_long_and_never_the_same(server: Server) -> None:
+    with masthead.server.run() as other:
+        assert server.token != other.token
+        assert len(server.token or "") >= 32
+
+
+def test_a_chosen_token_counts() -> None:
+    with masthead.server.run(token="chosen") as server:
+        caller = Caller(server.url, "chosen")
+        assert caller.call("GET", MAPS).code == 200
+        caller.close()
+
+
+def test_tls_is_spoken_with_a_certificate_that_the_servers_authority_signed() -> None:
+    with masthead.server.run(tls=True, token=None) as server:
+        assert server.url.startswith("https://")
+        trust = ssl.create_default_context(cadata=server.ca)
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
+        )
+        with opener.open(f"{server.url}/version", timeout=10) as answer:
+            assert json.load(answer)["minor"] == "36"
+
+
+def test_a_kubeconfig_has_all_that_a_client_needs_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    loose = tmp_path / "kubeconfig"
+    loose.touch(mode=0o644)
+    with masthead.server.run(tls=True) as server:
+        path = server.write_kubeconfig(loose)
+        found = yaml.safe_load(path.read_text())
+        assert found == yaml.safe_load(server.kubeconfig())
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert found["clusters"][0]["cluster"]["server"] == server.url
+    assert found["clusters"][0]["cluster"]["certificate-authority-data"]
+    assert found["users"][0]["user"] == {"token": server.token}
+    assert found["current-context"] == found["contexts"][0]["name"]
+
+
+def test_a_kubeconfig_that_cannot_be_written_is_a_clear_error(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot write a kubeconfig to"):
+        server.write_kubeconfig(tmp_path / "no" / "folder")
+
+
+# What happened
+
+
+def test_requests_are_remembered_in_order_with_their_answers_and_without_the_token(
+    server: Server, caller: Caller
+) -> None:
+    caller.call("POST", f"{MAPS}?fieldManager=me", config_map("a"))
+    caller.call("GET", f"{MAPS}/b")
+    caller.call("PUT", f"{MAPS}/a/nonsense", config_map("a"))
+    caller.call("GET", "/healthz")
+
+    seen = server.requests
+    assert [(each.method, each.call.verb, each.call.name, each.code) for each in seen] == [
+        ("POST", "create", "", 201),
+        ("GET", "get", "b", 404),
+        ("PUT", "update", "a", 404),
+        ("GET", "get", "", 200),
+    ]
+    assert (seen[0].path, seen[0].query) == (MAPS, "fieldManager=me")
+    assert (seen[0].call.resource, seen[0].call.namespace) == ("configmaps", "default")
+    assert json.loads(seen[0].body) == config_map("a")
+    assert "authorization" not in seen[0].headers
+    assert str(server.token) not in repr(seen)
+
+
+def test_a_list_of_requests_does_not_change_under_its_reader(server: Server, caller: Caller) -> None:
+    before = server.requests
+    caller.call("GET", MAPS)
+
+    assert before == []
+
+
+def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
+    from masthead.server.faults import Call
+    from masthead.server.seen import Requests, Seen
+
+    requests = Requests()
+    for index in range(100):
+        requests.add(Seen("POST", str(index), "", Call("create"), {}, bytes(1024 * 1024)))
+    assert [each.path for each in requests] == [str(index) for index in range(36, 100)]
+    for index in range(20_000):
+        requests.add(Seen("GET", str(index), "", Call("get"), {}, b""))
+    assert sum(1 for _ in requests) == 10_000
+
+
+def test_history_tells_all_that_happened_to_an_object(server: Server, caller: Caller) -> None:
+    caller.call("POST", MAPS, config_map("other"))
+    caller.call("POST", MAPS, config_map("a"))
+    caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"}))
+    caller.call("DELETE", f"{MAPS}/a")
+    caller.call("POST", MAPS, config_map("a", data={"k": "again"}))
+
+    changes = server.history(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+
+    assert [each.type for each in changes] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
+    assert [each.object.data for each in changes] == [{}, {"k": "v"}, {"k": "v"}, {"k": "again"}]
+    assert [each.version for each in changes] == [each.object.metadata.resource_version for each in changes]
+    assert len({each.object.metadata.uid for each in changes}) == 2
+
+
+def test_history_takes_typed_and_untyped_objects_with_and_without_a_namespace(server: Server) -> None:
+    typed = server.history(Namespace(metadata=ObjectMeta(name="default")))
+    untyped = server.history(
+        Unstructured.from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    )
+
+    assert [each.type for each in typed] == [each.type for each in untyped] == ["ADDED"]
+    assert isinstance(typed[0].object, Namespace)
+    assert isinstance(untyped[0].object, Unstructured)
+
+
+def test_history_goes_back_to_the_last_compaction(server: Server, caller: Caller) -> None:
+    caller.call("POST", MAPS, config_map("a"))
+    server.compact()
+    caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"}))
+
+    changes = server.history(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+
+    assert [each.type for each in changes] == ["MODIFIED"]
+
+
+def test_history_of_what_the_server_cannot_know_is_an_error(server: Server) -> None:
+    with pytest.raises(UnknownKindError, match="serves no"):
+        server.history(Unstructured.from_dict({"apiVersion": "example.com/v1", "kind": "X", "metadata": {}}))
+    with pytest.raises(InvalidValueError, match="names no namespace"):
+        server.history(ConfigMap(metadata=ObjectMeta(name="a")))
+
+
+def test_seeds_make_uids_the_same_in_every_run() -> None:
+    uids: list[str] = []
+    for _ in range(2):
+        with masthead.server.run(seed=7) as server:
+            caller = Caller(server.url, server.token)
+            uids.append(caller.call("POST", MAPS, config_map("a")).json["metadata"]["uid"])
+            caller.close()
+
+    assert uids[0] == uids[1]

@@ -1,0 +1,112 @@
+"""What becomes of an object when the server reads it: which zeros stay, as a real server has it."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from masthead.server import catalog
+from masthead.server.schema_facts import zeros_left_out
+
+if TYPE_CHECKING:
+    from masthead.server.schema import Schema
+
+Plain = dict[str, Any]
+
+CONTAINER = ("spec", "containers", 0)
+
+
+def schema_of(group: str, resource: str) -> Schema:
+    served = catalog.find(group, "v1", resource)
+    assert served is not None
+    return served.schema
+
+
+def holder(obj: Plain, path: tuple[str | int, ...]) -> Plain:
+    found: Any = obj
+    for step in path:
+        found = found[step]
+    return cast("Plain", found)
+
+
+POD: Plain = {"spec": {"containers": [{"name": "c", "securityContext": {}, "ports": [{"containerPort": 1}]}]}}
+DEPLOYMENT: Plain = {"spec": {"template": {}}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "obj", "path", "field", "zero"),
+    [
+        ("", "pods", POD, ("spec",), "hostNetwork", False),
+        ("", "pods", POD, ("spec",), "nodeName", ""),
+        ("", "pods", POD, CONTAINER, "tty", False),
+        ("", "pods", POD, CONTAINER, "workingDir", ""),
+        ("", "pods", POD, (*CONTAINER, "ports", 0), "hostPort", 0),
+        ("apps", "deployments", DEPLOYMENT, ("spec",), "minReadySeconds", 0),
+        ("apps", "deployments", DEPLOYMENT, ("spec",), "paused", False),
+        ("apps", "deployments", DEPLOYMENT, ("status",), "readyReplicas", 0),
+        ("", "services", {"spec": {}}, ("spec",), "publishNotReadyAddresses", False),
+        ("", "configmaps", {"metadata": {}}, ("metadata",), "generateName", ""),
+    ],
+)
+def test_a_zero_that_go_cannot_tell_from_nothing_is_dropped(
+    group: str, resource: str, obj: Plain, path: tuple[str | int, ...], field: str, zero: object
+) -> None:
+    given = copy.deepcopy(obj)
+    holder(given, path)[field] = zero
+    cleaned, unknown = schema_of(group, resource).clean(given)
+    assert field not in holder(cleaned, path)
+    assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "obj", "path", "field", "zero"),
+    [
+        ("", "pods", POD, ("spec",), "terminationGracePeriodSeconds", 0),
+        ("", "pods", POD, ("spec",), "automountServiceAccountToken", False),
+        ("", "pods", POD, (*CONTAINER, "securityContext"), "allowPrivilegeEscalation", False),
+        ("", "pods", POD, (*CONTAINER, "securityContext"), "runAsUser", 0),
+        ("apps", "deployments", DEPLOYMENT, ("spec",), "replicas", 0),
+        ("apps", "replicasets", DEPLOYMENT, ("status",), "replicas", 0),
+        ("", "configmaps", {}, (), "immutable", False),
+        ("", "persistentvolumeclaims", {"spec": {}}, ("spec",), "storageClassName", ""),
+        ("coordination.k8s.io", "leases", {"spec": {}}, ("spec",), "holderIdentity", ""),
+    ],
+)
+def test_a_zero_that_means_something_stays(
+    group: str, resource: str, obj: Plain, path: tuple[str | int, ...], field: str, zero: object
+) -> None:
+    given = copy.deepcopy(obj)
+    holder(given, path)[field] = zero
+    cleaned, _ = schema_of(group, resource).clean(given)
+    assert holder(cleaned, path)[field] == zero
+
+
+def test_texts_in_lists_and_maps_stay_however_short() -> None:
+    pod = copy.deepcopy(POD)
+    holder(pod, CONTAINER)["args"] = ["", "a"]
+    pod["metadata"] = {"labels": {"a": ""}}
+    cleaned, _ = schema_of("", "pods").clean(pod)
+    assert holder(cleaned, CONTAINER)["args"] == ["", "a"]
+    assert cleaned["metadata"]["labels"] == {"a": ""}
+
+
+def test_what_has_no_name_is_not_given_an_empty_one() -> None:
+    cleaned, _ = schema_of("", "serviceaccounts").clean({"imagePullSecrets": [{}]})
+    assert cleaned["imagePullSecrets"] == [{}]
+
+
+def test_times_that_go_cannot_leave_out_are_null() -> None:
+    state = {"terminated": {"exitCode": 1}}
+    status = {"containerStatuses": [{"name": "c", "state": state}]}
+    cleaned, _ = schema_of("", "pods").clean({"status": status})
+    ended = cleaned["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert ended == {"exitCode": 1, "startedAt": None, "finishedAt": None}
+
+
+def test_of_a_type_that_is_not_kubernetes_own_no_zero_is_left_out() -> None:
+    class Thing:
+        pass
+
+    assert zeros_left_out(Thing) == frozenset()  # type: ignore[arg-type]
