@@ -19,10 +19,10 @@ from benchmarks.workloads import MEASURES
 from masthead.server.clock import SystemClock
 from masthead.server.cluster import Cluster
 from masthead.server.faults import Faults
-from masthead.server.request import Answer, Request
-from masthead.server.rest import Rest
 from masthead.server.storage import Storage
-from masthead.server.watching import WatchLimits
+from masthead.server.verbs.rest import Rest
+from masthead.server.verbs.watching import WatchLimits
+from masthead.server.wire.request import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

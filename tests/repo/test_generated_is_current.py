@@ -13,7 +13,7 @@ from masthead.codegen import generate, protobuf, sources
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
-PROTOBUF = ROOT / "src" / "masthead" / "server" / "protobuf_table.py"
+PROTOBUF = ROOT / "src" / "masthead" / "server" / "wire" / "protobuf_table.py"
 DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 
 pytestmark = pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DOCUMENTS}")

@@ -14,7 +14,7 @@ import pytest
 
 import masthead.server
 from masthead.server import VirtualClock
-from masthead.server.watching import Watch
+from masthead.server.verbs.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -6,17 +6,17 @@ import random
 import uuid
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead.server import catalog
 from masthead.server.clock import stamp
-from masthead.server.failures import Failure, details_of, not_found, qualified, quoted
+from masthead.server.kinds import catalog
 from masthead.server.kinds.rules import Allocator
-from masthead.server.plain import Plain, part, text
+from masthead.server.wire.failures import Failure, details_of, not_found, qualified, quoted
+from masthead.server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead.server.catalog import Served
     from masthead.server.clock import Clock
+    from masthead.server.kinds.catalog import Served
     from masthead.server.storage import Record, Storage
 
 __all__ = ["FIRST_NAMESPACES", "Cluster"]

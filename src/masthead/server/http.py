@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from masthead.server import streaming
-from masthead.server.bodies import BODY_LIMIT
-from masthead.server.failures import Failure, details_of, qualified, quoted
 from masthead.server.faults import Call, Effect
 from masthead.server.refusals import Asked, answer_of
-from masthead.server.request import BAD_ESCAPE, Request, parse_query, refusal
 from masthead.server.seen import Requests, Seen
-from masthead.server.watching import Watch
+from masthead.server.verbs.bodies import BODY_LIMIT
+from masthead.server.verbs.watching import Watch
+from masthead.server.wire.failures import Failure, details_of, qualified, quoted
+from masthead.server.wire.request import BAD_ESCAPE, Request, parse_query, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead.server.faults import Faults
-    from masthead.server.request import Answer, Target
-    from masthead.server.rest import Rest
+    from masthead.server.verbs.rest import Rest
+    from masthead.server.wire.request import Answer, Target
 
 __all__ = ["Front"]
 

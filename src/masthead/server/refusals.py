@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from masthead.server.failures import MODIFIED, Failure, already_exists, conflict
-from masthead.server.lists import expired, too_far_ahead
-from masthead.server.options import read_version
-from masthead.server.request import Answer, refusal
+from masthead.server.wire.failures import MODIFIED, Failure, already_exists, conflict, too_far_ahead
+from masthead.server.wire.options import read_version
+from masthead.server.wire.request import Answer, refusal
+from masthead.server.wire.tokens import Token, expired
 
 if TYPE_CHECKING:
     from masthead.server.faults import Call
-    from masthead.server.request import Request
+    from masthead.server.wire.request import Request
 
 __all__ = ["Asked", "Refuse", "answer_of", "answering", "conflicting", "expiring", "throttling", "too_large"]
 
@@ -89,7 +89,8 @@ def conflicting(asked: Asked) -> Failure:
 
 def expiring(asked: Asked) -> Failure:
     """Answer that the moment of a list is forgotten."""
-    return expired(asked.request.first("continue"))
+    token = asked.request.first("continue")
+    return expired(Token.of(token) if token else None)
 
 
 def too_large(asked: Asked) -> Failure:

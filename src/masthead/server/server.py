@@ -14,23 +14,23 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
-from masthead.server import catalog
 from masthead.server.clock import VirtualClock
 from masthead.server.cluster import Cluster
 from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
 from masthead.server.http import Front
+from masthead.server.kinds import catalog
 from masthead.server.kubeconfig import kubeconfig
-from masthead.server.rest import Rest
 from masthead.server.storage import JournalError, Storage
-from masthead.server.watching import WatchLimits
+from masthead.server.verbs.rest import Rest
+from masthead.server.verbs.watching import WatchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead.meta.object import Object
-    from masthead.server.catalog import Served
     from masthead.server.clock import Timer
+    from masthead.server.kinds.catalog import Served
     from masthead.server.seen import Seen
     from masthead.server.settings import Settings
     from masthead.server.storage import Record

@@ -16,7 +16,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
-from masthead.server.failures import Failure
+from masthead.server.wire.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from masthead.server.events import error_line
 from masthead.server.faults import Effect
-from masthead.server.watching import too_old
+from masthead.server.verbs.events import error_line
+from masthead.server.verbs.watching import too_old
 
 if TYPE_CHECKING:
-    from masthead.server.failures import Failure
     from masthead.server.faults import Fault
-    from masthead.server.watching import Watch
+    from masthead.server.verbs.watching import Watch
+    from masthead.server.wire.failures import Failure
 
 __all__ = ["STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send"]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from masthead.api.index import KINDS
 from masthead.meta.apitype import ApiType
 from masthead.meta.shape import annotations_of
-from masthead.server.conversion import (
+from masthead.server.kinds.conversion import (
     Storage,
     convert,
     from_storage,

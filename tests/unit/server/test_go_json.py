@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.failures import Failure
-from masthead.server.go_json import (
+from masthead.server.wire.failures import Failure
+from masthead.server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,

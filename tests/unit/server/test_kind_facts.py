@@ -17,7 +17,7 @@ from masthead.server.kinds.strategy import strategy_of
 from masthead.server.kinds.table import ALL_METADATA, BUILT_IN
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 WHAT_IS_KNOWN = {
     (api_version.rpartition("/")[0], resource)

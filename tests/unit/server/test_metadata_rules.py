@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.failures import quoted, shown
+from masthead.server.kinds.metadata import create_errors, keep_system_fields, update_errors
 from masthead.server.kinds.strategy import strategy_of
 from masthead.server.kinds.table import BUILT_IN
-from masthead.server.metadata_rules import create_errors, keep_system_fields, update_errors
+from masthead.server.wire.failures import quoted, shown
 
 if TYPE_CHECKING:
     from masthead.server.kinds.strategy import Strategy
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 CONFIG_MAPS = strategy_of("", "configmaps")
 DEPLOYMENTS = strategy_of("apps", "deployments")

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from masthead.meta import patch as meta
-from masthead.server.failures import Failure
-from masthead.server.patches import (
+from masthead.server.wire.failures import Failure
+from masthead.server.wire.patches import (
     apply_json_patch,
     apply_merge_patch,
     json_patch_slips,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from masthead.errors import SelectorError
 from masthead.meta import fields, labels
-from masthead.server.selector_errors import field_problem, label_problem
+from masthead.server.kinds.selector_errors import field_problem, label_problem
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
 selectors = st.text(st.sampled_from("ab-/.5=!<>(), \\\n'\"é"), max_size=12)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from masthead.server.failures import quoted
-from masthead.server.plain import Plain, part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import Plain, part, text
 
 Rule: TypeAlias = Callable[[str], list[str]]
 """What is wrong with a value."""

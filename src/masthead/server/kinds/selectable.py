@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead.server.failures import quoted
 from masthead.server.kinds.table import BUILT_IN
-from masthead.server.plain import Plain, items, part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import Plain, items, part, text
 
 _NAME: Final = "metadata.name"
 _NAMESPACE: Final = "metadata.namespace"

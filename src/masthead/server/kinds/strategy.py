@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from masthead.server.kinds import names
 from masthead.server.kinds.table import BUILT_IN, CUSTOM, EVERYTHING, UPDATE, Dependents
-from masthead.server.plain import Plain, part
+from masthead.server.wire.plain import Plain, part
 
 _ABSENT: Final[tuple[object, ...]] = (None, [])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from masthead.server.kinds.defaults.fill import Fill
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 __all__ = ["apply_defaults"]
 

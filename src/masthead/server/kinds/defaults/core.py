@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.kinds.defaults.fill import Fill, each, round_up, shape
 from masthead.server.kinds.defaults.pods import CLAIM_SPEC, STORAGE, TEMPLATE, fill_pod
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _TCP: Final = {"protocol": "TCP"}
 _AFFINITY_SECONDS: Final = 10800

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from masthead.meta.quantity import Quantity, QuantityFormat
-from masthead.server.plain import Plain
+from masthead.server.wire.plain import Plain
 
 Fill: TypeAlias = Callable[[Plain], None]
 """Completes a struct in place."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.kinds.defaults.fill import AMOUNTS, Fill, each, round_up, shape
 from masthead.server.kinds.defaults.podlevel import fill_pod_resources
-from masthead.server.plain import items, part, text
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _FILE_MODE: Final = 0o644
 _WORD: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.kinds.defaults.fill import Fill, each, round_up, shape
 from masthead.server.kinds.defaults.pods import STORAGE
-from masthead.server.plain import items, part, text
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _HTTPS: Final = shape(unset={"port": 443})
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from masthead.server.kinds.defaults.core import CLAIM
 from masthead.server.kinds.defaults.fill import Fill, each, shape
 from masthead.server.kinds.defaults.pods import TEMPLATE
-from masthead.server.plain import metadata, part
+from masthead.server.wire.plain import metadata, part
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _MOST: Final = 2**31 - 1
 _ROLLING: Final = "RollingUpdate"

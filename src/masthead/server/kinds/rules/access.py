@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, follows, given, label_selector, same, unsupported
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 

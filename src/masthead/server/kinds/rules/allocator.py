@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Final, TypeAlias, cast
 
-from masthead.server.plain import Plain, items, part
+from masthead.server.wire.plain import Plain, items, part
 
 Listed: TypeAlias = Callable[[str, str], Iterable[Plain]]
 """Gives the stored objects of a group and a resource."""

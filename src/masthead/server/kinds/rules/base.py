@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from masthead.server.failures import Failure, FieldError
+from masthead.server.wire.failures import Failure, FieldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead.server.kinds.rules.allocator import Allocator
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 Errors: TypeAlias = list[FieldError]
 """Findings of a validation, in the order in which the real server reports them."""

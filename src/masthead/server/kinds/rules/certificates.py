@@ -7,15 +7,15 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, unsupported
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import duplicate, forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
 _BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead.meta.quantity import Quantity
-from masthead.server.failures import FieldError, duplicate, forbidden, invalid, quoted, required
 from masthead.server.kinds import names
-from masthead.server.plain import Plain, part
+from masthead.server.wire.failures import FieldError, duplicate, forbidden, invalid, quoted, required
+from masthead.server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     amount,
@@ -15,11 +14,12 @@ from masthead.server.kinds.rules.checks import (
     unsupported,
     words,
 )
-from masthead.server.plain import part, text
+from masthead.server.wire.failures import forbidden, invalid, required
+from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MIXED: Final = "may not use ReadWriteOncePod with other access modes"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     choice_errors,
@@ -25,13 +24,14 @@ from masthead.server.kinds.rules.inner import inner
 from masthead.server.kinds.rules.resources import requirement_errors
 from masthead.server.kinds.rules.servicechecks import PROTOCOLS
 from masthead.server.kinds.rules.sources import backstep_errors, env_errors, env_from_errors
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import duplicate, forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _RESTART: Final = {"restartPolicy": ("Always", "Never", "OnFailure")}
 _PULL: Final = ("Always", "IfNotPresent", "Never")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import FieldError, duplicate, forbidden, invalid, required, too_long
-from masthead.server.go_json import problem_with
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -32,12 +30,14 @@ from masthead.server.kinds.rules.resources import (
 )
 from masthead.server.kinds.rules.servicechecks import cidr_errors
 from masthead.server.kinds.rules.statuses import namespace_errors
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.failures import FieldError, duplicate, forbidden, invalid, required, too_long
+from masthead.server.wire.go_json import problem_with
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _MEGABYTE: Final = 1024 * 1024
 _FROZEN: Final = "field is immutable when `immutable` is set"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.statuses import condition_errors
-from masthead.server.plain import items, part
+from masthead.server.wire.plain import items, part
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _SINCE: Final = "timeAdded"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import IMMUTABLE, follows, same
 from masthead.server.kinds.rules.inner import inner
-from masthead.server.plain import metadata, part, text
+from masthead.server.wire.failures import invalid, required
+from masthead.server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _CONTROLLER: Final = "reportingComponent"
 _NEW_CONTROLLER: Final = "reportingController"

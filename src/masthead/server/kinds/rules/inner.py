@@ -13,7 +13,7 @@ import re
 from functools import cache
 from typing import Final, cast
 
-from masthead.server.plain import Plain, part
+from masthead.server.wire.plain import Plain, part
 
 _ZEROS: Final[dict[str, object]] = {"text": "", "flag": False, "number": 0}
 _STRUCTS: Final = {

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from masthead.server.failures import invalid, required, too_long
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -26,12 +25,13 @@ from masthead.server.kinds.rules.inner import inner_pod_spec
 from masthead.server.kinds.rules.jobstatus import job_status_errors
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects, shown_selector
-from masthead.server.plain import metadata, part, text
+from masthead.server.wire.failures import invalid, required, too_long
+from masthead.server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")

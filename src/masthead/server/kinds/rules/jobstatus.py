@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import OMITTED, FieldError, duplicate, invalid, required
 from masthead.server.kinds.rules.checks import IMMUTABLE, not_negative, same, texts_of
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import OMITTED, FieldError, duplicate, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _COUNTED: Final = ("active", "succeeded", "failed", "ready", "terminating")
 _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")

@@ -6,7 +6,6 @@ import re
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import FieldError, duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -26,12 +25,13 @@ from masthead.server.kinds.rules.checks import (
 )
 from masthead.server.kinds.rules.servicechecks import PROTOCOLS, cidr_errors, endpoint_ip_errors, ip_errors
 from masthead.server.kinds.rules.statuses import ingress_errors
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.failures import FieldError, duplicate, forbidden, invalid, required
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _ABSOLUTE: Final = "must be an absolute path"
 _WILDCARD: Final = names.Format(

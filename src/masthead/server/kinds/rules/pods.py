@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import Failure, forbidden, invalid, quoted, required
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, same
 from masthead.server.kinds.rules.containers import image_space_errors
@@ -12,12 +11,13 @@ from masthead.server.kinds.rules.inner import difference, inner_pod_spec
 from masthead.server.kinds.rules.podspecs import pod_spec_errors, toleration_errors
 from masthead.server.kinds.rules.podstatus import carry_status, status_errors
 from masthead.server.kinds.rules.qos import qos_class
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.failures import Failure, forbidden, invalid, quoted, required
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _PATIENCE_SECONDS: Final = 300
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     MOST,
@@ -29,11 +28,12 @@ from masthead.server.kinds.rules.containers import (
 from masthead.server.kinds.rules.resources import claim_names, requirement_errors
 from masthead.server.kinds.rules.servicechecks import ip_errors
 from masthead.server.kinds.rules.sources import volume_errors
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import FieldError, duplicate, forbidden, invalid
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import IMMUTABLE, each_of, follows
 from masthead.server.kinds.rules.servicechecks import ip_errors
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import FieldError, duplicate, forbidden, invalid
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _SYSTEM_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized"})
 _GENERATION: Final = "observedGeneration"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead.server.kinds.rules.checks import amount
-from masthead.server.plain import items, part
+from masthead.server.wire.plain import items, part
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _COUNTED: Final = ("cpu", "memory")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     amount,
@@ -15,11 +14,12 @@ from masthead.server.kinds.rules.checks import (
     not_negative_amount,
     unique,
 )
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _COUNTED: Final = (

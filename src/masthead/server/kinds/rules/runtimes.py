@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import duplicate
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, given, immutable, labels
 from masthead.server.kinds.rules.inner import inner
 from masthead.server.kinds.rules.podspecs import toleration_errors
 from masthead.server.kinds.rules.resources import requirement_errors
-from masthead.server.plain import part, text
+from masthead.server.wire.failures import duplicate
+from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def _runtime_errors(found: Plain) -> Errors:

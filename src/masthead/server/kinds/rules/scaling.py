@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -17,11 +16,12 @@ from masthead.server.kinds.rules.checks import (
     whole_or_percent,
 )
 from masthead.server.kinds.rules.statuses import budget_errors, counters
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def _scaler_errors(scaler: Plain) -> Errors:

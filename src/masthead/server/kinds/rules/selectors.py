@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.server.kinds.rules.checks import shown_map, words
-from masthead.server.plain import Plain, items, part, text
+from masthead.server.wire.plain import Plain, items, part, text
 
 
 def selects(selector: Plain, labels: Plain) -> bool:

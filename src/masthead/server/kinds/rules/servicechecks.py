@@ -5,7 +5,6 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import Errors
 from masthead.server.kinds.rules.checks import (
@@ -23,10 +22,11 @@ from masthead.server.kinds.rules.checks import (
     unique,
     words,
 )
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import duplicate, forbidden, invalid, required
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

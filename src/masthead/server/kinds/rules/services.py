@@ -5,16 +5,16 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import Failure, FieldError, invalid, refused_fields
 from masthead.server.kinds.rules.allocator import Allocator, Spent, Taken
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import words
 from masthead.server.kinds.rules.servicechecks import address_errors, create_errors, update_errors
 from masthead.server.kinds.rules.statuses import balancer_errors
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.failures import Failure, FieldError, invalid, refused_fields
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _NODE_PORT_TYPES: Final = frozenset({"NodePort", "LoadBalancer"})
 _OUR_FAMILY: Final = "IPv4"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead.server.failures import duplicate, forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import Errors
 from masthead.server.kinds.rules.checks import (
@@ -18,7 +17,8 @@ from masthead.server.kinds.rules.checks import (
     unsupported,
 )
 from masthead.server.kinds.rules.claims import claim_spec_errors
-from masthead.server.plain import Plain, items, part, text
+from masthead.server.wire.failures import duplicate, forbidden, invalid, required
+from masthead.server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

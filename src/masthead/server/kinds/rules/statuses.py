@@ -6,7 +6,6 @@ import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead.server.failures import duplicate, forbidden, invalid, required, too_long
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.checks import (
     amount,
@@ -16,14 +15,15 @@ from masthead.server.kinds.rules.checks import (
     unsupported,
 )
 from masthead.server.kinds.rules.servicechecks import ip_errors
-from masthead.server.plain import metadata, part, text
+from masthead.server.wire.failures import duplicate, forbidden, invalid, required, too_long
+from masthead.server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
     _Check: TypeAlias = Callable[[Plain, Plain], Errors]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required, too_long
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -24,12 +23,13 @@ from masthead.server.kinds.rules.claims import POSITIVE, claim_spec_errors, clas
 from masthead.server.kinds.rules.inner import difference, inner
 from masthead.server.kinds.rules.sources import SOURCES
 from masthead.server.kinds.rules.statuses import claim_errors, stamp_phase
-from masthead.server.plain import metadata, part, text
+from masthead.server.wire.failures import forbidden, invalid, required, too_long
+from masthead.server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _DEFAULT_CLASS: Final = (
     "storageclass.kubernetes.io/is-default-class",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import forbidden, invalid, required
 from masthead.server.kinds import names
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import (
@@ -25,12 +24,13 @@ from masthead.server.kinds.rules.claims import claim_spec_errors
 from masthead.server.kinds.rules.podspecs import template_errors
 from masthead.server.kinds.rules.selectors import selects, shown_selector
 from masthead.server.kinds.rules.statuses import counters
-from masthead.server.plain import items, metadata, part, text
+from masthead.server.wire.failures import forbidden, invalid, required
+from masthead.server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _UNMATCHED: Final = "`selector` does not match template `labels`"
 _TEMPLATE: Final = "spec.template"

@@ -16,7 +16,7 @@ from masthead.server.kinds.warnings.owners import dedup_owner_references
 from masthead.server.kinds.warnings.versions import deprecation
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 __all__ = ["dedup_owner_references", "deprecation", "fit", "on_create", "on_delete", "on_update"]
 

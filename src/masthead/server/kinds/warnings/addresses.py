@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Final
 
-from masthead.server.failures import quoted
+from masthead.server.wire.failures import quoted
 
 _SLOPPY: Final = re.compile(r"\d+(\.\d+){3}")
 

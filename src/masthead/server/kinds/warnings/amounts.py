@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from masthead.meta.quantity import Quantity
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def fraction_warnings(path: str, amounts: Plain, name: str) -> list[str]:

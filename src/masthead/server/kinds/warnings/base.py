@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from masthead.server.plain import part
+from masthead.server.wire.plain import part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def _accept(_obj: Plain) -> list[str]:

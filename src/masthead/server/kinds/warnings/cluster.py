@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead.meta.quantity import Quantity
-from masthead.server.failures import quoted
 from masthead.server.kinds.warnings.addresses import network_warnings
 from masthead.server.kinds.warnings.base import KindWarnings, always
 from masthead.server.kinds.warnings.nodelabels import DEPRECATED
-from masthead.server.plain import part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 _STATIC: Final = ".static.k8s.io"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import quoted
 from masthead.server.kinds.warnings.base import KindWarnings
-from masthead.server.plain import Plain, items, part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

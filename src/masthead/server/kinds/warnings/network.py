@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import quoted
 from masthead.server.kinds.warnings.addresses import address_warnings, network_warnings
 from masthead.server.kinds.warnings.base import KindWarnings, always
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _HINTS: Final = "service.kubernetes.io/topology-aware-hints"
 _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"

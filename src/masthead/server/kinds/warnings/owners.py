@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead.server.plain import items, part
+from masthead.server.wire.plain import items, part
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.failures import quoted
 from masthead.server.kinds.names import label
 from masthead.server.kinds.warnings.addresses import address_warnings
 from masthead.server.kinds.warnings.amounts import fraction_warnings
 from masthead.server.kinds.warnings.nodelabels import DEPRECATED, expression_warnings, key_warnings
 from masthead.server.kinds.warnings.ports import port_warnings
 from masthead.server.kinds.warnings.volumes import overlap_warnings, source_warnings
-from masthead.server.plain import items, part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _ANNOTATIONS: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead.server.failures import quoted
-from masthead.server.plain import items, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import items, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 
 def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.server.kinds.warnings.base import always
-from masthead.server.plain import part, text
+from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _CERTIFICATE: Final = "CERTIFICATE"
 _KEY: Final = "PRIVATE KEY"

@@ -8,10 +8,10 @@ from masthead.server.kinds.warnings.amounts import claim_warnings
 from masthead.server.kinds.warnings.base import KindWarnings, always
 from masthead.server.kinds.warnings.nodelabels import DEPRECATED, expression_warnings
 from masthead.server.kinds.warnings.volumes import REMOVED
-from masthead.server.plain import items, part
+from masthead.server.wire.plain import items, part
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _CLASS_FIELD: Final = 'deprecated since v1.8; use "storageClassName" attribute instead'

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead.server.failures import quoted
 from masthead.server.kinds.warnings.amounts import claim_warnings
-from masthead.server.plain import part, text
+from masthead.server.wire.failures import quoted
+from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 REMOVED: Final = {
     "photonPersistentDisk": "photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",

@@ -8,10 +8,10 @@ from masthead.server.kinds.names import label
 from masthead.server.kinds.warnings.amounts import claim_warnings
 from masthead.server.kinds.warnings.base import KindWarnings, has_changed, when_changed
 from masthead.server.kinds.warnings.podspecs import pod_warnings, template_warnings
-from masthead.server.plain import items, part, text
+from masthead.server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead.server.plain import Plain
+    from masthead.server.wire.plain import Plain
 
 _USED_IN_PODS: Final = (
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior;"

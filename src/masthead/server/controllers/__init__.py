@@ -1,0 +1,192 @@
+"""What a cluster's controllers do that an API server alone does not.
+
+They empty and remove deleted namespaces, collect garbage, end pods when their grace period is over, and let go of volumes
+that nothing uses. Without them a deleted namespace would stay for ever, and so would an object that is deleted in the
+foreground. All of it happens right after the write that calls for it, in the server's own thread, and counts as work
+until it is done. What has to wait, waits for a write or for the clock: nothing is tried again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from masthead.server.cluster import is_being_deleted
+from masthead.server.controllers.emptying import empty
+from masthead.server.controllers.garbage import Collector
+from masthead.server.controllers.places import Place, Places, uid_of
+from masthead.server.verbs.deleting import FOREGROUND, ORPHAN
+from masthead.server.wire.plain import Plain, items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.server.clock import Timer
+    from masthead.server.cluster import Cluster
+    from masthead.server.kinds.catalog import Served
+    from masthead.server.storage import Record
+
+__all__ = ["Controllers"]
+
+_AT_ONCE: Final = 64
+"""How many objects are looked at before requests have their turn again."""
+_PODS: Final = "pods"
+_NAMESPACES: Final = "namespaces"
+_CLAIMS: Final = "persistentvolumeclaims"
+_VOLUMES: Final = "persistentvolumes"
+_PROTECTIONS: Final = {
+    _CLAIMS: "kubernetes.io/pvc-protection",
+    _VOLUMES: "kubernetes.io/pv-protection",
+}
+"""Finalizers that come off once nothing uses the object."""
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+
+
+class Controllers:
+    """Acts on what is written.
+
+    Args:
+        cluster: What they look after.
+        on_idle: Called when there is nothing left to do.
+    """
+
+    def __init__(self, cluster: Cluster, on_idle: Callable[[], object]) -> None:
+        self._cluster = cluster
+        self._on_idle = on_idle
+        self._places = Places(cluster)
+        self._garbage = Collector(self._places)
+        self._due: dict[Place, None] = {}
+        """Objects to look at, each once, in order."""
+        self._turn: asyncio.Handle | None = None
+        self._graces: dict[Place, tuple[str, Timer]] = {}
+        """Until when each pod that is being deleted has time, and what ends it then."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self._due
+
+    def start(self) -> None:
+        """Look at everything that is stored, and from then on at every write."""
+        storage = self._cluster.storage
+        for served, place in self._places.everywhere():
+            record = storage.table(place.table).get(place.key)
+            if record is not None:
+                self._hear(served, record)
+        self._cluster.on_write.append(self._hear)
+
+    def stop(self) -> None:
+        """Do nothing more; what is left is found again by the next one that starts."""
+        if self._hear in self._cluster.on_write:
+            self._cluster.on_write.remove(self._hear)
+        self._due.clear()
+        if self._turn is not None:
+            self._turn.cancel()
+        for _, timer in self._graces.values():
+            timer.cancel()
+
+    def _hear(self, served: Served, record: Record) -> None:
+        place = Place(served.table, record.key)
+        for owner in self._garbage.hear(served, place, record):
+            self._look_at(owner)
+        if record.is_deleted:
+            self._look_after(served, place, served.load(record))
+        elif b'"deletionTimestamp"' in record.value or self._garbage.belongs_to_somebody(place):
+            self._look_at(place)
+        if place.table == _PODS:
+            self._look_at_claims(place, served.load(record))
+
+    def _look_after(self, served: Served, place: Place, gone: Plain) -> None:
+        """See to those who may have waited for an object to go."""
+        if place in self._graces:
+            self._graces.pop(place)[1].cancel()
+        for dependent in self._garbage.dependents(uid_of(gone)):
+            self._look_at(dependent)
+        if served.is_namespaced:
+            record = self._cluster.storage.table(_NAMESPACES).get(place.namespace)
+            if record is not None and b'"deletionTimestamp"' in record.value:
+                self._look_at(Place(_NAMESPACES, place.namespace))
+
+    def _look_at_claims(self, place: Place, pod: Plain) -> None:
+        for name in _claims_of(pod):
+            self._look_at(Place(_CLAIMS, f"{place.namespace}/{name}"))
+
+    def _look_at(self, place: Place) -> None:
+        self._due[place] = None
+        if self._turn is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._work)
+
+    def _work(self) -> None:
+        self._turn = None
+        try:
+            for place in list(self._due)[:_AT_ONCE]:
+                self._due.pop(place, None)
+                self._settle(place)
+        finally:
+            if self._due and self._turn is None:
+                self._turn = asyncio.get_running_loop().call_soon(self._work)
+        if not self._due:
+            self._on_idle()
+
+    def _settle(self, place: Place) -> None:
+        """Do the next thing that an object needs."""
+        found = self._places.load(place)
+        if found is None:
+            return
+        if not is_being_deleted(found):
+            self._garbage.collect(place)
+            return
+        if place.table == _NAMESPACES:
+            empty(self._places, place, found)
+        elif place.table == _PODS:
+            self._end_in_time(place, found)
+        finalizers = metadata(found).get("finalizers") or ()
+        if FOREGROUND in finalizers:
+            self._garbage.delete_dependents_first(place, found)
+        elif ORPHAN in finalizers:
+            self._garbage.orphan_dependents(place, found)
+        elif _PROTECTIONS.get(place.table) in finalizers and not self._is_used(place, found):
+            self._places.take_off(place, _PROTECTIONS[place.table])
+
+    def _is_used(self, place: Place, found: Plain) -> bool:
+        if place.table == _VOLUMES:
+            return text(part(found, "status"), "phase") == "Bound"
+        name = text(metadata(found), "name")
+        pods = (self._places.load(each) for each in self._places.within(place.namespace, only=_PODS))
+        return any(pod is not None and name in _claims_of(pod) and _is_on_a_node(pod) for pod in pods)
+
+    def _end_in_time(self, place: Place, pod: Plain) -> None:
+        """Do what a kubelet does: end a pod when its grace period is over, or when that is shortened."""
+        meta = metadata(pod)
+        until = text(meta, "deletionTimestamp")
+        if not meta.get("deletionGracePeriodSeconds"):
+            return
+        before = self._graces.get(place)
+        if before is not None:
+            if before[0] == until:
+                return
+            before[1].cancel()
+        left = (datetime.fromisoformat(until) - self._cluster.clock.now()).total_seconds()
+        timer = self._cluster.clock.call_later(max(0.0, left), lambda: self._end(place, uid_of(pod)))
+        self._graces[place] = (until, timer)
+
+    def _end(self, place: Place, uid: str) -> None:
+        self._graces.pop(place, None)
+        self._places.delete(place, uid, grace=0)
+
+
+def _claims_of(pod: Plain) -> set[str]:
+    """The claims that a pod's volumes name, those made for it among them."""
+    named = text(metadata(pod), "name")
+    found: set[str] = set()
+    for volume in items(part(pod, "spec"), "volumes"):
+        if claim := text(part(volume, "persistentVolumeClaim"), "claimName"):
+            found.add(claim)
+        elif "ephemeral" in volume:
+            found.add(f"{named}-{text(volume, 'name')}")
+    return found
+
+
+def _is_on_a_node(pod: Plain) -> bool:
+    return bool(part(pod, "spec").get("nodeName")) and part(pod, "status").get("phase") not in _ENDED

@@ -1,0 +1,114 @@
+"""Which objects a list or watch is about: label and field selectors, asked of stored records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from masthead.errors import SelectorError
+from masthead.meta import fields, labels
+from masthead.server.kinds.selectable import field_values, supported_fields, unsupported_field_message
+from masthead.server.kinds.selector_errors import field_problem, label_problem
+from masthead.server.wire.failures import bad_request
+
+if TYPE_CHECKING:
+    from masthead.server.kinds.catalog import Served
+    from masthead.server.storage import Record
+    from masthead.server.wire.options import ListOptions
+
+__all__ = ["Selection"]
+
+_VOID = frozenset({"=", "==", "!="})
+"""Terms without a field and a value; the real server takes them, and they select everything."""
+_BY_KEY = frozenset({"metadata.name", "metadata.namespace"})
+
+
+class _Labelled(msgspec.Struct):
+    """As much of an object as a label selector reads; the rest is skipped."""
+
+    metadata: _Labels
+
+
+class _Labels(msgspec.Struct):
+    labels: dict[str, str] = {}
+
+
+_read_labels = msgspec.json.Decoder(_Labelled).decode
+
+
+class Selection:
+    """A namespace, or all of them, and selectors.
+
+    Args:
+        served: The resource that is read.
+        namespace: Empty for all.
+        options: Whose selectors count.
+        name: Only the object of this name.
+
+    Raises:
+        Failure: A selector cannot be read, or names a field that the resource does not offer.
+    """
+
+    def __init__(self, served: Served, namespace: str, options: ListOptions, *, name: str = "") -> None:
+        self.served = served
+        self.prefix = f"{namespace}/" if namespace and served.is_namespaced else ""
+        self._labels = _label_selector(options.label_selector)
+        self._fields = _field_selector(served, options.field_selector)
+        if name:
+            self._fields &= fields.one("metadata.name", name)
+        self._reads_object = any(term.key not in _BY_KEY for term in self._fields.requirements)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing but the namespace narrows it down."""
+        return self._labels.is_empty and self._fields.is_empty
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it says where the one object is that it can be about."""
+        has_place = bool(self.prefix) or not self.served.is_namespaced
+        terms = self._fields.requirements
+        return has_place and any(
+            term.key == "metadata.name" and term.operator is labels.Operator.EQUALS for term in terms
+        )
+
+    def matches(self, record: Record) -> bool:
+        """Tell whether an object is meant."""
+        if not record.key.startswith(self.prefix):
+            return False
+        if not self._labels.is_empty:
+            if record.labels is None:
+                record.labels = _read_labels(b"{" + record.value).metadata.labels
+            if not self._labels.matches(record.labels):
+                return False
+        return self._fields.is_empty or self._fields.matches(self._values(record))
+
+    def _values(self, record: Record) -> dict[str, str]:
+        served = self.served
+        namespace, _, name = record.key.rpartition("/") if served.is_namespaced else ("", "", record.key)
+        found = {"metadata.name": name, "metadata.namespace": namespace}
+        if self._reads_object:
+            found |= field_values(served.group, served.name, served.load(record))
+        return found
+
+
+def _label_selector(text: str) -> labels.Selector:
+    try:
+        return labels.parse(text)
+    except SelectorError:
+        raise bad_request(label_problem(text)) from None
+
+
+def _field_selector(served: Served, text: str) -> fields.FieldSelector:
+    try:
+        selector = fields.parse(text)
+    except SelectorError:
+        if text in _VOID:
+            return fields.everything()
+        raise bad_request(field_problem(text)) from None
+    offered = supported_fields(served.group, served.name, namespaced=served.is_namespaced)
+    for term in selector.requirements:
+        if term.key not in offered:
+            raise bad_request(unsupported_field_message(served.group, served.version, served.name, term.key))
+    return selector

@@ -1,0 +1,384 @@
+r"""JSON patches and merge patches, applied as kube-apiserver applies them.
+
+Its library for them departs from RFC 6902 and RFC 7386 in places, and so does this module:
+
+- ``replace`` puts a member that is not there, and ``copy`` of one that is not there puts null;
+- ``test`` compares how things are spelled: ``1.0`` is not ``1``, and a plain ``<`` is not Go's ``\u003c``;
+- indexes may be negative, and have signs and leading zeros; what stands before a path's first slash is ignored;
+- a merge patch also loses the nulls of the objects within its lists.
+
+Bodies come as bytes, since the words for a malformed one and the spelling of values depend on them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from masthead.server.wire.failures import Failure, bad_request, invalid, quoted, refused_fields, shown
+from masthead.server.wire.go_json import (
+    JsonError,
+    decode,
+    duplicate_keys,
+    refused_kind,
+    type_name,
+    wrong_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.server.wire.plain import Plain
+
+__all__ = [
+    "apply_json_patch",
+    "apply_merge_patch",
+    "json_patch_slips",
+    "merge_patch_slips",
+    "refused_patch",
+]
+
+MAX_OPERATIONS: Final = 10_000
+
+_T = TypeVar("_T")
+_Container: TypeAlias = "dict[str, object] | list[object]"
+_Operation: TypeAlias = dict[str, msgspec.Raw]
+_NULL: Final = b"null"
+_STRINGS: Final = ("op", "path", "from")
+_MEMBERS: Final = frozenset({*_STRINGS, "value"})
+
+
+def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> Plain:
+    """Apply a JSON patch to a copy of an object.
+
+    Args:
+        document: The object as the client sees it; it is not changed, and shares nothing with the result.
+        body: The patch as it was sent.
+        lenient: Whether field validation is ``Ignore``, in which the shape of the patch is looked at later.
+
+    Raises:
+        Failure: The patch cannot be read, is too long, or does not apply.
+    """
+    operations = _operations(body, lenient=lenient)
+    if len(operations) > MAX_OPERATIONS:
+        problem = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
+    patched = _Patched(_copied(document))
+    try:
+        for operation in operations:
+            patched.apply(operation)
+    except _Inapplicable:
+        raise _rejected() from None
+    if not isinstance(patched.root, dict):
+        raise refused_patch(patched.root, wrong_type(patched.root))
+    return patched.root
+
+
+def apply_merge_patch(document: Plain, body: bytes, *, lenient: bool = False) -> Plain:
+    """Apply a merge patch to a copy of an object.
+
+    Args:
+        document: The object as the client sees it; it is not changed, and shares nothing with the result.
+        body: The patch as it was sent.
+        lenient: Whether field validation is ``Ignore``.
+
+    Raises:
+        Failure: The patch cannot be read, or is no object.
+    """
+    bad_patch = bad_request("Invalid JSON Patch")
+    try:
+        patch = decode(body)
+    except JsonError as problem:
+        raise bad_patch if lenient else bad_request(f"error decoding patch: {problem}") from None
+    found = type_name(patch)
+    if found == "object":
+        return cast("Plain", _merged(_copied(document), patch))
+    if patch is None or (lenient and found != "array"):
+        raise bad_patch
+    if lenient:
+        raise refused_patch(_pruned(patch), wrong_type(patch))
+    said = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    raise bad_request(f"error decoding patch: {said}")
+
+
+def json_patch_slips(body: bytes) -> list[str]:
+    """List what strict field validation finds in a JSON patch that was applied, in the server's words."""
+    operations = cast("list[object]", decode(body) or [])
+    unknown = [
+        f"[{index}].{key}"
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for key in cast("Plain", operation)
+        if key not in _MEMBERS
+    ]
+    # Nothing is looked for within what is unknown.
+    twice = [path for path in duplicate_keys(body, operations) if not path.startswith(tuple(unknown))]
+    return [
+        *(f"json patch unknown field {quoted(path)}" for path in unknown),
+        *(f"json patch duplicate field {quoted(path)}" for path in twice),
+    ]
+
+
+def merge_patch_slips(body: bytes) -> list[str]:
+    """List what strict field validation finds in a merge patch that was applied, in the server's words."""
+    return [f"duplicate field {quoted(path)}" for path in duplicate_keys(body, decode(body))]
+
+
+def problem_with_kind(patched: Plain, kind: str, api_version: str) -> str:
+    """Say that a patch made an object of another kind out of this one; empty if it did not."""
+    refusal = refused_kind(patched, b"", kind, api_version)
+    if refusal is None:
+        return ""
+    return refusal.message.partition(f"cannot be handled as a {kind}: ")[2] or refusal.message
+
+
+def refused_patch(patched: object, problem: str) -> Failure:
+    """What a patch made of the object is no object of its kind."""
+    if type_name(patched) == "object":
+        patched = dict(sorted(cast("Plain", patched).items()))
+    return refused_fields("", "", "", [invalid("patch", _spelled(patched), problem)])
+
+
+def _rejected() -> Failure:
+    """The one answer to every patch that does not apply; why is only in the real server's log."""
+    message = "the server rejected our request due to an error in our request"
+    return Failure(422, "Invalid", message, details={})
+
+
+def _copied(value: _T) -> _T:
+    # Many times faster than copy.deepcopy.
+    return cast("_T", msgspec.json.decode(msgspec.json.encode(value)))
+
+
+def _spelled(value: object) -> str:
+    """Write JSON as Go does."""
+    return shown([value])[1:-1]
+
+
+# -- reading JSON patches ----------------------------------------------------------------------------------------
+
+
+_decode_patch: Final = msgspec.json.Decoder(list[_Operation | None] | None).decode
+_decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def _operations(body: bytes, *, lenient: bool) -> list[_Operation]:
+    if problem := _problem_with(body, lenient=lenient):
+        raise bad_request(problem if lenient else f"error decoding patch: {problem}")
+    try:
+        patch = _decode_patch(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Something in it that only Go takes; how it was spelled is lost.
+        patch = _decode_patch(msgspec.json.encode(decode(body)))
+    return [operation or {} for operation in patch or ()]
+
+
+def _problem_with(body: bytes, *, lenient: bool) -> str:
+    """Say why a body cannot be read as a JSON patch; the two ways to read it name their types differently."""
+    whole, each = (
+        ("jsonpatch.Patch", "jsonpatch.Operation")
+        if lenient
+        else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
+    )
+    try:
+        patch = decode(body)
+    except JsonError as problem:
+        return str(problem)
+    if patch is None:
+        return ""
+    if not isinstance(patch, list):
+        return f"json: cannot unmarshal {type_name(patch)} into Go value of type {whole}"
+    for operation in cast("list[object]", patch):
+        if operation is not None and not isinstance(operation, dict):
+            return f"json: cannot unmarshal {type_name(operation)} into Go value of type {each}"
+        if lenient:
+            continue
+        for key, value in cast("Plain", operation or {}).items():
+            if key in _STRINGS and value is not None and not isinstance(value, str):
+                found = type_name(value)
+                return f"json: cannot unmarshal {found} into Go struct field jsonPatchOp.{key} of type string"
+    return ""
+
+
+# -- applying JSON patches ---------------------------------------------------------------------------------------
+
+
+class _Inapplicable(Exception):  # noqa: N818 - it never leaves this module
+    """An operation that cannot be done."""
+
+
+class _Patched:
+    """A document that operations are applied to, one after the other."""
+
+    def __init__(self, root: _Container) -> None:
+        self.root = root
+        self._actions: Final[dict[object, Callable[[_Operation], None]]] = {
+            "add": self._add,
+            "remove": self._remove,
+            "replace": self._replace,
+            "move": self._move,
+            "copy": self._copy,
+            "test": self._test,
+        }
+
+    def apply(self, operation: _Operation) -> None:
+        """Do one operation.
+
+        Raises:
+            _Inapplicable: It cannot be done.
+        """
+        action = self._actions.get(_text(operation, "op"))
+        if action is None:
+            raise _Inapplicable
+        action(operation)
+
+    def _add(self, operation: _Operation) -> None:
+        _put(*self._place(operation, "path"), _value(operation))
+
+    def _remove(self, operation: _Operation) -> None:
+        container, key = self._place(operation, "path")
+        _drop(container, key)
+
+    def _replace(self, operation: _Operation) -> None:
+        if _text(operation, "path") == "":
+            root = _value(operation)
+            if not isinstance(root, dict | list):
+                raise _Inapplicable
+            self.root = cast("_Container", root)
+            return
+        container, key = self._place(operation, "path")
+        if isinstance(container, dict):
+            container[key] = _value(operation)
+        else:
+            container[_index(key, len(container))] = _value(operation)
+
+    def _move(self, operation: _Operation) -> None:
+        container, key = self._place(operation, "from")
+        value = _get(container, key)
+        _drop(container, key)
+        _put(*self._place(operation, "path"), value)
+
+    def _copy(self, operation: _Operation) -> None:
+        value = _get(*self._place(operation, "from"))
+        _put(*self._place(operation, "path"), _copied(value))
+
+    def _test(self, operation: _Operation) -> None:
+        is_root = _text(operation, "path") == ""
+        found = self.root if is_root else _get(*self._place(operation, "path"))
+        if not _equals(found, bytes(operation.get("value", msgspec.Raw(_NULL)))):
+            raise _Inapplicable
+
+    def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
+        """Follow a path to the object or array that holds what it names."""
+        steps = [_unescaped(step) for step in _text(operation, member).split("/")]
+        if len(steps) == 1:
+            raise _Inapplicable
+        container = self.root
+        for step in steps[1:-1]:
+            found = _get(container, step)
+            if not isinstance(found, dict | list):
+                raise _Inapplicable
+            container = cast("_Container", found)
+        return container, steps[-1]
+
+
+def _text(operation: _Operation, member: str) -> str:
+    found = _value(operation, member)
+    if not isinstance(found, str):
+        raise _Inapplicable
+    return found
+
+
+def _value(operation: _Operation, member: str = "value") -> object:
+    raw = operation.get(member)
+    return None if raw is None else decode(bytes(raw))
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,18})")
+
+
+def _index(key: str, length: int) -> int:
+    """Read an index of an array so long; negative ones count from its end."""
+    match = _INTEGER.fullmatch(key)
+    if match is None:
+        raise _Inapplicable
+    index = int("".join(match.groups()))
+    if not -length <= index < length:
+        raise _Inapplicable
+    return index % length
+
+
+def _get(container: _Container, key: str) -> object:
+    return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+
+
+def _put(container: _Container, key: str, value: object) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_index(key, len(container) + 1), value)
+
+
+def _drop(container: _Container, key: str) -> None:
+    if isinstance(container, list):
+        del container[_index(key, len(container))]
+    elif key in container:
+        del container[key]
+    else:
+        raise _Inapplicable
+
+
+def _equals(value: object, raw: bytes) -> bool:
+    """Tell whether something is what a patch spells out."""
+    if isinstance(value, dict):
+        mine = cast("Plain", value)
+        theirs = _decode_members(raw) if raw.startswith(b"{") else None
+        return (
+            theirs is not None
+            and mine.keys() == theirs.keys()
+            and all(_equals(mine[key], bytes(each)) for key, each in theirs.items())
+        )
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        others = _decode_elements(raw) if raw.startswith(b"[") else []
+        return (
+            raw.startswith(b"[")
+            and len(items) == len(others)
+            and all(_equals(item, bytes(other)) for item, other in zip(items, others, strict=True))
+        )
+    return _spelled(value).encode() == raw
+
+
+# -- applying merge patches --------------------------------------------------------------------------------------
+
+
+def _merged(target: object, patch: object) -> object:
+    if not isinstance(target, dict):
+        return _pruned(patch)
+    if not isinstance(patch, dict):
+        return patch
+    result = cast("Plain", target)
+    for key, value in cast("Plain", patch).items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged(result.get(key), value)
+    return result
+
+
+def _pruned(value: object) -> object:
+    """Leave out the members of objects that are null, at any depth; lists keep theirs."""
+    if isinstance(value, dict):
+        return {key: _pruned(each) for key, each in cast("Plain", value).items() if each is not None}
+    if isinstance(value, list):
+        return [_pruned(each) for each in cast("list[object]", value)]
+    return value
