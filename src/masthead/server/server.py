@@ -20,7 +20,6 @@ from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
 from masthead.server.http import Front
 from masthead.server.kinds import catalog
-from masthead.server.kubeconfig import kubeconfig
 from masthead.server.storage import JournalError, Storage
 from masthead.server.verbs.rest import Rest
 from masthead.server.verbs.watching import WatchLimits
@@ -184,6 +183,10 @@ class Server:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML, with all that a client needs to be let in."""
+        from masthead.server.kubeconfig import (
+            kubeconfig,  # and YAML with it, which few who start a server need
+        )
+
         return kubeconfig(self.url, token=self.token, authority=self.ca)
 
     def write_kubeconfig(self, path: str | Path) -> Path:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.errors import ConfigError
 from masthead.server.clock import SystemClock
-from masthead.server.sqlite import DataFileError, SqliteJournal
 
 if TYPE_CHECKING:
     from masthead.server.clock import Clock
+    from masthead.server.sqlite import SqliteJournal
 
 __all__ = ["Settings", "Token"]
 
@@ -78,10 +78,9 @@ class Settings:
         """
         if self.data is None:
             return None
-        try:
-            return SqliteJournal(Path(self.data))
-        except DataFileError as error:
-            raise ConfigError(str(error)) from None
+        from masthead.server.sqlite import SqliteJournal
+
+        return SqliteJournal(Path(self.data))
 
 
 def _is_loopback(host: str) -> bool:
