@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     chosen = _parser().parse_args(arguments)
     try:
-        asyncio.run(_serve(chosen))
+        from masthead.server.running import run_alone
+
+        run_alone(_serve(chosen))
     except ConfigError as error:
         print(f"masthead.server: {error}", file=sys.stderr)
         return _BAD_ARGUMENTS

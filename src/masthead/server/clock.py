@@ -122,4 +122,4 @@ class _VirtualTimer:
 
 def stamp(moment: datetime) -> str:
     """Write a moment as an object's metadata has it: whole seconds, in UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

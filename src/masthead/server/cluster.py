@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import uuid
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.clock import stamp
@@ -87,7 +86,10 @@ class Cluster:
 
     def new_uid(self) -> str:
         """A uid for a new object."""
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
+        digits = f"{self._random.getrandbits(128):032x}"
+        variant = "89ab"[int(digits[16], 16) & 3]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def new_name(self, prefix: str) -> str:
         """A name that begins so."""

@@ -13,7 +13,7 @@ from masthead.server.server import Server
 from masthead.server.settings import Settings, Token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -149,6 +149,20 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
         await server.stop()
 
 
+def run_alone(serve: Coroutine[object, object, None]) -> None:
+    """Run a server in an event loop of its own: uvloop's where that is installed, which is faster."""
+    with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+        runner.run(serve)
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
 class _ServerThread:
     """Runs a server in an event loop of its own."""
 
@@ -180,7 +194,7 @@ class _ServerThread:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            run_alone(self._serve())
         except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
             self._error = error
         finally:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Requests", "Seen"]
 
 _MOST: Final = 10_000
-_MOST_BYTES: Final = 64 * 1024 * 1024
+_MOST_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass(eq=False, slots=True)

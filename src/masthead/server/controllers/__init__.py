@@ -94,7 +94,7 @@ class Controllers:
             self._look_after(served, place, served.load(record))
         elif b'"deletionTimestamp"' in record.value or self._garbage.belongs_to_somebody(place):
             self._look_at(place)
-        if place.table == _PODS:
+        if place.table == _PODS and b'"persistentVolumeClaim"' in record.value:
             self._look_at_claims(place, served.load(record))
 
     def _look_after(self, served: Served, place: Place, gone: Plain) -> None:
