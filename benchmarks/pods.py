@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -45,11 +46,17 @@ def one_pod() -> bytes:
 
 
 def new_pod(namespace: str, name: str, serial: int) -> bytes:
-    """Make a pod as a client writes it, about 3 KB: the same but for its name and, as an annotation, a serial number.
+    """Make a pod as a client writes it, about 3 KB, of one of a hundred templates, which differ in their image.
 
-    Making many is cheap: the rest is written once.
+    Two pods of one template differ in their name and, as an annotation, in their serial number. Making many is cheap:
+    the rest is written once.
     """
-    return _new_pod_in(namespace) % {b"name": name.encode(), b"serial": b"%08d" % serial}
+    template = b"%02d" % (zlib.crc32(name.encode()) % 100)
+    return _new_pod_in(namespace) % {
+        b"name": name.encode(),
+        b"serial": b"%08d" % serial,
+        b"template": template,
+    }
 
 
 @functools.cache
@@ -59,9 +66,12 @@ def _new_pod_in(namespace: str) -> bytes:
     meta = {key: value for key, value in pod["metadata"].items() if key not in _FROM_SERVERS}
     meta |= {"name": "\0name", "namespace": namespace}
     meta["annotations"] |= {"benchmark/serial": "\0serial"}
+    pod["spec"]["containers"][0]["image"] += "\0template"
     new = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": pod["spec"]}
     text = json.dumps(new, separators=(",", ":")).replace("%", "%%")
-    return text.replace("\\u0000name", "%(name)b").replace("\\u0000serial", "%(serial)b").encode()
+    for place in ("name", "serial", "template"):
+        text = text.replace(f"\\u0000{place}", f"%({place})b")
+    return text.encode()
 
 
 def _shared(count: int) -> bytes:

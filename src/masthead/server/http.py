@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Front"]
 
+_log: Final = logging.getLogger(__name__)
 NOT_MODIFIED: Final = 304
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """What anybody may ask."""
@@ -101,6 +103,11 @@ class Front:
                 answer = answer_of(refused)
         except Failure as failure:
             answer = refusal(failure)
+        except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and the others are served
+            _log.exception(
+                "%s %s could not be answered: a mistake of the server's own", seen.method, seen.path
+            )
+            answer = refusal(Failure(500, "InternalError", "Internal error occurred: see the server's log"))
         if isinstance(answer, Watch):
             return await self._stream(incoming, answer, seen)
         seen.code = answer.code

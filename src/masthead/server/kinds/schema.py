@@ -111,6 +111,11 @@ class _Leaf:
                 raise Mismatch(str(error)) from None
             raise self._refusal(value, findings, owner) from None
 
+    @property
+    def simple(self) -> type | None:
+        """The one Python type whose values are taken as they are; None if there is more to it."""
+        return self.accepted[0] if self.canonical is None and len(self.accepted) == 1 else None
+
     def go_type(self) -> str:
         return self.name
 
@@ -123,13 +128,14 @@ class _Leaf:
 class _List:
     def __init__(self, item: _Node) -> None:
         self.item = item
+        self.simple = item.simple if isinstance(item, _Leaf) else None
 
     def clean(self, value: object, findings: Findings, owner: str) -> list[Any]:
         if not isinstance(value, list):
             raise _mismatch(value, findings, owner, self.go_type())
         listed = cast("list[object]", value)
-        if type(self.item) is _Leaf and self.item.canonical is None:
-            return [self.item.clean(each, findings, owner) for each in listed]
+        if self.simple is not None and all(type(each) is self.simple for each in listed):
+            return listed[:]
         cleaned: list[Any] = []
         path = findings.path
         for index, each in enumerate(listed):
@@ -145,13 +151,17 @@ class _List:
 class _Map:
     def __init__(self, item: _Node) -> None:
         self.item = item
+        self.simple = item.simple if isinstance(item, _Leaf) else None
 
     def clean(self, value: object, findings: Findings, owner: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _mismatch(value, findings, owner, self.go_type())
+        mapped = cast("dict[str, object]", value)
+        if self.simple is not None and all(type(each) is self.simple for each in mapped.values()):
+            return mapped.copy()
         cleaned: dict[str, Any] = {}
         path = findings.path
-        for key, each in cast("dict[str, object]", value).items():
+        for key, each in mapped.items():
             path.append(f"{{{key}")
             cleaned[key] = self.item.clean(each, findings, owner)
             path.pop()
@@ -171,6 +181,12 @@ class _Struct:
     @functools.cached_property
     def fields(self) -> Mapping[str, _Node]:
         return {wire: _node(field.shape, wire) for wire, field in shape.fields_of(self.cls).items()}
+
+    @functools.cached_property
+    def simple(self) -> Mapping[str, type]:
+        """The fields whose values are taken as they are if they are of this type."""
+        leaves = ((wire, node) for wire, node in self.fields.items() if isinstance(node, _Leaf))
+        return {wire: leaf.simple for wire, leaf in leaves if leaf.simple is not None}
 
     @functools.cached_property
     def always(self) -> tuple[tuple[str, object], ...]:
@@ -217,9 +233,14 @@ class _Struct:
     def clean(self, value: object, findings: Findings, owner: str) -> Plain:
         if not isinstance(value, dict):
             raise _mismatch(value, findings, owner, self.go_type())
-        fields, path, name = self.fields, findings.path, self.name
+        fields, simple, dropped, path, name = self.fields, self.simple, self.dropped, findings.path, self.name
         cleaned: Plain = {}
         for key, item in cast("dict[str, object]", value).items():
+            # Most fields are strings and flags, with nothing to be done about them but to keep them.
+            if type(item) is simple.get(key):
+                if item or key not in dropped:
+                    cleaned[key] = item
+                continue
             node = fields.get(key)
             if node is None:
                 findings.unknown.append(findings.where(key))
@@ -227,7 +248,7 @@ class _Struct:
                 path.append(f".{key}")
                 made = node.clean(item, findings, name)
                 path.pop()
-                if made or key not in self.dropped:
+                if made or key not in dropped:
                     cleaned[key] = made
         for key, filler in self.always:
             if key not in cleaned:
@@ -253,7 +274,7 @@ class Schema:
         self._root = _struct(cls)
 
     def clean(self, body: Plain) -> tuple[Plain, list[str]]:
-        """Return the object as the server keeps it, without kind and version, and the paths of the fields that the kind does not have.
+        """Return the object as the server keeps it, without kind and version, and the paths of what its kind lacks.
 
         Raises:
             Mismatch: A value is not of its field's type.

@@ -123,9 +123,12 @@ def _read(request: Request, kind: str, api_version: str) -> Plain:
                 "the body of the request was in an unknown format - accepted media types include: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf",
             )
-    if refusal := go_json.refused_kind(found, request.body, kind, api_version):
+    said: Plain = cast("Plain", found) if isinstance(found, dict) else {}
+    if said.get("kind") == kind and said.get("apiVersion") == api_version:
+        return said
+    if refusal := go_json.refused_kind(cast("object", found), request.body, kind, api_version):
         raise refusal
-    return cast("Plain", found or {})
+    return said
 
 
 def _read_json(body: bytes, kind: str, api_version: str) -> object:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, same
@@ -17,8 +20,11 @@ from masthead.server.wire.plain import items, metadata, part, text
 if TYPE_CHECKING:
     from masthead.server.kinds.rules.allocator import Allocator
     from masthead.server.kinds.rules.base import Errors
+    from masthead.server.wire.failures import FieldError
     from masthead.server.wire.plain import Plain
 
+_LONGEST_KEPT: Final = 16 * 1024
+"""Bytes of a spec whose findings are remembered."""
 _PATIENCE_SECONDS: Final = 300
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SYSTEM_CLASSES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -131,6 +137,17 @@ def _validate_create(pod: Plain) -> Errors:
 
 
 def _pod_errors(spec: Plain) -> Errors:
+    # Pods come in copies of a template: the spec of most was looked at a moment ago.
+    text = msgspec.json.encode(spec)
+    return list(_known_errors(text)) if len(text) <= _LONGEST_KEPT else _spec_errors(spec)
+
+
+@functools.lru_cache(maxsize=512)
+def _known_errors(spec: bytes) -> tuple[FieldError, ...]:
+    return tuple(_spec_errors(msgspec.json.decode(spec)))
+
+
+def _spec_errors(spec: Plain) -> Errors:
     errors = pod_spec_errors(spec, "spec", of_pod=True)
     if not spec.get("serviceAccountName"):
         for at, volume in each_of(spec, "volumes", "spec"):
