@@ -8,7 +8,9 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import web
+from aiohttp.web_exceptions import HTTPException
+from aiohttp.web_protocol import RequestPayloadError
+from aiohttp.web_response import Response, StreamResponse
 
 from masthead.server import streaming
 from masthead.server.faults import Call, Effect
@@ -21,6 +23,8 @@ from masthead.server.wire.request import BAD_ESCAPE, Request, parse_query, refus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from aiohttp.web_request import BaseRequest
 
     from masthead.server.faults import Faults
     from masthead.server.verbs.rest import Rest
@@ -65,7 +69,7 @@ class Front:
         self._revision = revision
         self._on_idle = on_idle
 
-    async def handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Answer one request; when this returns, all of the answer is on its way."""
         if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
             return _no_path()
@@ -86,8 +90,8 @@ class Front:
             self._on_idle()
 
     async def _answer(
-        self, incoming: web.BaseRequest, request: Request, seen: Seen, target: Target | None
-    ) -> web.StreamResponse:
+        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None
+    ) -> StreamResponse:
         call = seen.call
         try:
             self._check_token(request, call)
@@ -130,7 +134,7 @@ class Front:
         ):
             raise _anonymous(request, call)
 
-    async def _stream(self, incoming: web.BaseRequest, watch: Watch, seen: Seen) -> web.StreamResponse:
+    async def _stream(self, incoming: BaseRequest, watch: Watch, seen: Seen) -> StreamResponse:
         call = seen.call
         fault = self._faults.strike(call, *streaming.STREAM_EFFECTS)
         watch.count_bookmarks = lambda: self._count_bookmarks(call)
@@ -155,19 +159,19 @@ class Front:
         return repeated.amount if repeated else 1
 
 
-async def _read(incoming: web.BaseRequest) -> Request:
+async def _read(incoming: BaseRequest) -> Request:
     body = b""
     if incoming.body_exists:
         try:
             body = await _read_body(incoming)
-        except (TimeoutError, ConnectionError, web.HTTPException, web.RequestPayloadError):
+        except (TimeoutError, ConnectionError, HTTPException, RequestPayloadError):
             raise Failure(400, "BadRequest", "the body of the request could not be read") from None
     query = parse_query(incoming.rel_url.raw_query_string)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
     return Request(incoming.method, incoming.rel_url.raw_path, query, headers, body)
 
 
-async def _read_body(incoming: web.BaseRequest) -> bytes:
+async def _read_body(incoming: BaseRequest) -> bytes:
     pieces: list[bytes] = []
     size = 0
     async for piece in incoming.content.iter_any():
@@ -179,9 +183,9 @@ async def _read_body(incoming: web.BaseRequest) -> bytes:
     return b"".join(pieces)
 
 
-def _no_path() -> web.Response:
+def _no_path() -> Response:
     """What Go's HTTP server says before anybody behind it hears of the request."""
-    response = web.Response(status=400, text="400 Bad Request")
+    response = Response(status=400, text="400 Bad Request")
     response.force_close()
     return response
 
@@ -214,8 +218,8 @@ def _anonymous(request: Request, call: Call) -> Failure:
     return Failure(403, "Forbidden", message, details=details_of(call.name, call.group, call.resource))
 
 
-def _response(answer: Answer) -> web.Response:
-    response = web.Response(status=answer.code, body=answer.body)
+def _response(answer: Answer) -> Response:
+    response = Response(status=answer.code, body=answer.body)
     headers = response.headers
     if answer.code != NOT_MODIFIED:
         headers["Content-Type"] = answer.content_type

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_server import Server as HttpServer  # aiohttp.web brings its router along: 15 ms
 
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 from masthead.server.clock import VirtualClock
@@ -114,7 +114,7 @@ class Server:
             revision=lambda: self._storage.revision,
             on_idle=self._moved.set,
         )
-        self._http = web.Server(
+        self._http = HttpServer(
             self._front.handle,
             handler_cancellation=True,
             access_log=None,

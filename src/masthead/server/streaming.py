@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import web
+from aiohttp.web_response import StreamResponse
 
 from masthead.server.faults import Effect
 from masthead.server.verbs.events import error_line
 from masthead.server.verbs.watching import too_old
 
 if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
     from masthead.server.faults import Fault
     from masthead.server.verbs.watching import Watch
     from masthead.server.wire.failures import Failure
@@ -48,9 +50,9 @@ class Spoiler:
         return b"".join(sent)
 
 
-async def open_stream(incoming: web.BaseRequest, headers: tuple[tuple[str, str], ...]) -> web.StreamResponse:
+async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...]) -> StreamResponse:
     """Begin a stream; its headers are sent at once."""
-    response = web.StreamResponse()
+    response = StreamResponse()
     for name, value in (*_HEADERS, *headers):
         response.headers.add(name, value)
     response.enable_chunked_encoding()
@@ -58,7 +60,7 @@ async def open_stream(incoming: web.BaseRequest, headers: tuple[tuple[str, str],
     return response
 
 
-async def refuse_in_stream(incoming: web.BaseRequest, failure: Failure) -> web.StreamResponse:
+async def refuse_in_stream(incoming: BaseRequest, failure: Failure) -> StreamResponse:
     """Begin a stream well, and end it with the event of an error."""
     response = await open_stream(incoming, ())
     await response.write(error_line(failure))
@@ -66,9 +68,7 @@ async def refuse_in_stream(incoming: web.BaseRequest, failure: Failure) -> web.S
     return response
 
 
-async def send(
-    incoming: web.BaseRequest, response: web.StreamResponse, watch: Watch, fault: Fault | None
-) -> None:
+async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fault: Fault | None) -> None:
     """Send a watch to its end, or to the moment at which the fault happens.
 
     Args:
@@ -89,9 +89,7 @@ async def send(
         await _happen(incoming, response, watch, fault.effect)
 
 
-async def _happen(
-    incoming: web.BaseRequest, response: web.StreamResponse, watch: Watch, effect: Effect
-) -> None:
+async def _happen(incoming: BaseRequest, response: StreamResponse, watch: Watch, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:

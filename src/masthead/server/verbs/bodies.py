@@ -123,12 +123,16 @@ def _read(request: Request, kind: str, api_version: str) -> Plain:
                 "the body of the request was in an unknown format - accepted media types include: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf",
             )
-    said: Plain = cast("Plain", found) if isinstance(found, dict) else {}
+    said = _as_object(found)
     if said.get("kind") == kind and said.get("apiVersion") == api_version:
         return said
-    if refusal := go_json.refused_kind(cast("object", found), request.body, kind, api_version):
+    if refusal := go_json.refused_kind(found, request.body, kind, api_version):
         raise refusal
     return said
+
+
+def _as_object(found: object) -> Plain:
+    return cast("Plain", found) if isinstance(found, dict) else {}
 
 
 def _read_json(body: bytes, kind: str, api_version: str) -> object:
