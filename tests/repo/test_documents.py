@@ -31,7 +31,9 @@ def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
     assert f"`{module}`" in read("src/masthead/meta/__init__.py")
 
 
-@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/server.md", "docs/conformance.md"]
+)
 def test_every_make_target_that_a_document_names_is_there(document: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
 
@@ -39,17 +41,19 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+    "document",
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/server.md"],
 )
 def test_every_link_within_the_repository_leads_somewhere(document: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", read(document)):
-        assert (ROOT / target).exists(), target
+        assert ((ROOT / document).parent / target).exists(), target
 
 
-def test_the_examples_of_the_readme_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
+@pytest.mark.parametrize("document", ["README.md", "docs/server.md"])
+def test_the_examples_of_a_document_run(document: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
 
     assert blocks
     scope: dict[str, object] = {}  # as if they were read from top to bottom in one session
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), scope)
+        exec(compile(block, document, "exec"), scope)

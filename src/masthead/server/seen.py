@@ -27,7 +27,7 @@ class Seen:
         query: As it was written.
         call: What it was about.
         headers: By lower-case name; the token is left out.
-        body: What was sent.
+        body: What was sent; empty once it is forgotten, because later requests brought 8 MiB.
         code: HTTP's status of the answer; 0 while there is none, and for ever if the client left before.
     """
 
@@ -41,18 +41,24 @@ class Seen:
 
 
 class Requests:
-    """The last requests, as many as fit into a bounded memory."""
+    """The last requests, and of the last of those their bodies: what is kept is bounded."""
 
     def __init__(self) -> None:
-        self._seen: deque[Seen] = deque()
+        self._seen: deque[Seen] = deque(maxlen=_MOST)
+        self._with_body: deque[Seen] = deque()
         self._size = 0
 
     def add(self, seen: Seen) -> None:
-        """Remember one more, and forget the oldest where they are too many."""
+        """Remember one more; where bodies get too many, the oldest are forgotten."""
         self._seen.append(seen)
+        if not seen.body:
+            return
+        self._with_body.append(seen)
         self._size += len(seen.body)
-        while len(self._seen) > _MOST or (self._size > _MOST_BYTES and len(self._seen) > 1):
-            self._size -= len(self._seen.popleft().body)
+        while self._size > _MOST_BYTES and len(self._with_body) > 1:
+            oldest = self._with_body.popleft()
+            self._size -= len(oldest.body)
+            oldest.body = b""
 
     def __iter__(self) -> Iterator[Seen]:
         return iter(self._seen)

@@ -212,7 +212,7 @@ class Server:
 
     @property
     def requests(self) -> list[Seen]:
-        """The requests that came in, oldest first: the last 10,000, or fewer if what they brought is over 8 MiB.
+        """The requests that came in, oldest first: the last 10,000, with the bodies of the last, 8 MiB in all.
 
         A request is there once all of it has come in, before it is answered.
         """

@@ -28,9 +28,16 @@ def test_a_new_pod_is_the_benchmarks_pod_without_what_servers_decide() -> None:
     assert (pod["metadata"]["namespace"], pod["metadata"]["name"]) == ("here", "one")
     assert pod["metadata"]["annotations"].pop("benchmark/serial") == "00000007"
     assert pod["metadata"]["annotations"] == listed["metadata"]["annotations"]
+    listed["spec"]["containers"][0]["image"] = pod["spec"]["containers"][0].get("image")
     assert pod["spec"] == listed["spec"]
     assert "status" not in pod
     assert not pod["metadata"].keys() & {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
+
+
+def test_new_pods_are_of_a_hundred_templates() -> None:
+    made = [json.loads(pods.new_pod("here", f"pod-{number}", 0)) for number in range(2_000)]
+
+    assert len({json.dumps(pod["spec"]) for pod in made}) == 100
 
 
 def test_new_pods_of_names_of_one_length_have_one_length() -> None:
