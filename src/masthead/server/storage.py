@@ -152,9 +152,12 @@ class Table:
         index = bisect_left(keys, max(prefix, after))
         # Keys that begin alike stand together; beyond the first `len(prefix)` characters they may hold anything.
         end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
-        for key in keys[index:end]:
-            record = self.at(key, revision)
-            if record is not None:
+        latest = self._latest
+        for key in keys[index:end]:  # as `at` does, without a call for each of many thousand keys
+            record: Record | None = latest[key]
+            while record is not None and record.revision > revision:
+                record = record.previous
+            if record is not None and not record.is_deleted:
                 yield record
 
     def since(self, revision: int) -> list[Record]:

@@ -66,7 +66,7 @@ def read_page(
     # From memory and without a moment to hold on to, the real server gives everything at once.
     limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
-        return Page(list(filter(selection.matches, found)), revision)
+        return Page(list(selection.among(found)), revision)
     return _cut(found, limit, revision, selection)
 
 
@@ -100,7 +100,7 @@ def _moment(storage: Storage, options: ListOptions, token: Token | None, latest:
 
 
 def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
-    records = list(itertools.islice(filter(selection.matches, found), limit))
+    records = list(itertools.islice(selection.among(found), limit))
     # A full page leads to another if anything comes after it, selected or not: the last page may be empty.
     if selection.names_one or next(found, None) is None:
         return Page(records, revision)

@@ -13,6 +13,8 @@ from masthead.server.kinds.selector_errors import field_problem, label_problem
 from masthead.server.wire.failures import bad_request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from masthead.server.kinds.catalog import Served
     from masthead.server.storage import Record
     from masthead.server.wire.options import ListOptions
@@ -72,6 +74,10 @@ class Selection:
         return has_place and any(
             term.key == "metadata.name" and term.operator is labels.Operator.EQUALS for term in terms
         )
+
+    def among(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Those of some records that are meant; all of them must be in the namespace."""
+        return records if self.is_everything else filter(self.matches, records)
 
     def matches(self, record: Record) -> bool:
         """Tell whether an object is meant."""
