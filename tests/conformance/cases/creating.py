@@ -69,6 +69,12 @@ def _(api: Api) -> None:
     api.get("configmaps", made.name)
 
 
+@case("a name that is taken is refused although generateName would make another")
+def _(api: Api) -> None:
+    made = api.create("configmaps", config_map(generateName="a-"))
+    api.create("configmaps", config_map(made.name, generateName="a-"))
+
+
 @case("a name goes before generateName")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", generateName="b-"))

@@ -61,12 +61,13 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
     if served.is_namespaced:
         cluster.check_namespace(served, namespace, text(meta, "name"))
     options.warnings.extend(kind_warnings.dedup_owner_references(found))
+    tries = 0 if meta.get("name") else _NAME_TRIES
     try:
         _check_version_unset(meta)
         _begin(cluster, served, namespace, found)
         _check_new(cluster, served, found)
         options.warnings.extend(kind_warnings.on_create(served.group, served.name, found))
-        return _store_new(cluster, served, namespace, found, options)
+        return _store_new(cluster, served, namespace, found, options, tries=tries)
     finally:
         cluster.allocator.undo()
 
@@ -117,17 +118,14 @@ def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
 
 
 def _store_new(
-    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions
+    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions, *, tries: int
 ) -> Written:
+    """Store a new object; one whose name was generated gets another as often as `tries` says if it is taken."""
     meta = metadata(found)
     table = cluster.storage.table(served.table)
-    tries = _NAME_TRIES if meta.get("generateName") else 0
     while (present := table.get(key := served.key(namespace, meta["name"]))) is not None:
-        if not tries or not meta["name"].startswith(meta["generateName"][:58]):
-            refusal = already_exists(served.group, served.name, meta["name"])
-            if is_being_deleted(served.load(present)):
-                refusal.message = f"object is being deleted: {refusal.message}"
-            raise refusal
+        if not tries:
+            raise _taken(served, meta, served.load(present))
         tries -= 1
         meta["name"] = cluster.new_name(meta["generateName"])
     if options.is_dry_run:
@@ -135,6 +133,17 @@ def _store_new(
     record = cluster.write(served, key, found)
     cluster.allocator.keep()
     return Written(served.write(record.value), is_new=True)
+
+
+def _taken(served: Served, meta: Plain, present: Plain) -> Failure:
+    refusal = already_exists(served.group, served.name, meta["name"])
+    if is_being_deleted(present):
+        refusal.message = f"object is being deleted: {refusal.message}"
+    if meta.get("generateName"):
+        refusal.message += ", the server was not able to generate a unique name for the object"
+        refusal.details = {**(refusal.details or {}), "retryAfterSeconds": 1}
+        refusal.retry_after = 1
+    return refusal
 
 
 def update(
