@@ -29,6 +29,10 @@ short script of requests that is put to both; after uids, times and versions are
 bodies and events must be the same. The answers of the real server are committed under `tests/conformance/recorded`, so
 that every machine compares with them; where there is a real server, the tests ask it again.
 
+Both servers stand alone: no controllers, no kubelet, no service accounts. Left out of the comparison: managed fields, and
+what differs between any two servers (cluster IPs, node ports, the address). What a cluster does by itself (garbage
+collection, emptying namespaces, ending pods) is no part of kube-apiserver, and so is not compared here.
+
 This page is written by `make conformance`; `make conformance-record` records the answers of the real server anew.
 """
 
@@ -48,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if DOCUMENT.is_file() and DOCUMENT.read_text("utf-8") == page else 1
     DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(page, "utf-8")
-    print(f"{len(cases) - len(disagreeing)} of {len(cases)} cases agree: {DOCUMENT.name}")
+    print(f"{len(cases) - len(disagreeing)} of {len(cases)} cases agree: docs/{DOCUMENT.name}")
     return 0 if disagreeing.keys() == known_differences().keys() else 1
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 PATIENCE = 10.0
 """Seconds until an answer counts as missing."""
+MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.calls import Caller, config_map
+from tests.server.calls import MAPS, PODS, Caller, config_map
 
 import masthead.server
 from masthead.errors import ConfigError
@@ -17,26 +17,9 @@ from masthead.server import VirtualClock
 from masthead.server.clock import stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from masthead.server import Server
 
-MAPS = "/api/v1/namespaces/default/configmaps"
-PODS = "/api/v1/namespaces/default/pods"
 START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with masthead.server.run(clock=VirtualClock(START), token=None) as running:
-        yield running
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[Caller]:
-    made = Caller(server.url)
-    yield made
-    made.close()
 
 
 def pod(name: str, *, seconds: int = 30) -> dict[str, object]:
@@ -220,3 +203,30 @@ def test_a_callback_that_fails_is_told_to_whoever_moved_the_clock() -> None:
 def test_the_machines_clock_cannot_be_moved() -> None:
     with masthead.server.run() as server, pytest.raises(ConfigError, match="VirtualClock"):
         server.advance(1)
+
+
+def test_a_class_makes_each_server_a_clock_of_its_own() -> None:
+    with (
+        masthead.server.run(clock=VirtualClock) as first,
+        masthead.server.run(clock=VirtualClock) as second,
+    ):
+        first.advance(3600)
+        for server, hour in ((first, "01"), (second, "00")):
+            caller = Caller(server.url, server.token)
+            made = caller.call("POST", MAPS, config_map("a")).json
+            caller.close()
+            assert made["metadata"]["creationTimestamp"] == f"2026-01-01T{hour}:00:00Z"
+
+
+def test_a_virtual_clock_serves_one_server_at_a_time() -> None:
+    clock = VirtualClock()
+    with masthead.server.run(clock=clock) as first:
+        with pytest.raises(ConfigError, match="clock=VirtualClock each server gets one of its own"):
+            masthead.server.run(clock=clock).__enter__()
+        first.advance(1)
+    with pytest.raises(ConfigError, match="no port"):
+        masthead.server.run(clock=clock, port=-1).__enter__()
+    with masthead.server.run(clock=clock) as second:
+        second.advance(1)
+
+    assert clock.now() == START + timedelta(seconds=2)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from tests.server.calls import Caller, config_map
+from tests.server.calls import MAPS, Caller, config_map
 
 from masthead.server.__main__ import main
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "masthead.server"]
-MAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE = 30
 
 
@@ -74,6 +73,24 @@ def test_it_prints_the_token_that_lets_a_client_in() -> None:
         caller.close()
 
 
+def test_token_seed_history_and_bookmarks_can_be_chosen() -> None:
+    chosen = ("--token", "chosen", "--seed", "7", "--history", "1", "--bookmark-every", "0.05")
+    uids: set[str] = set()
+    for _ in range(2):
+        with running(*chosen) as (_, url):
+            caller = Caller(url, "chosen")
+            first = caller.call("POST", MAPS, config_map("a")).json["metadata"]
+            for name in "bcd":
+                caller.call("POST", MAPS, config_map(name))
+            uids.add(first["uid"])
+            [old] = caller.events(f"{MAPS}?watch=1&resourceVersion={first['resourceVersion']}", 1)
+            assert old["object"]["code"] == 410
+            events = caller.events(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=0", 7)
+            assert [each["type"] for each in events][-2:] == ["BOOKMARK"] * 2
+            caller.close()
+    assert len(uids) == 1
+
+
 def test_a_kubeconfig_takes_the_place_of_the_token(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with running("--kubeconfig-out", str(path), "--tls") as (process, url):
@@ -109,6 +126,9 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
             ("--port", str(taken.getsockname()[1])): "cannot listen on",
             ("--port", "70000"): "there is no port 70000",
             ("--host", "0.0.0.0"): "--allow-remote",
+            ("--token", ""): "an empty token is none",
+            ("--history", "0"): "history is a number of changes",
+            ("--bookmark-every", "0"): "bookmark_every is a time",
             ("--host", "no.such.host.invalid", "--allow-remote"): "cannot listen on",
             ("--data", str(tmp_path / "no" / "folder")): "folder",
             ("--data", str(tmp_path / "text")): "no data file",
@@ -125,7 +145,11 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--port", "many"], "invalid int value"), (["--nonsense"], "unrecognized arguments")],
+    [
+        (["--port", "many"], "invalid int value"),
+        (["--nonsense"], "unrecognized arguments"),
+        (["--token", "x", "--no-auth"], "not allowed with argument"),
+    ],
 )
 def test_arguments_that_make_no_sense_are_explained(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]

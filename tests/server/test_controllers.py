@@ -1,80 +1,33 @@
-"""What the controllers do: namespaces come to an end, garbage is collected, pods end in time, volumes are let go."""
+"""What the controllers do: namespaces come to an end, garbage is collected, pods end in time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.calls import MERGE_PATCH, Caller, config_map
+from tests.server.calls import MAPS, MERGE_PATCH, PODS, config_map
+from tests.server.settled import Cluster, pod
 
 import masthead.server
 from masthead.server import VirtualClock
+from masthead.server.controllers.places import Place, Places
+from masthead.server.storage import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from masthead.server import Server
+    from masthead.server.storage import Record
+    from masthead.server.wire.plain import Plain
 
-MAPS = "/api/v1/namespaces/default/configmaps"
-PODS = "/api/v1/namespaces/default/pods"
 NAMESPACES = "/api/v1/namespaces"
 NOBODY = "00000000-0000-0000-0000-000000000000"
-
-
-class Cluster:
-    """A server at rest between one call and the next."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.caller = Caller(server.url)
-
-    def call(
-        self, method: str, path: str, body: object = None, *, content_type: str = "application/json"
-    ) -> Any:
-        answer = self.caller.call(method, path, body, content_type=content_type)
-        assert answer.code < 300, answer.body
-        self.server.wait_until_quiet()
-        return answer.json
-
-    def create(self, name: str, *, owners: list[Any] | None = None, **meta: Any) -> Any:
-        """Create a config map; returns its metadata."""
-        body = config_map(name)
-        body["metadata"] |= {"ownerReferences": owners or [], **meta}
-        return self.call("POST", MAPS, body)["metadata"]
-
-    def delete(self, name: str, policy: str = "Background") -> None:
-        self.call("DELETE", f"{MAPS}/{name}", {"propagationPolicy": policy})
-
-    def free(self, path: str) -> None:
-        """Take an object's finalizers off."""
-        self.call("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
-
-    def meta(self, name: str) -> Any:
-        """A config map's metadata; None if it is gone."""
-        answer = self.caller.call("GET", f"{MAPS}/{name}")
-        return answer.json["metadata"] if answer.code == 200 else None
-
-    def is_there(self, path: str) -> bool:
-        return self.caller.call("GET", path).code == 200
 
 
 def owned_by(owner: Any, *, blocks: bool = False, **rest: Any) -> Any:
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner["name"], "uid": owner["uid"]}
     return {**reference, "blockOwnerDeletion": blocks, **rest}
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    with masthead.server.run(clock=VirtualClock(), token=None) as server:
-        made = Cluster(server)
-        yield made
-        made.caller.close()
-
-
-def pod(name: str, **rest: Any) -> Any:
-    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}], **rest}
-    return {"metadata": {"name": name}, "spec": spec}
 
 
 # Namespaces
@@ -371,50 +324,11 @@ def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(clus
     assert cluster.is_there(f"{PODS}/a")
 
 
-def claim() -> Any:
-    resources = {"requests": {"storage": "1Gi"}}
-    return {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": resources}}
-
-
-def test_a_claim_that_nothing_uses_goes_at_once(cluster: Cluster) -> None:
-    path = "/api/v1/namespaces/default/persistentvolumeclaims"
-    made = cluster.call("POST", path, claim())
-    assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
-
-    cluster.call("DELETE", f"{path}/c")
-
-    assert not cluster.is_there(f"{path}/c")
-
-
-def test_a_claim_that_a_pod_uses_goes_after_the_pod(cluster: Cluster) -> None:
-    path = "/api/v1/namespaces/default/persistentvolumeclaims"
-    cluster.call("POST", path, claim())
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    cluster.call("POST", PODS, pod("a", volumes=volumes))
-
-    cluster.call("DELETE", f"{path}/c")
-    assert cluster.is_there(f"{path}/c")
-    cluster.call("DELETE", f"{PODS}/a?gracePeriodSeconds=0")
-
-    assert not cluster.is_there(f"{path}/c")
-
-
-def test_a_volume_that_is_bound_stays_until_it_is_not(cluster: Cluster) -> None:
-    path = "/api/v1/persistentvolumes"
-    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
-    cluster.call("POST", path, {"metadata": {"name": "v"}, "spec": spec})
-    for phase, stays in (("Bound", True), ("Released", False)):
-        cluster.call("PATCH", f"{path}/v/status", {"status": {"phase": phase}}, content_type=MERGE_PATCH)
-        if phase == "Bound":
-            cluster.call("DELETE", f"{path}/v")
-        assert cluster.is_there(f"{path}/v") is stays
-
-
 # Starting, stopping, and doing without
 
 
 def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> None:
-    with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock()) as server:
+    with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
         cluster = Cluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a"))
@@ -423,7 +337,7 @@ def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> Non
         cluster.create("child", owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
         cluster.delete("owner", "Foreground")
         cluster.caller.close()
-    with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock()) as server:
+    with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
         cluster = Cluster(server)
         server.wait_until_quiet()
         assert cluster.is_there(f"{NAMESPACES}/x/pods/a")
@@ -459,3 +373,221 @@ def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: Cluster) ->
 
     garbage = cluster.server._controllers._garbage
     assert (garbage._references, garbage._dependents) == ({}, {})
+
+
+# Many objects
+
+
+class CountingPlaces(Places):
+    """Counts the objects that are looked for."""
+
+    looks = 0
+
+    def load(self, place: Place) -> Plain | None:
+        self.looks += 1
+        return super().load(place)
+
+    def within(self, namespace: str, *, only: str = "") -> Iterator[Place]:
+        for each in super().within(namespace, only=only):
+            self.looks += 1
+            yield each
+
+
+def counted(server: Server) -> CountingPlaces:
+    """Count what a server's controllers look for from now on."""
+    controllers = server._controllers
+    places = CountingPlaces(server._cluster)
+    controllers._places = controllers._emptier._places = controllers._garbage._places = places
+    return places
+
+
+def looks_for_each(cluster: Cluster, paths: list[str]) -> list[int]:
+    """Free objects one by one; returns how much was looked for after each."""
+    places = counted(cluster.server)
+    looks: list[int] = []
+    for path in paths:
+        before = places.looks
+        cluster.free(path)
+        looks.append(places.looks - before)
+    return looks
+
+
+def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(cluster: Cluster) -> None:
+    cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
+    names = [f"held-{index}" for index in range(10)]
+    for name in names:
+        cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map(name, finalizers=["example.com/one"]))
+    cluster.call("DELETE", f"{NAMESPACES}/x")
+    revision = cluster.server.revision
+
+    looks = looks_for_each(cluster, [f"{NAMESPACES}/x/configmaps/{name}" for name in names])
+
+    assert len(set(looks[:-1])) == 1
+    assert (
+        cluster.server.revision - revision == 2 * len(names) + 1
+    )  # removed, reported, and the namespace itself
+    assert not cluster.is_there(f"{NAMESPACES}/x")
+
+
+def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_left(cluster: Cluster) -> None:
+    owner = cluster.create("owner")
+    names = [f"held-{index}" for index in range(10)]
+    for name in names:
+        cluster.create(name, owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
+    cluster.delete("owner", "Foreground")
+
+    looks = looks_for_each(cluster, [f"{MAPS}/{name}" for name in names])
+
+    assert len(set(looks[:-1])) == 1
+    assert cluster.meta("owner") is None
+
+
+def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: Cluster) -> None:
+    cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
+    cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
+    cluster.call("DELETE", f"{NAMESPACES}/x")
+
+    assert cluster.server._controllers._emptier._contents == {}
+
+
+# A disk without room
+
+
+class Disk:
+    """A journal that keeps nothing, and has room for so many writes only."""
+
+    def __init__(self) -> None:
+        self.room: float = float("inf")
+        self.refused = 0
+
+    def read(self) -> list[tuple[str, str, int, bool, bytes]]:
+        return []
+
+    def read_compacted(self) -> int:
+        return 0
+
+    def append(self, table: str, record: Record) -> None:
+        if not self.room:
+            self.refused += 1
+            raise JournalError("the disk is full")
+        self.room -= 1
+
+    def compact(self, revision: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def disk(cluster: Cluster) -> Disk:
+    made = cluster.server._storage._journal = Disk()
+    return made
+
+
+def advance(cluster: Cluster, seconds: float) -> None:
+    cluster.server.advance(seconds)
+    cluster.server.wait_until_quiet()
+
+
+@pytest.mark.parametrize("room", range(1, 6))
+def test_a_namespace_goes_once_the_disk_has_room_again(cluster: Cluster, disk: Disk, room: int) -> None:
+    cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
+    cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
+    cluster.call(
+        "POST", f"{NAMESPACES}/x/pods", {"metadata": {"name": "a"}, "spec": pod("a", nodeName="")["spec"]}
+    )
+    disk.room = room
+    cluster.call("DELETE", f"{NAMESPACES}/x")
+    assert cluster.is_there(f"{NAMESPACES}/x")
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert not cluster.is_there(f"{NAMESPACES}/x")
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: Cluster, disk: Disk, room: int) -> None:
+    cluster.call("POST", PODS, pod("a"))
+    cluster.call("DELETE", f"{PODS}/a")
+    disk.room = room
+    advance(cluster, 30)
+    assert cluster.is_there(f"{PODS}/a")
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert not cluster.is_there(f"{PODS}/a")
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
+def test_dependents_are_seen_to_once_the_disk_has_room_again(
+    cluster: Cluster, disk: Disk, policy: str
+) -> None:
+    owner = cluster.create("owner")
+    cluster.create("child", owners=[owned_by(owner, blocks=True)])
+    disk.room = 1
+    cluster.delete("owner", policy)
+    assert cluster.meta("child")["ownerReferences"]
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert cluster.meta("owner") is None
+    assert (cluster.meta("child") is not None) is (policy == "Orphan")
+
+
+def test_a_full_disk_is_tried_ever_more_seldom_and_after_a_success_as_soon_as_ever(
+    cluster: Cluster, disk: Disk
+) -> None:
+    disk.room = 1
+    cluster.create("first", owners=[owned_by({"name": "never", "uid": NOBODY})])
+    tries = [disk.refused]
+    for seconds in (1, 2, 4, 8, 16, 32, 60, 60, 600):
+        advance(cluster, seconds)
+        tries.append(disk.refused)
+    assert tries == [1, 2, 3, 4, 5, 6, 7, 8, 9, 19]
+
+    disk.room = float("inf")
+    advance(cluster, 60)
+    assert cluster.meta("first") is None
+    disk.room = 1
+    cluster.create("second", owners=[owned_by({"name": "never", "uid": NOBODY})])
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert cluster.meta("second") is None
+
+
+# Steps of time
+
+
+@pytest.mark.parametrize("steps", [[60], [30, 30], [1] * 60, [59.5, 0.5]], ids=["one", "two", "sixty", "odd"])
+def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
+    cluster: Cluster, steps: list[float]
+) -> None:
+    owner = cluster.call("POST", PODS, pod("owner"))["metadata"]
+    body = pod("child")
+    body["metadata"] |= {"ownerReferences": [owned_by(owner, kind="Pod")], "finalizers": ["example.com/one"]}
+    cluster.call("POST", PODS, body)
+    cluster.call("DELETE", f"{PODS}/owner")
+
+    for seconds in steps:
+        cluster.server.advance(seconds)
+
+    child = cluster.call("GET", f"{PODS}/child")["metadata"]
+    assert child["deletionTimestamp"] == "2026-01-01T00:01:00Z"
+    assert child["deletionGracePeriodSeconds"] == 0
+    cluster.free(f"{PODS}/child")
+    assert not cluster.is_there(f"{PODS}/child")
+
+
+def test_a_grace_period_that_is_shortened_to_what_has_passed_is_over(cluster: Cluster) -> None:
+    cluster.call("POST", PODS, pod("a"))
+    cluster.call("DELETE", f"{PODS}/a")
+    advance(cluster, 20)
+
+    cluster.call("DELETE", f"{PODS}/a?gracePeriodSeconds=10")
+
+    assert not cluster.is_there(f"{PODS}/a")

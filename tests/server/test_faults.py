@@ -8,30 +8,10 @@ import select
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.calls import MERGE_PATCH, Caller, config_map
-
-import masthead.server
+from tests.server.calls import MAPS, MERGE_PATCH, WATCH_LIST, Caller, config_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from masthead.server import Server
-
-MAPS = "/api/v1/namespaces/default/configmaps"
-WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with masthead.server.run(clock=masthead.server.VirtualClock()) as running:
-        yield running
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[Caller]:
-    made = Caller(server.url, server.token)
-    yield made
-    made.close()
 
 
 def create(caller: Caller, *names: str) -> list[str]:
@@ -113,99 +93,6 @@ def test_nobody_without_a_token_meets_a_fault(server: Server) -> None:
     assert stranger.call("GET", MAPS).code == 401
     stranger.close()
     assert fault.hits == 0
-
-
-# Which requests
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"verb": "list"},
-        {"verb": ("create", "list")},
-        {"verb": "read"},
-        {"group": ""},
-        {"resource": "configmaps"},
-        {"namespace": "default"},
-        {"name": ""},
-        {"subresource": ""},
-        {"verb": "list", "resource": "configmaps", "namespace": "default"},
-    ],
-)
-def test_filters_that_fit_let_a_fault_strike(server: Server, caller: Caller, where: dict[str, Any]) -> None:
-    server.faults.answer(503, **where)
-
-    assert caller.call("GET", MAPS).code == 503
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"verb": "watch"},
-        {"verb": "write"},
-        {"group": "apps"},
-        {"resource": "secrets"},
-        {"namespace": "kube-system"},
-        {"name": "a"},
-        {"subresource": "status"},
-        {"verb": "list", "resource": "configmaps", "namespace": "other"},
-    ],
-)
-def test_one_filter_that_does_not_fit_is_enough_to_be_spared(
-    server: Server, caller: Caller, where: dict[str, Any]
-) -> None:
-    fault = server.faults.answer(503, **where)
-
-    assert caller.call("GET", MAPS).code == 200
-    assert fault.hits == 0
-
-
-def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, times=2)
-
-    assert [caller.call("GET", MAPS).code for _ in range(3)] == [503, 503, 200]
-    assert fault.hits == 2
-    assert list(server.faults) == []
-
-
-def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, times=None)
-
-    assert {caller.call("GET", MAPS).code for _ in range(5)} == {503}
-    fault.remove()
-    assert caller.call("GET", MAPS).code == 200
-    assert fault.hits == 5
-
-
-def test_the_oldest_of_several_strikes_first(server: Server, caller: Caller) -> None:
-    server.faults.answer(500)
-    server.faults.answer(503)
-
-    assert [caller.call("GET", MAPS).code for _ in range(3)] == [500, 503, 200]
-
-
-def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
-    server.faults.answer(500, times=None)
-    server.faults.drop_watch()
-
-    server.faults.clear()
-
-    assert caller.call("GET", MAPS).code == 200
-
-
-@pytest.mark.parametrize(
-    ("where", "error", "said"),
-    [
-        ({"verbs": "list"}, TypeError, "knows no filter 'verbs'"),
-        ({"verb": "fetch"}, ValueError, "no verb 'fetch'"),
-        ({"times": 0}, ValueError, "at least once"),
-    ],
-)
-def test_a_fault_that_could_never_strike_is_refused(
-    server: Server, where: dict[str, Any], error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error, match=said):
-        server.faults.answer(503, **where)
 
 
 # Conflicts

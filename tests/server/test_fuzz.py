@@ -409,6 +409,7 @@ def test_a_client_that_vanishes_harms_nobody(caller: Caller, server: Server, sen
         connection.sendall(sent)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # reset, not closed
     server.wait_until_quiet()
+    assert caller.call("GET", "/healthz").body == b"ok"
 
 
 def test_clients_that_vanish_in_the_middle_of_a_watch_harm_nobody(caller: Caller, server: Server) -> None:
@@ -416,6 +417,7 @@ def test_clients_that_vanish_in_the_middle_of_a_watch_harm_nobody(caller: Caller
         with caller.watching("/api/v1/namespaces/kept/configmaps?watch=true") as stream:
             assert b"kept" in stream.readline()
     server.wait_until_quiet()
+    assert caller.call("GET", "/healthz").body == b"ok"
 
 
 def test_a_body_that_never_ends_is_refused_once_it_is_too_long(caller: Caller) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import random
-import resource
-import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from tests.server.calls import Caller, config_map
+from tests.server.calls import MAPS, Caller, config_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from tests.server.calls import Plain
 
-MAPS = "/api/v1/namespaces/default/configmaps"
 SERVICES = "/api/v1/namespaces/default/services"
 BIG_SERVICE = {
     "metadata": {"name": "big", "annotations": {"text": "x" * 200_000}},
@@ -30,17 +27,23 @@ BIG_SERVICE = {
 WRITERS = 4
 
 
+def limit_files(size: int) -> None:
+    """Let this process write no file that is larger."""
+    import resource  # which there is not on Windows
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
 @contextmanager
 def serving(data: Path, *, largest_file: int | None = None) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
     """A server in a process of its own; killed at the end of the block, if it was not before."""
     arguments = [sys.executable, "-m", "masthead.server", "--data", str(data), "--no-auth"]
-    limit = (largest_file, largest_file) if largest_file is not None else None
     process = subprocess.Popen(
         arguments,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) if limit else None,  # noqa: PLW1509
+        preexec_fn=(lambda: limit_files(largest_file)) if largest_file is not None else None,  # noqa: PLW1509
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -150,7 +153,7 @@ def test_whatever_was_acknowledged_is_there_after_kill_9(tmp_path: Path) -> None
                 newest = now
             writers = Writers(caller, round_number)
             writers.wait_for(chance.randrange(1, 120))
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
             writers.join()
         if newest and writers.acknowledged:

@@ -55,7 +55,7 @@ def test_marks_say_how_the_server_is_started_and_the_nearest_counts(pytester: py
 import pytest
 from masthead.server import VirtualClock
 
-pytestmark = pytest.mark.kube_server(token="of the module", clock=VirtualClock())
+pytestmark = pytest.mark.kube_server(token="of the module", clock=VirtualClock)
 
 def test_module(kube_server):
     assert kube_server.token == "of the module"
@@ -72,6 +72,26 @@ class TestClass:
         kube_server.advance(5)
 """,
         3,
+    )
+
+
+def test_a_mark_that_names_a_class_of_clock_gives_each_server_one_of_its_own(
+    pytester: pytest.Pytester,
+) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+from masthead.server import VirtualClock
+
+@pytest.mark.kube_server(clock=VirtualClock)
+@pytest.mark.parametrize("time", [1, 2])
+def test_it(kube_server, time):
+    path = "/api/v1/namespaces/default"
+    assert call(kube_server, path)["metadata"]["creationTimestamp"] == "2026-01-01T00:00:00Z"
+    kube_server.advance(3600)
+""",
+        2,
     )
 
 
@@ -129,6 +149,28 @@ def test_afterwards(shared_kube_server):
     assert not there & {name for _, name in seen}
 """,
         5,
+    )
+
+
+def test_a_fault_that_a_test_left_in_the_shared_server_harms_no_other(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import pytest
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_with_a_namespace(shared_kube_server, kube_namespace, time):
+    assert not list(shared_kube_server.faults)
+    shared_kube_server.faults.answer(503, times=None)
+
+def test_without(shared_kube_server):
+    assert not list(shared_kube_server.faults)
+    shared_kube_server.faults.answer(503, times=None)
+
+def test_with_a_namespace_again(shared_kube_server, kube_namespace):
+    assert call(shared_kube_server, f"/api/v1/namespaces/{kube_namespace}")["status"]["phase"] == "Active"
+""",
+        4,
     )
 
 

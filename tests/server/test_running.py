@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import socket
 import ssl
 import stat
 import threading
 import urllib.request
+import weakref
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 import yaml
-from tests.server.calls import Caller, config_map
+from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
 from masthead.api.core.v1 import ConfigMap, Namespace
@@ -26,25 +28,9 @@ from masthead.meta.unstructured import Unstructured
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from masthead.server import Server
-
-MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with masthead.server.run(clock=VirtualClock()) as running:
-        yield running
-
-
-@pytest.fixture
-def caller(server: Server) -> Iterator[Caller]:
-    made = Caller(server.url, server.token)
-    yield made
-    made.close()
 
 
 def is_listening(url: str) -> bool:
@@ -154,6 +140,11 @@ def test_after_the_block_it_tells_what_was_and_cannot_be_steered() -> None:
         with pytest.raises(ClosedError, match="has stopped"):
             steer()
     server.faults.answer(500).remove()
+    assert repr(server) == f"<Server {server.url}, stopped>"
+
+
+def test_a_server_shows_where_it_listens(server: Server) -> None:
+    assert repr(server) == f"<Server {server.url}>"
 
 
 async def test_stopping_twice_is_harmless() -> None:
@@ -184,7 +175,9 @@ def test_a_data_file_serves_one_server_at_a_time(tmp_path: Path) -> None:
 def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
     port = urlsplit(server.url).port or 0
     data = tmp_path / "data"
-    with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}: .*another port"):
+    with pytest.raises(
+        ConfigError, match=rf"^cannot listen on 127.0.0.1:{port}: [a-zA-Z ]+\. Name another port"
+    ):
         masthead.server.run(port=port, data=data).__enter__()
     with masthead.server.run(data=data):  # which the one that did not start has let go of
         pass
@@ -198,6 +191,12 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"host": "example.com"}, "allow_remote=True"),
         ({"port": 70_000}, "no port 70000"),
         ({"port": -1}, "no port -1"),
+        ({"port": "8001"}, "port must be a whole number, not '8001'"),
+        ({"host": None}, "host must be text"),
+        ({"token": 7}, "token must be text"),
+        ({"bookmark_every": "1"}, "bookmark_every must be a number"),
+        ({"bookmark_every": float("nan")}, "bookmark_every"),
+        ({"history": 1.5}, "history must be a whole number"),
         ({"token": ""}, "token=None"),
         ({"token": " "}, "token=None"),
         ({"bookmark_every": 0}, "bookmark_every"),
@@ -341,6 +340,28 @@ def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
     for index in range(20_000):
         requests.add(Seen("GET", str(index), "", Call("get"), {}, b""))
     assert sum(1 for _ in requests) == 10_000
+
+
+def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
+    from masthead.server.faults import Call
+    from masthead.server.seen import Requests, Seen
+
+    class Traceable(Seen):
+        """One that can be asked whether anybody still has it."""
+
+    requests = Requests()
+    forgotten: list[weakref.ref[Seen]] = []
+    for index in range(10_010):
+        seen = Traceable("POST", str(index), "", Call("create"), {}, b"x")
+        if index < 10:
+            forgotten.append(weakref.ref(seen))
+        requests.add(seen)
+    gc.collect()
+
+    assert [each() for each in forgotten] == [None] * 10
+    # What is left of the room for bodies is for those that are still there.
+    requests.add(Seen("POST", "large", "", Call("create"), {}, bytes(8 * 1024 * 1024 - 9_999)))
+    assert all(each.body for each in requests)
 
 
 def test_history_tells_all_that_happened_to_an_object(server: Server, caller: Caller) -> None:

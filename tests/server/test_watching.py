@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from tests.server.calls import MAPS, WATCH_LIST
 
 import masthead.server
 from masthead.server import VirtualClock
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from masthead.server import Server
 
-MAPS = "/api/v1/namespaces/default/configmaps"
-WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 ENDS_STATE = {"k8s.io/initial-events-end": "true"}
 
 
@@ -355,7 +354,7 @@ async def test_a_silent_watch_goes_with_its_client_too(server: Server, client: C
 # Readers that do not read
 
 
-async def open_and_do_not_read(server: Server, version: int) -> socket.socket:
+async def open_and_do_not_read(server: Server, version: int | str) -> socket.socket:
     """A watch whose client takes nothing from its socket, which has little room."""
     address = urlsplit(server.url)
     connection = socket.socket()
@@ -432,6 +431,31 @@ async def test_a_reader_that_does_not_read_slows_nobody_and_is_cut_off(
     again = await client.watch(f"watch=1&resourceVersion={last}")
     event = json.loads(await again.content.readline())
     assert int(event["object"]["data"]["n"]) == len(events)
+
+
+@pytest.mark.parametrize("query_end", ["", "&timeoutSeconds=3"])
+async def test_a_reader_that_does_not_take_even_the_end_is_hung_up_on(
+    server: Server, client: Client, query_end: str
+) -> None:
+    await client.create("busy")
+    lazy = await open_and_do_not_read(server, f"{server.revision}{query_end}")
+    await write_much(client, 200 if not query_end else 40, size=5000)
+
+    server.advance(10)
+
+    await turns_until(lambda: streams(server) == 0)
+    await server.quiesce()
+    lazy.close()
+
+
+async def test_of_a_version_that_is_not_there_yet_no_bookmark_is_sent(server: Server, client: Client) -> None:
+    stream = await client.watch(f"watch=1&resourceVersion={server.revision + 1}&allowWatchBookmarks=1")
+    server.advance(90)
+    await client.create("a")
+    server.advance(60)
+    await client.create("b")
+
+    assert [kind for kind, _ in await read(stream, 2)] == ["BOOKMARK", "ADDED"]
 
 
 async def test_after_a_compaction_a_reader_that_was_cut_off_must_list_again(

@@ -29,6 +29,8 @@ MAX_DEPTH: Final = 200
 """How deep a document may nest; Kubernetes' deepest schemas need a tenth of it."""
 MAX_NODES: Final = 2_000_000
 """How many values a document may expand to, aliases counted each time: a few lines can name billions."""
+MAX_ALIASED: Final = 10_000
+"""How many more values than its text has characters, of which each value that is written out takes one at least."""
 
 _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT: Final = re.compile(
@@ -90,7 +92,7 @@ def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
             documents: list[object] = []
             while loader.check_node():
                 node = loader.get_node()
-                _refuse_bad_nodes(node, kind)
+                _refuse_bad_nodes(node, kind, budget=min(MAX_NODES, len(text) + MAX_ALIASED))
                 documents.append(loader.construct_document(node))
         finally:
             loader.dispose()
@@ -164,9 +166,9 @@ class _Place:
         return "".join(reversed(steps)).removeprefix(".")[:1000]
 
 
-def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
+def _refuse_bad_nodes(root: yaml.Node, kind: str, *, budget: int) -> None:
     """Look for what JSON cannot say, double keys and absurd expansion before anything is made of the nodes."""
-    budget = MAX_NODES
+    most = budget
     stack = [_Place(root, "", None)]
     while stack:
         place = stack.pop()
@@ -174,7 +176,7 @@ def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
         if place.depth > MAX_DEPTH:
             raise DecodeError("nested too deeply", kind=kind, path=place.path())
         if budget < 0:
-            raise DecodeError(f"its aliases expand to over {MAX_NODES:,} values", kind=kind)
+            raise DecodeError(f"its aliases expand to over {most:,} values", kind=kind)
         if problem := _problem_with(place.node):
             raise DecodeError(_at(place.node, problem), kind=kind, path=place.path())
         if isinstance(place.node, yaml.MappingNode):

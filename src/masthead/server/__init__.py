@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from masthead.lazy import exports
 
 if TYPE_CHECKING:
-    from masthead.server.clock import Clock, SystemClock, VirtualClock
-    from masthead.server.faults import Call, Fault, Faults, Where
+    from masthead.server.clock import Clock, SystemClock, Timer, VirtualClock
+    from masthead.server.faults import Call, Effect, Fault, Faults, Where
     from masthead.server.running import Running, run
     from masthead.server.seen import Seen
     from masthead.server.server import Change, Server
@@ -32,12 +32,14 @@ __all__ = [
     "Call",
     "Change",
     "Clock",
+    "Effect",
     "Fault",
     "Faults",
     "Running",
     "Seen",
     "Server",
     "SystemClock",
+    "Timer",
     "Token",
     "VirtualClock",
     "Where",
@@ -47,8 +49,10 @@ __all__ = [
 _HOMES = {
     "Clock": "masthead.server.clock",
     "SystemClock": "masthead.server.clock",
+    "Timer": "masthead.server.clock",
     "VirtualClock": "masthead.server.clock",
     "Call": "masthead.server.faults",
+    "Effect": "masthead.server.faults",
     "Fault": "masthead.server.faults",
     "Faults": "masthead.server.faults",
     "Where": "masthead.server.faults",

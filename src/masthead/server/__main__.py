@@ -15,6 +15,8 @@ from masthead.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from masthead.server.settings import Token
+
 __all__ = ["main"]
 
 _BAD_ARGUMENTS = 2
@@ -47,9 +49,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
     parser.add_argument("--data", type=Path, metavar="FILE", help="keep objects in this file (in memory)")
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
-    parser.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
+    access = parser.add_mutually_exclusive_group()
+    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one)")
+    access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
     parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
+    parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
+    parser.add_argument(
+        "--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)"
+    )
+    parser.add_argument(
+        "--bookmark-every",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="the time between a watch's bookmarks (%(default)g)",
+    )
     parser.add_argument(
         "--allow-remote", action="store_true", help="allow a host that other machines can reach"
     )
@@ -58,7 +73,6 @@ def _parser() -> argparse.ArgumentParser:
 
 async def _serve(chosen: argparse.Namespace) -> None:
     from masthead.server.running import run
-    from masthead.server.settings import Token
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -72,7 +86,10 @@ async def _serve(chosen: argparse.Namespace) -> None:
         tls=chosen.tls,
         controllers=not chosen.no_controllers,
         allow_remote=chosen.allow_remote,
-        token=None if chosen.no_auth else Token.RANDOM,
+        token=_token(chosen),
+        seed=chosen.seed,
+        history=chosen.history,
+        bookmark_every=chosen.bookmark_every,
     )
     async with running as server:
         if chosen.kubeconfig_out is not None:
@@ -83,6 +100,14 @@ async def _serve(chosen: argparse.Namespace) -> None:
         elif server.token:
             print(f"Token: {server.token}", flush=True)
         await stop.wait()
+
+
+def _token(chosen: argparse.Namespace) -> str | Token | None:
+    from masthead.server.settings import Token
+
+    if chosen.no_auth:
+        return None
+    return Token.RANDOM if chosen.token is None else str(chosen.token)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,15 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import threading
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
+from masthead.errors import ConfigError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "stamp"]
 
@@ -57,7 +61,8 @@ class SystemClock:
 class VirtualClock:
     """A clock that stands still until it is told to advance.
 
-    Use one per server, and move it through `Server.advance`, which does so in the server's thread.
+    It serves one server at a time: ``run(clock=VirtualClock)`` makes one for the server, ``clock=VirtualClock(start)``
+    brings one along. Move it through `Server.advance`, which does so in the server's thread.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
@@ -65,6 +70,7 @@ class VirtualClock:
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
         self._prune_at = _FEW
+        self._is_taken = threading.Lock()
 
     @property
     def waiting(self) -> int:
@@ -83,16 +89,42 @@ class VirtualClock:
         heapq.heappush(self._timers, (self._now + timedelta(seconds=seconds), next(self._order), timer))
         return timer
 
-    def advance(self, seconds: float) -> None:
-        """Move on, calling back whatever falls due on the way, in order and each at its own time."""
+    def advance(self, seconds: float, *, settle: Callable[[], object] = lambda: None) -> None:
+        """Move on, calling back whatever falls due on the way, in order and each at its own time.
+
+        Args:
+            seconds: How far.
+            settle: Does what was set in motion, at the time at which it was: called first, and after each call back.
+
+        Raises:
+            ValueError: The time would go back.
+        """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         end = self._now + timedelta(seconds=seconds)
+        settle()
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)
             self._now = max(self._now, due)
             timer.fire()
+            settle()
         self._now = end
+
+    @contextmanager
+    def taken(self) -> Generator[None]:
+        """Belong to one server for the length of a block.
+
+        Raises:
+            ConfigError: It belongs to another.
+        """
+        if not self._is_taken.acquire(blocking=False):
+            raise ConfigError(
+                "another server runs by this virtual clock; with clock=VirtualClock each server gets one of its own"
+            )
+        try:
+            yield
+        finally:
+            self._is_taken.release()
 
     def _prune(self) -> None:
         """Forget cancelled calls, of which a server with many watches makes many."""

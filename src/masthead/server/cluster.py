@@ -45,7 +45,8 @@ class Cluster:
         self.token = token
         self.on_write: list[Callable[[Served, Record], object]] = []
         """Called after every write, with what was written."""
-        self._random = random.Random(seed)
+        # A store that is opened again goes on with other numbers: uids must not come twice.
+        self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self.allocator = Allocator(self._listed, now=self.now)
         for service in self._listed("", "services"):
             self.allocator.reserve(service)

@@ -17,12 +17,14 @@ thread, before a request or in the middle of a watch; a watch meets the faults o
 
 from __future__ import annotations
 
+import difflib
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
-from masthead.server.refusals import Refuse, answering, conflicting, expiring, throttling, too_large
+from masthead.server.kinds import catalog
+from masthead.server.refusals import Refuse, answering, conflicting, expiring, name_in, throttling, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -37,6 +39,9 @@ _GROUPS_OF_VERBS: Final = {"read": _READS, "write": _WRITES}
 _VERBS: Final = frozenset({*_READS, *_WRITES, *_GROUPS_OF_VERBS})
 _METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 """The verbs of what is no resource."""
+_OF_MANY: Final = frozenset({"list", "deletecollection"})
+"""The verbs of requests that name no object."""
+_FAILURES: Final = range(400, 600)
 
 
 class Effect(Enum):
@@ -57,11 +62,12 @@ class Where(TypedDict, total=False):
 
     Attributes:
         verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
-        group: Only resources of this group; empty for the core group.
-        resource: Only this resource, by its plural; its subresources count too.
+        group: Only resources of this group; empty for the core group, and for what is no resource.
+        resource: Only this resource, by its plural; its subresources count too. Empty for what is no resource.
         subresource: Only this subresource; empty for the resource itself.
         namespace: Only what the path puts into this namespace.
-        name: Only the object of this name.
+        name: Only the object that the path names so; of a create, the one that the body does, in JSON or protobuf.
+            Empty for requests whose path names none.
     """
 
     verb: str | Collection[str]
@@ -125,11 +131,17 @@ class Fault:
     in_stream: bool = False
     home: Faults | None = field(default=None, repr=False)
 
-    def fits(self, call: Call) -> bool:
+    def fits(self, call: Call, body: bytes = b"") -> bool:
         """Tell whether a request is one that this fault is meant for."""
         for name, wanted in self.where.items():
             found: str = getattr(call, name)
-            if found not in _meant(wanted) if name == "verb" else found != wanted:
+            if name == "verb":
+                is_met = found in _meant(wanted)
+            elif name == "name" and wanted and not found and call.verb == "create":
+                is_met = name_in(body) == wanted
+            else:
+                is_met = found == wanted
+            if not is_met:
                 return False
         return True
 
@@ -141,6 +153,8 @@ class Fault:
 
 class Faults:
     """The faults that are waiting.
+
+    What adds one raises ValueError if it could never strike, or makes no sense; and TypeError for an unknown filter.
 
     Args:
         on_removed: Called when one was taken away, in the thread that did it.
@@ -164,13 +178,15 @@ class Faults:
         """Answer a request with a failure instead of doing it.
 
         Args:
-            code: HTTP's status, such as 500 or 503.
+            code: HTTP's status, such as 500 or 503; from 400 to 599.
             reason: The Status' reason; what goes with the code by default.
             message: The Status' message; what goes with the code by default.
             retry_after: Seconds for the Retry-After header, and for the Status' details.
             times: How many requests; None for all.
             where: Which requests.
         """
+        if code not in _FAILURES:
+            raise ValueError(f"a failure's code is between 400 and 599, not {code}")
         return self._add(
             Effect.REFUSE, where, times, refuse=answering(code, reason, message, retry_after=retry_after)
         )
@@ -199,33 +215,35 @@ class Faults:
 
     def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """End a watch with 410 after so many events, by an event within the stream, as kube-apiserver does."""
-        return self._add(Effect.EXPIRE, {**where, "verb": "watch"}, times, after=after)
+        return self._add(Effect.EXPIRE, _only("watch", where), times, after=after)
 
     def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """Break a watch's connection after so many events, bookmarks among them."""
-        return self._add(Effect.DROP, {**where, "verb": "watch"}, times, after=after)
+        return self._add(Effect.DROP, _only("watch", where), times, after=after)
 
     def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """Break a watch's connection in the middle of the line that follows so many events."""
-        return self._add(Effect.CUT, {**where, "verb": "watch"}, times, after=after)
+        return self._add(Effect.CUT, _only("watch", where), times, after=after)
 
     def silence_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
         """Let a watch fall silent after so many events: its connection stays open, and nothing is sent any more.
 
         It does not end when its time is up either, as if what lies between had died; it ends with the server.
         """
-        return self._add(Effect.SILENCE, {**where, "verb": "watch"}, times, after=after)
+        return self._add(Effect.SILENCE, _only("watch", where), times, after=after)
 
     def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
         """Hold back the bookmarks that fall due, the one that ends a watch-list among them.
 
         When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
         """
-        return self._add(Effect.HOLD_BOOKMARKS, {**where, "verb": "watch"}, times)
+        return self._add(Effect.HOLD_BOOKMARKS, _only("watch", where), times)
 
     def repeat_bookmarks(self, count: int = 2, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
-        return self._add(Effect.REPEAT_BOOKMARKS, {**where, "verb": "watch"}, times, amount=count)
+        if count < 1:
+            raise ValueError(f"a bookmark is sent at least once, not {count} times; or say hold_bookmarks()")
+        return self._add(Effect.REPEAT_BOOKMARKS, _only("watch", where), times, amount=count)
 
     def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
         """Answer lists that take any version with what was so many revisions ago, as a lagging cache would.
@@ -233,7 +251,9 @@ class Faults:
         A list that wants the newest, which it does by naming no version, gets it; one that names a version gets
         nothing older than that.
         """
-        return self._add(Effect.STALE, {**where, "verb": "list"}, times, amount=by)
+        if by < 1:
+            raise ValueError(f"a stale list is at least one revision behind, not {by}")
+        return self._add(Effect.STALE, _only("list", where), times, amount=by)
 
     def clear(self) -> None:
         """Take all of them away."""
@@ -256,11 +276,11 @@ class Faults:
         """Tell whether a fault waits for such a request, without letting it strike."""
         return any(fault.effect is effect and fault.fits(call) for fault in self)
 
-    def strike(self, call: Call, *effects: Effect) -> Fault | None:
-        """The oldest fault that is meant for a request, counted as having struck."""
+    def strike(self, call: Call, *effects: Effect, body: bytes = b"") -> Fault | None:
+        """The oldest fault that is meant for a request, counted as having struck; the body may tell its name."""
         with self._lock:
             for fault in self._waiting:
-                if fault.effect in effects and fault.fits(call):
+                if fault.effect in effects and fault.fits(call, body):
                     fault.hits += 1
                     if fault.times is not None:
                         fault.times -= 1
@@ -281,6 +301,8 @@ class Faults:
         in_stream: bool = False,
     ) -> Fault:
         _check(where, times)
+        if after < 0:
+            raise ValueError(f"a fault comes after some events, or after none, not after {after}")
         fault = Fault(
             effect,
             where,
@@ -303,6 +325,13 @@ def _meant(verb: object) -> Collection[str]:
     return [each for one in cast("Collection[str]", verb) for each in _meant(one)]
 
 
+def _only(verb: str, where: Where) -> Where:
+    """Add the one verb that a fault is about."""
+    if "verb" in where:
+        raise ValueError(f"this fault is about the verb {verb} alone, and takes no other")
+    return {**where, "verb": verb}
+
+
 def _check(where: Where, times: int | None) -> None:
     """Refuse what could never strike, so that a slip in a test is found where it is made."""
     if unknown := sorted(where.keys() - Where.__annotations__.keys()):
@@ -311,6 +340,41 @@ def _check(where: Where, times: int | None) -> None:
         )
     if times is not None and times < 1:
         raise ValueError(f"a fault strikes at least once, not {times} times")
-    for verb in _meant(where.get("verb", ())):
+    verbs = _meant(where.get("verb", ()))
+    for verb in verbs:
         if verb not in _VERBS | _METHODS:
             raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
+    if (name := where.get("name")) and verbs and _OF_MANY.issuperset(verbs):
+        raise ValueError(f"a {' or '.join(verbs)} names no object, so that none named {name!r} fits")
+    _check_served(where)
+
+
+def _check_served(where: Where) -> None:
+    groups = ("", *catalog.GROUPS)
+    if (group := where.get("group", "")) not in groups:
+        raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")
+    if not (resource := where.get("resource", "")):
+        return
+    searched = (group,) if "group" in where else groups
+    if any(
+        catalog.find(each, version, resource) for each in searched for version in catalog.versions_in(each)
+    ):
+        return
+    known = {
+        served.name
+        for each in searched
+        for version in catalog.versions_in(each)
+        for served in catalog.resources_in(each, version)
+    }
+    place = f" in the group {group!r}" if "group" in where else ""
+    plural, _, part = resource.partition("/")
+    if part and plural in known:
+        hint = f"; say resource={plural!r}, subresource={part!r}"
+    else:
+        hint = _nearest(resource, known)
+    raise ValueError(f"there is no resource {resource!r}{place}{hint}")
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), sorted(known), n=1)
+    return f"; the nearest is {near[0]!r}" if near else ""

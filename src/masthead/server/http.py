@@ -96,7 +96,7 @@ class Front:
         try:
             self._check_token(request, call)
             answer: Answer | Watch
-            fault = self._faults.strike(call, Effect.REFUSE)
+            fault = self._faults.strike(call, Effect.REFUSE, body=request.body)
             if fault is None or fault.refuse is None:
                 answer = self._rest.answer(request, call, target)
             else:
@@ -162,6 +162,9 @@ class Front:
 async def _read(incoming: BaseRequest) -> Request:
     body = b""
     if incoming.body_exists:
+        if incoming.headers.get("Expect", "").lower() == "100-continue":
+            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            incoming.writer.output_size = 0
         try:
             body = await _read_body(incoming)
         except (TimeoutError, ConnectionError, HTTPException, RequestPayloadError):

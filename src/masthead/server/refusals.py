@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.server.wire.failures import MODIFIED, Failure, already_exists, conflict, too_far_ahead
 from masthead.server.wire.options import read_version
+from masthead.server.wire.plain import metadata, text
 from masthead.server.wire.request import Answer, refusal
 from masthead.server.wire.tokens import Token, expired
 
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from masthead.server.faults import Call
     from masthead.server.wire.request import Request
 
-__all__ = ["Asked", "Refuse", "answer_of", "answering", "conflicting", "expiring", "throttling", "too_large"]
+__all__ = [
+    "Asked",
+    "Refuse",
+    "answer_of",
+    "answering",
+    "conflicting",
+    "expiring",
+    "name_in",
+    "throttling",
+    "too_large",
+]
 
 _ASKED_FOR: Final = "a fault that was asked for"
 _KNOWN: Final = {
@@ -83,7 +94,7 @@ def conflicting(asked: Asked) -> Failure:
     """Answer as if somebody else had been faster."""
     call = asked.call
     if call.verb == "create" and not call.name:
-        return already_exists(call.group, call.resource, _name_in(asked.request.body))
+        return already_exists(call.group, call.resource, name_in(asked.request.body))
     return conflict(call.group, call.resource, call.name, MODIFIED)
 
 
@@ -107,11 +118,17 @@ class _WithName(msgspec.Struct):
     metadata: _Named = msgspec.field(default_factory=_Named)
 
 
-def _name_in(body: bytes) -> str:
-    """The name of the object that a request brings, where it is in JSON; a fault need not know more."""
+def name_in(body: bytes) -> str:
+    """The name of the object that a request brings, in JSON or protobuf; empty where it has none, or none is found."""
     try:
         return msgspec.json.decode(body, type=_WithName).metadata.name
     except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    from masthead.server.wire import protobuf  # which few need
+
+    try:
+        return text(metadata(protobuf.decode(body)), "name")
+    except protobuf.ProtobufError:
         return ""
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from masthead.errors import ConfigError
-from masthead.server.clock import SystemClock
+from masthead.server.clock import SystemClock, VirtualClock
 from masthead.server.server import Server
 from masthead.server.settings import Settings, Token
 
@@ -31,7 +31,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     token: str | Token | None = Token.RANDOM,
     tls: bool = False,
     controllers: bool = True,
-    clock: Clock | None = None,
+    clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
     watch_list: bool = True,
@@ -56,7 +56,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             pods when their grace period is over, let go of volumes that nothing uses. Without, the server behaves
             like kube-apiserver alone. (The collector also deletes objects whose ownerReferences name objects that
             are not there, as the real one does; owners of kinds that this server does not serve count as there.)
-        clock: What the time is; the machine's by default. See `VirtualClock`.
+        clock: What the time is, or a class to make that of for this server alone; the machine's by default. See
+            `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
         watch_timeout: Seconds until a watch ends that did not say when.
         watch_list: Whether a watch may begin with the state (``sendInitialEvents``); without, it is refused.
@@ -66,8 +67,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         allow_remote: Allow a host that other machines can reach.
 
     Raises:
-        ConfigError: On entering the block: the address or the file cannot be had, a value makes no sense, or the
-            block was entered before.
+        ConfigError: On entering the block: the address or the file cannot be had, a value makes no sense, another
+            server runs by the same virtual clock, or the block was entered before.
     """
     chosen = {} if isinstance(token, Token) else {"token": token}
     return Running(
@@ -77,7 +78,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             data=data,
             tls=tls,
             controllers=controllers,
-            clock=clock or SystemClock(),
+            clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,
             watch_list=watch_list,
@@ -139,14 +140,16 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     from masthead.server.tls import Certificates
 
     settings.check()
-    server = Server(
-        settings, Certificates("localhost", "127.0.0.1", "::1", settings.host) if settings.tls else None
-    )
-    try:
-        await server.start()
-        yield server
-    finally:
-        await server.stop()
+    clock = settings.clock
+    with clock.taken() if isinstance(clock, VirtualClock) else nullcontext():
+        server = Server(
+            settings, Certificates("localhost", "127.0.0.1", "::1", settings.host) if settings.tls else None
+        )
+        try:
+            await server.start()
+            yield server
+        finally:
+            await server.stop()
 
 
 def run_alone(serve: Coroutine[object, object, None]) -> None:

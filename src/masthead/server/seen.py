@@ -44,12 +44,14 @@ class Requests:
     """The last requests, and of the last of those their bodies: what is kept is bounded."""
 
     def __init__(self) -> None:
-        self._seen: deque[Seen] = deque(maxlen=_MOST)
+        self._seen: deque[Seen] = deque()
         self._with_body: deque[Seen] = deque()
         self._size = 0
 
     def add(self, seen: Seen) -> None:
-        """Remember one more; where bodies get too many, the oldest are forgotten."""
+        """Remember one more; the oldest is forgotten where there are too many, and its body where those are too large."""
+        if len(self._seen) == _MOST:
+            self._forget_oldest()
         self._seen.append(seen)
         if not seen.body:
             return
@@ -59,6 +61,11 @@ class Requests:
             oldest = self._with_body.popleft()
             self._size -= len(oldest.body)
             oldest.body = b""
+
+    def _forget_oldest(self) -> None:
+        oldest = self._seen.popleft()
+        if self._with_body and self._with_body[0] is oldest:
+            self._size -= len(self._with_body.popleft().body)
 
     def __iter__(self) -> Iterator[Seen]:
         return iter(self._seen)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
+import os
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +44,11 @@ ObjectT = TypeVar("ObjectT", bound="Object")
 _COMPACT_EVERY: Final = 300.0
 """Seconds; a token or version lives at least as long, and at most twice as long."""
 _STOP_WITHIN: Final = 0.5
+"""Seconds that answers have to get out when the server stops."""
 _LONGEST_HEAD: Final = 1024 * 1024
 """Bytes of a path or a header, and headers of a request: as many as Go takes, for selectors can be long."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """Where aiohttp says what went wrong."""
-"""Seconds that answers have to get out when the server stops."""
 _TURNS_TO_ACCEPT: Final = 4
 """Turns of the loop in which a connection that has come in is accepted."""
 _REST_WITHIN: Final = 30.0
@@ -80,8 +82,9 @@ class Change(Generic[ObjectT]):
 class Server:
     """A running server. `masthead.server.run` makes one.
 
-    Everything here may be called from any thread. Once the server has stopped, `requests`, `history` and `revision`
-    still tell what was; whatever would steer it raises `ClosedError`.
+    Everything here may be called from any thread, but for `start` and `stop`, which are for `run` and belong to the
+    server's own event loop. Once the server has stopped, `requests`, `history` and `revision` still tell what was;
+    `compact`, `advance`, `quiesce` and `wait_until_quiet` raise `ClosedError`, and a fault finds nobody to strike.
 
     Attributes:
         url: Where it listens.
@@ -129,7 +132,7 @@ class Server:
         self._earlier = self._storage.revision
 
     async def start(self) -> None:
-        """Begin to listen.
+        """Begin to listen; `run` does this, in the server's own event loop.
 
         Raises:
             ConfigError: The address cannot be had.
@@ -142,7 +145,7 @@ class Server:
                 self._http, settings.host, settings.port, ssl=context
             )
         except OSError as error:
-            problem = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+            problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
         if settings.controllers:
             self._controllers.start()
@@ -152,7 +155,10 @@ class Server:
         self._ageing = settings.clock.call_later(_COMPACT_EVERY, self._age)
 
     async def stop(self) -> None:
-        """End every watch, answer what is under way, and let go of the port, the timers and the file."""
+        """End every watch, answer what is under way, and let go of the port, the timers and the file.
+
+        `run` does this at the end of its block, in the server's own event loop. A second time is harmless.
+        """
         if self._has_stopped:
             return
         self._has_stopped = True
@@ -175,6 +181,9 @@ class Server:
         await asyncio.sleep(0)
         self._storage.close()
         self._moved.set()
+
+    def __repr__(self) -> str:
+        return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._has_stopped else ''}>"
 
     @property
     def ca(self) -> str:
@@ -253,16 +262,19 @@ class Server:
     def advance(self, seconds: float) -> None:
         """Move a virtual clock on; whatever falls due on the way happens, in order and each at its own time.
 
-        What it sets in motion, such as a bookmark on its way to a client, is done once `quiesce` returns.
+        What the controllers have to do on the way they do at its time, too, so that many small steps come to the
+        same as a large one. What else is set in motion, such as a bookmark on its way to a client, is done once
+        `quiesce` returns.
 
         Raises:
             ConfigError: The server has the machine's clock.
+            ValueError: The time would go back.
             ClosedError: The server has stopped.
         """
         clock = self._settings.clock
         if not isinstance(clock, VirtualClock):
-            raise ConfigError("only a virtual clock can be moved: start the server with clock=VirtualClock()")
-        self._call(lambda: clock.advance(seconds))
+            raise ConfigError("only a virtual clock can be moved: start the server with clock=VirtualClock")
+        self._call(lambda: clock.advance(seconds, settle=self._controllers.drain))
 
     async def quiesce(self, *, within: float = _REST_WITHIN) -> None:
         """Wait until the server is at rest: nothing will happen unless a client asks, or time passes.
@@ -303,13 +315,19 @@ class Server:
         restless: list[str] = []
         try:
             async with asyncio.timeout(within):
-                while restless := self._restless():
+                while restless := await self._still_restless():
                     self._moved.clear()
                     await self._moved.wait()
                     self._check_running()
         except TimeoutError:
             what = "; ".join(restless)
             raise TimeoutError(f"the server did not come to rest within {within:g} seconds: {what}") from None
+
+    async def _still_restless(self) -> list[str]:
+        """What keeps the server from being at rest, once it has seen what already lies in its sockets."""
+        for _ in range(_TURNS_TO_ACCEPT):
+            await asyncio.sleep(0)
+        return self._restless()
 
     def _restless(self) -> list[str]:
         """What keeps the server from being at rest."""
@@ -363,6 +381,13 @@ class Server:
             return doing.result()
         except concurrent.futures.CancelledError:
             raise ClosedError("the server stopped before this was done") from None
+
+
+def _why(error: OSError) -> str:
+    """What is wrong with an address, without the address, which asyncio puts in front."""
+    if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
 
 
 def _served_as(obj: Object) -> Served:

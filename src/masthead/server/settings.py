@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import secrets
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "Token"]
 
 _LAST_PORT: Final = 65_535
+_TYPES: Final = {
+    "host": (str, "text"),
+    "port": (int, "a whole number"),
+    "token": (str | None, "text, or None"),
+    "bookmark_every": (int | float, "a number"),
+    "watch_timeout": (int | float, "a number"),
+    "history": (int, "a whole number"),
+    "backlog": (int, "a whole number"),
+}
+"""What each must be before it can be looked at, and how that is said."""
 
 
 class Token(Enum):
@@ -54,6 +65,10 @@ class Settings:
             ConfigError: The server would listen to other machines, and nobody said that it may; or a value makes no
                 sense.
         """
+        for name, (kind, said) in _TYPES.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ConfigError(f"{name} must be {said}, not {value!r}")
         if not self.allow_remote and not _is_loopback(self.host):
             raise ConfigError(
                 f"{self.host} can be reached from other machines, which would be let in with the token alone; "
@@ -64,7 +79,7 @@ class Settings:
         if self.token is not None and not self.token.strip():
             raise ConfigError("an empty token is none: name one, or say token=None to let everybody in")
         for name in ("bookmark_every", "watch_timeout"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
         for name in ("history", "backlog"):
             if getattr(self, name) < 1:

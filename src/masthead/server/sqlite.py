@@ -7,6 +7,7 @@ last moments.) The file belongs to one server at a time.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -68,7 +69,8 @@ class SqliteJournal:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            path.open("ab").close()  # SQLite's own words for a file that it may not write are of no help
+            # SQLite's own words for a file that it may not write are of no help. Secrets are in there: for us alone.
+            os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
         except OSError as error:
             raise DataFileError(
                 f"cannot write {path}: {error.strerror}. Name a file that you may write, in a folder that exists."

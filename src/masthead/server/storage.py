@@ -125,19 +125,9 @@ class Table:
         self._latest: dict[str, Record] = {}
         self._keys: list[str] = []
 
-    def __len__(self) -> int:
-        return sum(not record.is_deleted for record in self._latest.values())
-
     def get(self, key: str) -> Record | None:
         """The object as it is, or None."""
         record = self._latest.get(key)
-        return None if record is None or record.is_deleted else record
-
-    def at(self, key: str, revision: int) -> Record | None:
-        """The object as it was at a revision, or None."""
-        record = self._latest.get(key)
-        while record is not None and record.revision > revision:
-            record = record.previous
         return None if record is None or record.is_deleted else record
 
     def scan(self, prefix: str, revision: int, *, after: str = "") -> Iterator[Record]:
@@ -153,7 +143,7 @@ class Table:
         # Keys that begin alike stand together; beyond the first `len(prefix)` characters they may hold anything.
         end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
         latest = self._latest
-        for key in keys[index:end]:  # as `at` does, without a call for each of many thousand keys
+        for key in keys[index:end]:
             record: Record | None = latest[key]
             while record is not None and record.revision > revision:
                 record = record.previous

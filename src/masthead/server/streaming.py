@@ -80,6 +80,8 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fa
     Raises:
         ConnectionError: The client went away.
     """
+    if incoming.transport is not None:
+        watch.abandon = incoming.transport.abort
     spoiler = Spoiler(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
         sent = spoiler.pass_on(piece) if spoiler else piece

@@ -10,7 +10,7 @@ Fixture                   What it is
 ========================  ==========================================================================================
 ``kube_server``           a server of the test's own, fresh and empty; stopped when the test is done
 ``kube_server_options``   what ``kube_server`` is started with, as keyword arguments of `masthead.server.run`;
-                          override it, or write ``@pytest.mark.kube_server(clock=VirtualClock())``
+                          override it, or write ``@pytest.mark.kube_server(clock=VirtualClock)``
 ``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that keep apart by
                           namespaces
 ``kube_namespace``        the name of a namespace of the test's own in the shared server; deleted when the test is done
@@ -20,6 +20,10 @@ Fixture                   What it is
 The servers run in threads of their own, so that they serve blocking and async tests alike: ``await
 kube_server.quiesce()`` works in the one, ``kube_server.wait_until_quiet()`` in the other. Nothing of the server is
 imported before a test asks for one.
+
+A mark is made once, also for a test that runs with many parameters; so name the class of a virtual clock, which makes
+each server one of its own. The faults of the shared server are taken away before and after each test that has a
+``kube_namespace``.
 """
 
 from __future__ import annotations
@@ -91,12 +95,17 @@ def shared_kube_server() -> Iterator[Server]:
 
 @pytest.fixture
 def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A namespace of the test's own in the shared server, named after the test."""
+    """A namespace of the test's own in the shared server, named after the test.
+
+    Faults that another test left behind are taken away before, and those of this one afterwards.
+    """
+    shared_kube_server.faults.clear()
     suffix = f"-{shared_kube_server.revision}"  # which no test before has seen
     slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")
     name = f"{slug[: _LONGEST - len(suffix)].strip('-') or 'test'}{suffix}"
     _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
+    shared_kube_server.faults.clear()
     _call(shared_kube_server, "DELETE", f"/api/v1/namespaces/{name}")
 
 

@@ -20,6 +20,11 @@ def _(api: Api) -> None:
     api.create("deployments", deployment("a"), dryRun="All")
 
 
+@case("create with a version is not refused, since nothing is stored")
+def _(api: Api) -> None:
+    api.create("configmaps", config_map("a", version="5"), dryRun="All")
+
+
 @case("create of a name that is there is refused")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))

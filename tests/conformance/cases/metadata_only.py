@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.conformance.case import area
-from tests.conformance.objects import config_map, deployment
+from tests.conformance.objects import config_map, deployment, named
 
 if TYPE_CHECKING:
     from tests.conformance.api import Api
@@ -40,6 +40,21 @@ def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.request("GET", api.path("configmaps"), headers={"Accept": ONE})
     api.request("GET", api.path("configmaps", "a"), headers={"Accept": MANY})
+
+
+@case("what a delete answers")
+def _(api: Api) -> None:
+    api.create("configmaps", config_map("a", finalizers=["example.com/one"], data={"k": "v"}))
+    api.request("DELETE", api.path("configmaps", "a"), headers={"Accept": ONE})
+    api.create("serviceaccounts", named("v1", "ServiceAccount", "a"))
+    api.request("DELETE", api.path("serviceaccounts", "a"), headers={"Accept": ONE})
+    api.patch("configmaps", "a", {"metadata": {"finalizers": None}})
+
+
+@case("a list of another group is not one object")
+def _(api: Api) -> None:
+    api.request("GET", api.path("deployments"), headers={"Accept": ONE})
+    api.request("GET", api.path("leases"), headers={"Accept": ONE})
 
 
 @case("a watch")

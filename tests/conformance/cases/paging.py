@@ -122,6 +122,12 @@ def _(api: Api) -> None:
     api.list("configmaps", limit=1, continue_=token(rv=-1, start="/a0\u0000"))
 
 
+@case("a token of a version that is not there yet is refused")
+def _(api: Api) -> None:
+    some(api, 1)
+    api.list("configmaps", limit=1, continue_=token(rv=999999999999, start="/a0\u0000"))
+
+
 @case("a token and a version exclude each other")
 def _(api: Api) -> None:
     some(api, 3)

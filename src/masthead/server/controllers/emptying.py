@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from masthead.server.cluster import is_being_deleted
@@ -10,11 +11,17 @@ from masthead.server.controllers.places import uid_of
 from masthead.server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from masthead.server.controllers.places import Place, Places
+    from masthead.server.kinds.catalog import Served
+    from masthead.server.storage import Record
 
-__all__ = ["empty"]
+__all__ = ["Emptier"]
 
+_NAMESPACES: Final = "namespaces"
 _PODS: Final = "pods"
+_WORTH_READING: Final = (b'"deletionTimestamp"', b'"finalizers"')
 _FINALIZER: Final = "kubernetes"
 _FINE: Final = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
@@ -32,48 +39,122 @@ _FINE: Final = {
 """What each condition of a namespace's status says when there is nothing to complain of."""
 
 
-def empty(places: Places, place: Place, namespace: Plain) -> None:
-    """Delete what a namespace holds; if that is all gone, let go of the namespace.
+class Emptier:
+    """Empties namespaces that are being deleted, and lets go of them.
 
-    Pods go first: only when none is left is the rest deleted, as the real controller does it.
+    It counts what they hold as it changes: to read all of it again after each removal would take ever longer, the more
+    there is.
     """
-    name = place.key
-    _delete(places, list(places.within(name, only=_PODS)))
-    if any(True for _ in places.within(name, only=_PODS)):
-        _report(places, place, {})
-        return
-    _delete(places, list(places.within(name)))
-    remaining = list(places.within(name))
-    _report(places, place, _complaints(places, remaining))
-    if not remaining and _FINALIZER in (part(namespace, "spec").get("finalizers") or ()):
-        places.change(place, _let_go, subresource="finalize")
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._contents: dict[str, _Contents] = {}
+        """What each namespace holds that is being emptied."""
+
+    def hear(self, served: Served, place: Place, record: Record) -> None:
+        """Take note of a write."""
+        if place.table == _NAMESPACES and record.is_deleted:
+            self._contents.pop(place.key, None)
+        contents = self._contents.get(place.namespace)
+        if contents is not None:
+            contents.hear(served, place, record)
+
+    def empty(self, place: Place, namespace: Plain) -> None:
+        """Delete what a namespace holds; if that is all gone, let go of the namespace.
+
+        Pods go first: only when none is left is the rest deleted, as the real controller does it.
+
+        Raises:
+            JournalError: A change could not be kept.
+        """
+        contents = self._contents_of(place.key)
+        self._delete(contents.unmarked(_PODS))
+        if contents.has(_PODS):
+            _report(self._places, place, {})
+            return
+        self._delete(contents.unmarked())
+        _report(self._places, place, contents.complaints())
+        if not contents.has() and _FINALIZER in (part(namespace, "spec").get("finalizers") or ()):
+            self._places.change(place, _let_go, subresource="finalize")
+
+    def _contents_of(self, namespace: str) -> _Contents:
+        contents = self._contents.get(namespace)
+        if contents is None:
+            contents = self._contents[namespace] = _Contents()
+            for place in self._places.within(namespace):
+                record = self._places.cluster.storage.table(place.table).get(place.key)
+                served = self._places.served(place.table)
+                if record is not None and served is not None:
+                    contents.hear(served, place, record)
+        return contents
+
+    def _delete(self, contents: list[Place]) -> None:
+        for each in contents:
+            found = self._places.load(each)
+            if found is not None:
+                self._places.delete(each, uid_of(found))
 
 
-def _delete(places: Places, contents: list[Place]) -> None:
-    for each in contents:
-        found = places.load(each)
-        if found is not None and not is_being_deleted(found):
-            places.delete(each, uid_of(found))
+class _Contents:
+    """What one namespace holds, counted."""
+
+    def __init__(self) -> None:
+        self._finalizers: dict[Place, list[str]] = {}
+        """Those of each object that is there."""
+        self._unmarked: dict[str, set[Place]] = {}
+        """What is not being deleted yet, by table."""
+        self._resources: Counter[str] = Counter()
+        """How many objects each table has."""
+        self._held: Counter[str] = Counter()
+        """How many objects each finalizer holds."""
+
+    def hear(self, served: Served, place: Place, record: Record) -> None:
+        """Take note of what became of an object."""
+        self._forget(place)
+        if record.is_deleted:
+            return
+        # The text tells without a parse what most objects do not have.
+        is_plain = not any(each in record.value for each in _WORTH_READING)
+        found: Plain = {} if is_plain else served.load(record)
+        finalizers = self._finalizers[place] = list(metadata(found).get("finalizers") or ())
+        self._resources[place.table] += 1
+        self._held.update(finalizers)
+        if not is_being_deleted(found):
+            self._unmarked.setdefault(place.table, set()).add(place)
+
+    def has(self, table: str = "") -> bool:
+        """Whether anything is left, in this table or at all."""
+        return bool(self._resources[table]) if table else bool(self._finalizers)
+
+    def unmarked(self, table: str = "") -> list[Place]:
+        """What is not being deleted yet, in this table or at all."""
+        if table:
+            return sorted(self._unmarked.get(table, ()))
+        return sorted(chain.from_iterable(self._unmarked.values()))
+
+    def complaints(self) -> dict[str, tuple[str, str]]:
+        """The reason and message of each condition of the namespace that is not fine."""
+        complaints: dict[str, tuple[str, str]] = {}
+        if listed := _listed("has", {_resource(table): count for table, count in self._resources.items()}):
+            problem = f"Some resources are remaining: {listed}"
+            complaints["NamespaceContentRemaining"] = ("SomeResourcesRemain", problem)
+        if listed := _listed("in", self._held):
+            problem = f"Some content in the namespace has finalizers remaining: {listed}"
+            complaints["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
+        return complaints
+
+    def _forget(self, place: Place) -> None:
+        finalizers = self._finalizers.pop(place, None)
+        if finalizers is not None:
+            self._resources[place.table] -= 1
+            self._held.subtract(finalizers)
+            self._unmarked.get(place.table, set()).discard(place)
 
 
-def _complaints(places: Places, remaining: list[Place]) -> dict[str, tuple[str, str]]:
-    """The reason and message of each condition that is not fine."""
-    if not remaining:
-        return {}
-    resources = Counter(_resource(each.table) for each in remaining)
-    found = filter(None, map(places.load, remaining))
-    finalizers = Counter(each for one in found for each in metadata(one).get("finalizers") or ())
-    listed = ", ".join(sorted(f"{each} has {count} resource instances" for each, count in resources.items()))
-    complaints = {
-        "NamespaceContentRemaining": ("SomeResourcesRemain", f"Some resources are remaining: {listed}")
-    }
-    if finalizers:
-        listed = ", ".join(
-            sorted(f"{each} in {count} resource instances" for each, count in finalizers.items())
-        )
-        problem = f"Some content in the namespace has finalizers remaining: {listed}"
-        complaints["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
-    return complaints
+def _listed(verb: str, counts: Mapping[str, int]) -> str:
+    return ", ".join(
+        sorted(f"{each} {verb} {count} resource instances" for each, count in counts.items() if count)
+    )
 
 
 def _resource(table: str) -> str:

@@ -38,25 +38,27 @@ class Collector:
         self._places = places
         self._references: dict[Place, list[Plain]] = {}
         """The owners that each object names."""
-        self._dependents: dict[str, set[Place]] = {}
+        self._dependents: dict[str, _Dependents] = {}
         """The objects that name an owner, by its uid."""
 
     def hear(self, served: Served, place: Place, record: Record) -> set[Place]:
         """Take note of who an object belongs to; returns the owners to look at again because that changed."""
         before = self._references.pop(place, [])
-        now: list[Plain] = []
+        found: Plain = {}
         if not record.is_deleted and b'"ownerReferences"' in record.value:
-            now = items(metadata(served.load(record)), "ownerReferences")
+            found = served.load(record)
+        now = items(metadata(found), "ownerReferences")
         for reference in before:
             self._forget(text(reference, "uid"), place)
         for reference in now:
-            self._dependents.setdefault(text(reference, "uid"), set()).add(place)
+            dependents = self._dependents.setdefault(text(reference, "uid"), _Dependents())
+            dependents.add(place, reference, stays=not is_being_deleted(found))
         if now:
             self._references[place] = now
         if before == now:
             return set()
-        found = (_owner_place(reference, place.namespace) for reference in before)
-        return {owner for owner in found if owner is not None}
+        owners = (_owner_place(reference, place.namespace) for reference in before)
+        return {owner for owner in owners if owner is not None}
 
     def belongs_to_somebody(self, place: Place) -> bool:
         """Whether an object names owners."""
@@ -64,10 +66,14 @@ class Collector:
 
     def dependents(self, uid: str) -> list[Place]:
         """The objects that name this owner."""
-        return sorted(self._dependents.get(uid, ()))
+        return sorted(self._known(uid).every)
 
     def collect(self, place: Place) -> None:
-        """Delete an object if its owners are gone or wait for that; or take off the references to those."""
+        """Delete an object if its owners are gone or wait for that; or take off the references to those.
+
+        Raises:
+            JournalError: A change could not be kept.
+        """
         found = self._places.load(place)
         if found is None or is_being_deleted(found):
             return
@@ -84,16 +90,23 @@ class Collector:
             self._places.delete(place, uid_of(found), policy=_policy_of(found))
 
     def delete_dependents_first(self, place: Place, owner: Plain) -> None:
-        """Do what foreground deletion needs next: delete dependents, and let go when none blocks any more."""
+        """Do what foreground deletion needs next: delete dependents, and let go when none blocks any more.
+
+        Raises:
+            JournalError: A change could not be kept.
+        """
         uid = uid_of(owner)
-        for dependent in self.dependents(uid):
+        for dependent in sorted(self._known(uid).staying):
             self.collect(dependent)
-        blocking = [each for each in self.dependents(uid) if _blocks(self._references[each], uid)]
-        if not blocking:
+        if not self._known(uid).blocking:
             self._places.take_off(place, FOREGROUND)
 
     def orphan_dependents(self, place: Place, owner: Plain) -> None:
-        """Let dependents belong to nobody, and let go of the owner."""
+        """Let dependents belong to nobody, and let go of the owner.
+
+        Raises:
+            JournalError: A change could not be kept.
+        """
         uid = uid_of(owner)
         for dependent in self.dependents(uid):
             self._drop_references(dependent, {uid})
@@ -127,19 +140,45 @@ class Collector:
         self._places.change(place, without)
 
     def _forget(self, uid: str, place: Place) -> None:
-        known = self._dependents.get(uid, set())
+        known = self._known(uid)
         known.discard(place)
-        if not known:
+        if not known.every:
             self._dependents.pop(uid, None)
+
+    def _known(self, uid: str) -> _Dependents:
+        return self._dependents.get(uid) or _Dependents()
+
+
+class _Dependents:
+    """The objects that name one owner; sorted out as they change, for an owner may be looked at once for each."""
+
+    __slots__ = ("blocking", "every", "staying")
+
+    def __init__(self) -> None:
+        self.every: set[Place] = set()
+        self.staying: set[Place] = set()
+        """Those that are not being deleted."""
+        self.blocking: set[Place] = set()
+        """Those that an owner in the foreground waits for."""
+
+    def add(self, place: Place, reference: Plain, *, stays: bool) -> None:
+        """Take one in; it may name its owner more than once."""
+        self.every.add(place)
+        if stays:
+            self.staying.add(place)
+        if reference.get("blockOwnerDeletion") is True:
+            self.blocking.add(place)
+
+    def discard(self, place: Place) -> None:
+        """Leave one out."""
+        self.every.discard(place)
+        self.staying.discard(place)
+        self.blocking.discard(place)
 
 
 def _unblock(found: Plain) -> None:
     for reference in items(metadata(found), "ownerReferences"):
         reference["blockOwnerDeletion"] = False
-
-
-def _blocks(references: list[Plain], uid: str) -> bool:
-    return any(each.get("blockOwnerDeletion") is True for each in references if each.get("uid") == uid)
 
 
 def _policy_of(found: Plain) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from masthead.server.kinds import catalog, conversion
+from masthead.server.storage import JournalError
 from masthead.server.verbs import deleting, writing
 from masthead.server.wire.failures import Failure
 from masthead.server.wire.options import DeleteOptions, WriteOptions
@@ -76,7 +77,11 @@ class Places:
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
     def change(self, place: Place, change: Callable[[Plain], object], *, subresource: str = "") -> None:
-        """Change an object in place; nothing happens if it is gone, or may not be changed so."""
+        """Change an object in place; nothing happens if it is gone, or may not be changed so.
+
+        Raises:
+            JournalError: The change could not be kept.
+        """
 
         def changed(old: Plain | None) -> Plain:
             found: Plain = old or {}
@@ -90,22 +95,34 @@ class Places:
                 writing.update(
                     self.cluster, served, namespace, name, changed, WriteOptions(), subresource=subresource
                 )
+            except JournalError:
+                raise
             except Failure:
                 return  # whoever removed it, or keeps it from being changed, knows why
 
     def delete(self, place: Place, uid: str, *, policy: str = "Background", grace: int | None = None) -> None:
-        """Delete the object of this uid, or begin to; nothing happens if it is gone."""
+        """Delete the object of this uid, or begin to; nothing happens if it is gone.
+
+        Raises:
+            JournalError: The deletion could not be kept, or only its beginning.
+        """
         served = self.served(place.table)
         if served is not None:
             namespace, name = _split(served, place)
             options = DeleteOptions(policy=policy, grace=grace, uid=uid)
             try:
                 deleting.delete(self.cluster, served, namespace, name, options)
+            except JournalError:
+                raise
             except Failure:
                 return  # gone already, and perhaps another in its place
 
     def take_off(self, place: Place, finalizer: str) -> None:
-        """Take a finalizer off an object, which may let it go."""
+        """Take a finalizer off an object, which may let it go.
+
+        Raises:
+            JournalError: The change could not be kept.
+        """
 
         def without(found: Plain) -> None:
             meta = metadata(found)

@@ -132,6 +132,11 @@ class Served:
             raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
         return self.key(namespace, name)
 
+    def split(self, key: str) -> tuple[str, str]:
+        """The namespace and the name of the object at a place in the table."""
+        namespace, _, name = key.rpartition("/") if self.is_namespaced else ("", "", key)
+        return namespace, name
+
     def to_storage(self, found: Plain) -> Plain:
         """Give an object of this version the shape in which it is stored."""
         return (
@@ -190,7 +195,7 @@ class Served:
 _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def find(group: str, version: str, resource: str) -> Served | None:
     """The resource at a path, or None."""
     try:
@@ -200,7 +205,7 @@ def find(group: str, version: str, resource: str) -> Served | None:
         return None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def versions_in(group: str) -> tuple[str, ...]:
     """The versions of a group, the preferred one first; none if there is no such group."""
     found = {gvk.version for gvk in registry.kinds() if gvk.group == group}

@@ -288,13 +288,6 @@ class Schema:
         node = self._root.fields.get(name)
         return node.clean({}, Findings(), "") if isinstance(node, _Struct) else {}
 
-    def is_struct(self, path: tuple[str, ...]) -> bool:
-        """Tell whether a path of fields ends in a type of the API."""
-        node: _Node | None = self._root
-        for step in path:
-            node = node.fields.get(step) if isinstance(node, _Struct) else None
-        return isinstance(node, _Struct)
-
 
 @functools.cache
 def schema_of(cls: ApiType) -> Schema:

@@ -88,6 +88,7 @@ def ahead_of(storage: Storage, wanted: int) -> Failure | None:
 def _moment(storage: Storage, options: ListOptions, token: Token | None, latest: int | None) -> int:
     newest = storage.revision if latest is None else latest
     if token is not None:
+        check_not_ahead(storage, token.rv)
         return token.rv if token.rv > 0 else newest
     wanted = read_version(options.version, of_list=True)
     check_not_ahead(storage, wanted)

@@ -133,7 +133,7 @@ class Rest:
     def _get(self, context: Context) -> Answer:
         request, target, served = context.request, context.target, context.served
         if context.form.is_list:
-            problem = f"the requested object is not a list (*core.{served.kind})"
+            problem = f"the requested object is not a list (*{_package(served)}.{served.kind})"
             raise Failure(406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}")
         if "export" in request.query:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
@@ -236,11 +236,10 @@ class Rest:
         options = DeleteOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, options)
         deleted = deleting.delete(self._cluster, served, target.namespace, target.name, options)
-        if not deleted.is_gone:
-            code = 202 if options.orphans is False else 200
-            return Answer(code, served.encode(deleted.found))
-        if served.strategy.returns_deleted:
-            return Answer(200, served.encode(deleted.found))
+        if not deleted.is_gone or served.strategy.returns_deleted:
+            code = 202 if options.orphans is False and not deleted.is_gone else 200
+            answer = Answer(code, served.encode(deleted.found))
+            return _only_metadata(context, answer) if context.form.metadata_only else answer
         meta = deleted.found["metadata"]
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
         head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -255,7 +254,7 @@ class Rest:
         page = read_page(self._cluster.storage, selection, options)
         body = _listed(context, page)
         for record in page.records:
-            namespace, _, name = record.key.rpartition("/") if served.is_namespaced else ("", "", record.key)
+            namespace, name = served.split(record.key)
             deleting.delete(self._cluster, served, namespace, name, how)
         return Answer(200, body)
 
@@ -348,7 +347,7 @@ def _listed(context: Context, page: Page) -> bytes:
         metadata["remainingItemCount"] = page.remaining
     if form.metadata_only:
         if not form.is_list:
-            problem = f"the requested object is a list (*core.{served.kind}List)"
+            problem = f"the requested object is a list (*{_package(served)}.{served.kind}List)"
             raise Failure(406, "NotAcceptable", f"you requested PartialObjectMetadata, but {problem}")
         kind, api_version = "PartialObjectMetadataList", f"meta.k8s.io/{form.metadata_only}"
         items = b",".join(context.writer.stored(record.value) for record in page.records)
@@ -358,6 +357,11 @@ def _listed(context: Context, page: Page) -> bytes:
     head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
     listed = b"null" if form.metadata_only and not page.records else b"[%b]" % items
     return b'%b,"items":%b}' % (head[:-1], listed)
+
+
+def _package(served: Served) -> str:
+    """Where Go has a kind's type, which messages name."""
+    return served.stored_group.partition(".")[0] or "core"
 
 
 def _written(context: Context, written: Written) -> Answer:

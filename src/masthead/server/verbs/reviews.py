@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead.server.kinds import user
 from masthead.server.verbs import bodies
 from masthead.server.wire.plain import Plain, metadata, part, text
 from masthead.server.wire.request import Answer, json_answer
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from masthead.server.wire.options import WriteOptions
     from masthead.server.wire.request import Request, Target
 
-__all__ = ["USER", "create"]
+__all__ = ["create"]
 
-USER: Final[Plain] = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
-"""Everybody who comes in, comes in as this one."""
+_USER: Final[Plain] = {"username": user.NAME, "groups": list(user.GROUPS)}
 
 
 def create(
@@ -74,14 +74,14 @@ def _rules(_: Plain) -> Plain:
 
 
 def _who_am_i(_: Plain) -> Plain:
-    return {"userInfo": USER}
+    return {"userInfo": _USER}
 
 
 def _is_authenticated(found: Plain, token: str | None) -> Plain:
     shown = text(part(found, "spec"), "token")
     if token is not None and shown != token:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": USER}
+    return {"authenticated": True, "user": _USER}
 
 
 _ANSWERS: Final[dict[str, Callable[[Plain], Plain]]] = {

@@ -92,7 +92,7 @@ class Selection:
 
     def _values(self, record: Record) -> dict[str, str]:
         served = self.served
-        namespace, _, name = record.key.rpartition("/") if served.is_namespaced else ("", "", record.key)
+        namespace, name = served.split(record.key)
         found = {"metadata.name": name, "metadata.namespace": namespace}
         if self._reads_object:
             found |= field_values(served.group, served.name, served.load(record))

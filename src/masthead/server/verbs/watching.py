@@ -32,6 +32,8 @@ __all__ = ["Watch", "WatchLimits", "too_old"]
 
 _PIECE: Final = 65_536
 """Bytes after which a piece of the stream is sent, so that a long beginning lets others have their turn."""
+_PATIENCE: Final = 5.0
+"""Seconds that a client has to take the end of its stream."""
 _LAST_BOOKMARK: Final = 2.0
 """Seconds before a watch's end at which it gets a last bookmark."""
 
@@ -85,6 +87,8 @@ class Watch:
         """Set when the watch is told to end."""
         self.count_bookmarks: Callable[[], int] = lambda: 1
         """How often a bookmark that falls due is sent; a fault changes it, and 0 holds it back."""
+        self.abandon: Callable[[], object] = lambda: None
+        """Breaks the connection, for a client that does not take even the end of the stream."""
         self._storage = cluster.storage
         self._table = cluster.storage.table(selection.served.table)
         self._clock = cluster.clock
@@ -112,6 +116,9 @@ class Watch:
         self._first_pieces = self._beginning(wanted)
 
     def __enter__(self) -> Self:
+        if (self._options.timeout or 0) < 0:  # over before it begins
+            self._close()
+            return self
         self._table.listeners.add(self._hear)
         timeout = self._options.timeout or self._limits.timeout
         self._timers["end"] = self._clock.call_later(timeout, self.end)
@@ -145,7 +152,7 @@ class Watch:
         To ask for a piece is to say that the one before was taken.
         """
         self._missed = 0
-        while not (piece := next(self._first_pieces, b"") or self._next()):
+        while not (piece := self._first() or self._next()):
             if self._is_closed or self.over.is_set():
                 break
             self._is_resting = True
@@ -156,12 +163,16 @@ class Watch:
             self._missed = 0
         return piece
 
+    def _first(self) -> bytes:
+        return b"" if self._is_closed else next(self._first_pieces, b"")
+
     def end(self) -> None:
         """Let the stream end when it has told what happened until now, as it does when its time is up."""
         if self._until is None:
             self._until = self._storage.revision
         self.over.set()
         self._wake.set()
+        self._abandon_later()
 
     def silence(self) -> None:
         """Tell nothing more, and let no time run out; only `end` is still heard."""
@@ -184,7 +195,11 @@ class Watch:
         self._missed += 1
         if self._missed > self._limits.backlog and not self._is_resting:
             self._close()
+            self._abandon_later()
             self._on_idle()
+
+    def _abandon_later(self) -> None:
+        self._timers["abandon"] = self._clock.call_later(_PATIENCE, self.abandon)
 
     def _beginning(self, wanted: int) -> Iterator[bytes]:
         storage = self._storage
@@ -217,7 +232,9 @@ class Watch:
         if self.cursor < newest:
             return piece
         copies, self._copies_due = self._copies_due, 0
-        return piece + self._bookmark() * copies if copies else piece
+        if not copies or self.cursor > self._storage.revision:  # of a version to come there is nothing to say
+            return piece
+        return piece + self._bookmark() * copies
 
     def _events(self, newest: int) -> Iterator[bytes]:
         for record in self._table.since(self.cursor):

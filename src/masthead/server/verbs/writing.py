@@ -63,7 +63,8 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
     options.warnings.extend(kind_warnings.dedup_owner_references(found))
     tries = 0 if meta.get("name") else _NAME_TRIES
     try:
-        _check_version_unset(meta)
+        if not options.is_dry_run:  # only the real server's storage minds
+            _check_version_unset(meta)
         _begin(cluster, served, namespace, found)
         _check_new(cluster, served, found)
         options.warnings.extend(kind_warnings.on_create(served.group, served.name, found))
@@ -74,7 +75,7 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
 
 def _check_version_unset(meta: Plain) -> None:
     version = text(meta, "resourceVersion")
-    if version.isdigit() and int(version):
+    if version.isascii() and version.isdigit() and int(version):
         raise Failure(500, "", "resourceVersion should not be set on objects to be created")
 
 
@@ -85,13 +86,7 @@ def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> No
         meta["namespace"] = namespace
     else:
         meta.pop("namespace", None)
-    for name in (
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-        "managedFields",
-        "resourceVersion",
-    ):
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"):
         meta.pop(name, None)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = cluster.new_name(meta["generateName"])
@@ -178,13 +173,7 @@ def update(
     if record is None:
         if not (is_put and served.strategy.create_on_update and not subresource):
             raise served.missing(name)
-        found = change(None)
-        meta = metadata(found)
-        if uid := text(meta, "uid"):
-            problem = _uid_problem(served, meta, uid, cluster.new_uid())
-            raise conflict(served.group, served.name, name, problem)
-        meta.pop("resourceVersion", None)
-        return create(cluster, served, namespace, found, options)
+        return _create_by_update(cluster, served, namespace, change(None), options)
     old = served.load(record)
     new = change(served.load(record))
     options.warnings.extend(kind_warnings.dedup_owner_references(new, is_patch=not is_put))
@@ -197,6 +186,17 @@ def update(
         return _store_change(cluster, served, record, settled, old, options)
     finally:
         cluster.allocator.undo()
+
+
+def _create_by_update(
+    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions
+) -> Written:
+    meta = metadata(found)
+    if uid := text(meta, "uid"):
+        problem = _uid_problem(served, meta, uid, cluster.new_uid())
+        raise conflict(served.group, served.name, text(meta, "name"), problem)
+    meta.pop("resourceVersion", None)
+    return create(cluster, served, namespace, found, options)
 
 
 def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresource: str) -> Plain:
@@ -247,7 +247,7 @@ def _check_version(served: Served, meta: Plain, stored: Plain) -> None:
         if not served.strategy.unconditional_update:
             problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise refused_fields(served.group, served.name, name, [problem])
-    elif not version.isdigit():
+    elif not (version.isascii() and version.isdigit()):
         raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
     elif version != stored["resourceVersion"]:
         raise conflict(served.group, served.name, name, MODIFIED)

@@ -116,7 +116,6 @@ class WriteOptions:
 
     is_dry_run: bool = False
     field_validation: str = "Warn"
-    field_manager: str = ""
     warnings: list[str] = field(default_factory=list[str])
     """What the client is to be told, whatever comes of the request."""
 
@@ -147,7 +146,6 @@ class WriteOptions:
         return cls(
             is_dry_run=bool(dry_run),
             field_validation=validation or "Warn",
-            field_manager=manager,
             warnings=warnings,
         )
 
@@ -229,7 +227,7 @@ def read_version(text: str, *, of_list: bool = False) -> int:
     if not text:
         return 0
     if not re.fullmatch(r"[0-9]+", text) or int(text) >= 2**64:
-        flaw = "value out of range" if text.isdigit() else "invalid syntax"
+        flaw = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
         problem = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {flaw}'
         raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
     return int(text)

@@ -7,6 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead.server.kinds import user
 from masthead.server.kinds.rules.base import KindRules
 from masthead.server.kinds.rules.checks import each_of, unsupported
 from masthead.server.wire.failures import duplicate, forbidden, invalid, required
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
 _BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)
-_USER: Final = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
-"""Whom every request comes from, as long as nobody has to prove who they are."""
 _VERDICTS: Final = ("Approved", "Denied")
 _FINAL: Final = (*_VERDICTS, "Failed")
 _CONDITIONS: Final = "status.conditions"
@@ -31,7 +30,7 @@ def _sign_request(request: Plain, _allocate: Allocator) -> None:
     spec = request.setdefault("spec", {})
     for field in ("uid", "extra"):
         spec.pop(field, None)
-    spec["username"], spec["groups"] = _USER["username"], list(_USER["groups"])
+    spec["username"], spec["groups"] = user.NAME, list(user.GROUPS)
     request["status"] = {}
 
 

@@ -1,0 +1,38 @@
+"""What most tests of the server need: one of their own, whose time stands still, and a client of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.server.calls import Caller
+from tests.server.settled import Cluster
+
+import masthead.server
+from masthead.server import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with masthead.server.run(clock=VirtualClock) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: Server) -> Iterator[Caller]:
+    made = Caller(server.url, server.token)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with masthead.server.run(clock=VirtualClock, token=None) as running:
+        made = Cluster(running)
+        yield made
+        made.caller.close()

@@ -1,0 +1,74 @@
+"""Requests that few clients send, and that must not be answered wrongly all the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.server.calls import MAPS, Caller, config_map
+
+import masthead.server
+from masthead.server.kinds import catalog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from masthead.server import Server
+
+
+def test_who_asks_whether_to_go_on_is_told_so(server: Server, caller: Caller) -> None:
+    body = b'{"metadata":{"name":"a"}}'
+    head = (
+        f"POST {MAPS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {server.token}\r\nExpect: 100-continue\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with caller.socket() as connection, connection.makefile("rb") as answers:
+        connection.sendall(head.encode())
+        assert answers.readline() == b"HTTP/1.1 100 Continue\r\n"
+        assert answers.readline() == b"\r\n"
+        connection.sendall(body)
+        assert answers.readline() == b"HTTP/1.1 201 Created\r\n"
+
+
+@pytest.mark.parametrize("version", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT FIVE}"])
+def test_digits_of_other_scripts_are_no_version(caller: Caller, version: str) -> None:
+    assert caller.call("POST", MAPS, config_map("a", resourceVersion=version)).code == 201
+    refused = caller.call("PUT", f"{MAPS}/a", config_map("a", resourceVersion=version)).failure
+    assert refused == (500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+
+
+def test_a_few_lines_of_aliases_are_refused_before_they_take_time(caller: Caller) -> None:
+    levels = "bcdefgh"
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for below, name in zip("a" + levels, levels, strict=False):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{below}'] * 9)}]")
+
+    code, reason, message = caller.call(
+        "POST", MAPS, "\n".join(lines).encode(), content_type="application/yaml"
+    ).failure
+
+    assert (code, reason) == (400, "BadRequest")
+    assert "aliases expand" in message
+
+
+def test_asking_for_what_is_not_there_leaves_nothing_behind(caller: Caller) -> None:
+    for number in range(1500):
+        caller.call("GET", f"/api/v1/namespaces/default/nothing{number}")
+    assert catalog.find.cache_info().currsize <= 1024
+
+
+def test_with_a_seed_no_uid_comes_twice_even_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    uids: list[str] = []
+    for round_number in range(3):
+        with masthead.server.run(data=tmp_path / "data.db", seed=1, token=None) as server:
+            caller = Caller(server.url)
+            made = caller.call("POST", MAPS, config_map(f"a{round_number}"))
+            uids.append(made.json["metadata"]["uid"])
+            caller.close()
+    assert len(set(uids)) == 3
+
+
+def test_a_data_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with masthead.server.run(data=tmp_path / "data.db"):
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert set(modes.values()) == {0o600}
