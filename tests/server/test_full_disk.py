@@ -1,0 +1,129 @@
+"""What the controllers do when what they write cannot be kept: they try again later, and nothing stays undone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.server.calls import PODS, config_map
+from tests.server.settled import pod
+
+from masthead.server.storage import JournalError
+
+if TYPE_CHECKING:
+    from tests.server.settled import Cluster
+
+    from masthead.server.storage import Record
+
+NAMESPACES = "/api/v1/namespaces"
+NOBODY = {"name": "never", "uid": "00000000-0000-0000-0000-000000000000"}
+
+
+def owned_by(owner: Any) -> Any:
+    named = {"name": owner["name"], "uid": owner["uid"]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "blockOwnerDeletion": True, **named}
+
+
+class Disk:
+    """A journal that keeps nothing, and has room for so many writes only."""
+
+    def __init__(self) -> None:
+        self.room: float = float("inf")
+        self.refused: list[tuple[str, str]] = []
+
+    def read(self) -> list[tuple[str, str, int, bool, bytes]]:
+        return []
+
+    def read_compacted(self) -> int:
+        return 0
+
+    def append(self, table: str, record: Record) -> None:
+        if not self.room:
+            self.refused.append((table, record.key))
+            raise JournalError("the disk is full")
+        self.room -= 1
+
+    def compact(self, revision: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def disk(cluster: Cluster) -> Disk:
+    made = cluster.server._storage._journal = Disk()
+    return made
+
+
+def advance(cluster: Cluster, seconds: float) -> None:
+    cluster.server.advance(seconds)
+    cluster.server.wait_until_quiet()
+
+
+@pytest.mark.parametrize("room", range(1, 6))
+def test_a_namespace_goes_once_the_disk_has_room_again(cluster: Cluster, disk: Disk, room: int) -> None:
+    cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
+    cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
+    cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a", nodeName=""))
+    disk.room = room
+    cluster.call("DELETE", f"{NAMESPACES}/x")
+    assert cluster.is_there(f"{NAMESPACES}/x")
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert not cluster.is_there(f"{NAMESPACES}/x")
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: Cluster, disk: Disk, room: int) -> None:
+    cluster.call("POST", PODS, pod("a"))
+    cluster.call("DELETE", f"{PODS}/a")
+    disk.room = room
+    advance(cluster, 30)
+    assert cluster.is_there(f"{PODS}/a")
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert not cluster.is_there(f"{PODS}/a")
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
+def test_dependents_are_seen_to_once_the_disk_has_room_again(
+    cluster: Cluster, disk: Disk, policy: str
+) -> None:
+    owner = cluster.create("owner")
+    cluster.create("child", owners=[owned_by(owner)])
+    disk.room = 1
+    cluster.delete("owner", policy)
+    assert cluster.meta("child")["ownerReferences"]
+
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert cluster.meta("owner") is None
+    assert (cluster.meta("child") is not None) is (policy == "Orphan")
+
+
+def test_a_full_disk_is_tried_ever_more_seldom_and_after_a_success_as_soon_as_ever(
+    cluster: Cluster, disk: Disk
+) -> None:
+    disk.room = 1
+    cluster.create("first", owners=[owned_by(NOBODY)])
+    tries = [len(disk.refused)]
+    for seconds in (1, 2, 4, 8, 16, 32, 60, 60, 600):
+        advance(cluster, seconds)
+        tries.append(len(disk.refused))
+    assert tries == [1, 2, 3, 4, 5, 6, 7, 8, 9, 19]
+
+    disk.room = float("inf")
+    advance(cluster, 60)
+    assert cluster.meta("first") is None
+    disk.room = 1
+    cluster.create("second", owners=[owned_by(NOBODY)])
+    disk.room = float("inf")
+    advance(cluster, 1)
+
+    assert cluster.meta("second") is None
