@@ -12,7 +12,7 @@ from masthead.server.wire.failures import MODIFIED, Failure, already_exists, con
 from masthead.server.wire.options import read_version
 from masthead.server.wire.plain import metadata, text
 from masthead.server.wire.request import Answer, refusal
-from masthead.server.wire.tokens import Token, expired
+from masthead.server.wire.tokens import ContinueToken, expired
 
 if TYPE_CHECKING:
     from masthead.server.faults import Call
@@ -101,7 +101,7 @@ def conflicting(asked: Asked) -> Failure:
 def expiring(asked: Asked) -> Failure:
     """Answer that the moment of a list is forgotten."""
     token = asked.request.first("continue")
-    return expired(Token.of(token) if token else None)
+    return expired(ContinueToken.of(token) if token else None)
 
 
 def too_large(asked: Asked) -> Failure:

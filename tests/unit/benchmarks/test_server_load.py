@@ -185,5 +185,5 @@ def test_a_quick_run_without_a_real_server_ends_with_a_line_of_json(tmp_path: Pa
     assert printed["tables"]["load"].keys() == {"memory", "memory_tls", "file_tls"}
     assert printed["tables"]["load"]["memory"]["creates"] > 0
     assert all(each["astray"] == 0 for each in printed["tables"]["watch"].values())
-    assert {"start_program_ms", "start_run_ms", "memory"} <= printed["targets"].keys()
+    assert not printed["targets"], "a quick run judges nothing"
     assert "nothing to compare with: etcd, kube-apiserver" in done.stdout

@@ -74,7 +74,12 @@ def update_errors(
     found = [*_path_names(meta), *_common(meta, namespaced=namespaced), *_changes(meta, stored)]
     if strategy is None:
         return found
-    for check in (UPDATE,) if of_status else strategy.rechecks:
+    checks = (UPDATE,) if of_status else strategy.rechecks
+    if not found:  # what was right at first is right again: only what was not looked at yet is left
+        names_again = _kind_names(new, meta, strategy) if WHOLE in checks else ()
+        if not any((*names_again, *_finalizer_names(meta, strategy))):
+            return []
+    for check in checks:
         if check == WHOLE:
             found += _whole(new, strategy, namespaced=namespaced)
         else:

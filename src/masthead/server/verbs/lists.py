@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from masthead.server.storage import CompactedError
 from masthead.server.wire.failures import bad_request, too_far_ahead
 from masthead.server.wire.options import read_version
-from masthead.server.wire.tokens import Token, expired
+from masthead.server.wire.tokens import ContinueToken, expired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def read_page(
     Raises:
         Failure: The moment is too old, or has not come yet, or the token or version cannot be read.
     """
-    token = Token.of(options.token) if options.token else None
+    token = ContinueToken.of(options.token) if options.token else None
     if token is not None and options.version not in {"", "0"}:
         raise bad_request("specifying resource version is not allowed when using continue")
     revision = _moment(storage, options, token, latest)
@@ -85,7 +85,7 @@ def ahead_of(storage: Storage, wanted: int) -> Failure | None:
     return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
 
 
-def _moment(storage: Storage, options: ListOptions, token: Token | None, latest: int | None) -> int:
+def _moment(storage: Storage, options: ListOptions, token: ContinueToken | None, latest: int | None) -> int:
     newest = storage.revision if latest is None else latest
     if token is not None:
         check_not_ahead(storage, token.rv)
@@ -112,4 +112,4 @@ def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selectio
 
 def _write_token(revision: int, selection: Selection, last: str) -> str:
     # The next page begins behind the last key: at the smallest one that is greater.
-    return Token.leading_to(revision, f"/{last.removeprefix(selection.prefix)}\0").text
+    return ContinueToken.leading_to(revision, f"/{last.removeprefix(selection.prefix)}\0").text

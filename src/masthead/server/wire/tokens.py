@@ -12,13 +12,13 @@ from masthead.server.wire.failures import Failure, bad_request
 from masthead.server.wire.go_base64 import decode_base64
 from masthead.server.wire.go_scanner import problem_with
 
-__all__ = ["Token", "expired"]
+__all__ = ["ContinueToken", "expired"]
 
 _VERSION: Final = "meta.k8s.io/v1"
 _WHATEVER_MOMENT: Final = -1
 
 
-class Token(msgspec.Struct, frozen=True):
+class ContinueToken(msgspec.Struct, frozen=True):
     """A token's contents, named as kube-apiserver names them.
 
     Attributes:
@@ -74,7 +74,7 @@ class Token(msgspec.Struct, frozen=True):
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode("ascii")
 
 
-def expired(token: Token | None) -> Failure:
+def expired(token: ContinueToken | None) -> Failure:
     """What a list is told whose moment is forgotten; with a token, it gets one that goes on whatever the moment."""
     if token is None:
         return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
@@ -85,7 +85,7 @@ def expired(token: Token | None) -> Failure:
         "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
         "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
         "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-        metadata={"continue": Token.leading_to(_WHATEVER_MOMENT, token.start.removeprefix("/")).text},
+        metadata={"continue": ContinueToken.leading_to(_WHATEVER_MOMENT, token.start.removeprefix("/")).text},
     )
 
 

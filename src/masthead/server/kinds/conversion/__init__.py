@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead.server.wire.plain import Plain
 
 
-class Storage(NamedTuple):
+class StoredAs(NamedTuple):
     """The kind that a resource is stored as."""
 
     group: str
@@ -112,7 +112,7 @@ def has_own_shape(kind: str, group: str, version: str) -> bool:
     return (group, version, kind) in _SHAPES
 
 
-def storage_of(group: str, resource: str) -> Storage | None:
+def storage_of(group: str, resource: str) -> StoredAs | None:
     """Tell as what a resource is stored: resources that answer the same share their objects.
 
     The version may be one that is no longer served: CustomResourceDefinitions are kept as ``v1beta1``.
@@ -125,7 +125,7 @@ def storage_of(group: str, resource: str) -> Storage | None:
         return None
     foremost = next(iter(kinds))
     stored_group, stored_version = _STORED_AS.get((group, resource), (group, foremost))
-    return Storage(stored_group, stored_version, kinds[foremost])
+    return StoredAs(stored_group, stored_version, kinds[foremost])
 
 
 def versions_of(group: str, resource: str) -> tuple[str, ...]:
