@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead.server.kinds.catalog import Served
     from masthead.server.storage import Record, Storage
 
-__all__ = ["FIRST_NAMESPACES", "Cluster"]
+__all__ = ["FIRST_NAMESPACES", "Cluster", "has_finalizers", "is_being_deleted"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Those that every cluster has."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from masthead.server.clock import Clock
 
-__all__ = ["Running", "run"]
+__all__ = ["Running", "run", "run_alone"]
 
 
 def run(  # noqa: PLR0913 - each is something that a user may want to say

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead.server.cluster import Cluster
     from masthead.server.kinds.catalog import Served
 
-__all__ = ["Place", "Places"]
+__all__ = ["Place", "Places", "set_or_drop", "uid_of"]
 
 
 class Place(NamedTuple):

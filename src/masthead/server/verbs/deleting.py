@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead.server.storage import Record
     from masthead.server.wire.options import DeleteOptions
 
-__all__ = ["Deleted", "delete"]
+__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "delete"]
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from masthead.server.wire.failures import Failure
     from masthead.server.wire.plain import Plain
 
-__all__ = ["INITIAL_EVENTS_END", "Writer", "error_line", "event_of", "line"]
+__all__ = ["INITIAL_EVENTS_END", "MetadataOnly", "WholeObjects", "Writer", "error_line", "event_of", "line"]
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 """The annotation of the bookmark that follows the last object of a watch-list."""

@@ -24,6 +24,7 @@ __all__ = [
     "parse_path",
     "parse_query",
     "refusal",
+    "warning_header",
 ]
 
 JSON_TYPE: Final = "application/json"
