@@ -21,7 +21,7 @@ from masthead.api.index import KINDS
 from masthead.meta.apitype import ApiType
 from masthead.meta.shape import annotations_of
 from masthead.server.kinds.conversion import (
-    Storage,
+    StoredAs,
     convert,
     from_storage,
     has_own_shape,
@@ -178,7 +178,7 @@ def test_every_resource_of_the_real_server_is_known() -> None:
 
 
 def test_events_of_both_groups_are_stored_together() -> None:
-    assert storage_of("events.k8s.io", "events") == storage_of("", "events") == Storage("", "v1", "Event")
+    assert storage_of("events.k8s.io", "events") == storage_of("", "events") == StoredAs("", "v1", "Event")
 
 
 def test_what_is_only_answered_is_not_stored() -> None:
