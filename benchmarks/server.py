@@ -342,7 +342,12 @@ def run(lab: Lab, size: Size) -> Report:
     start, memory = start_table(lab, size.repeat), memory_table(lab, size)
     with contenders(lab) as servers:
         rounds = load_rounds(lab, servers, size)
-    tables = (start, load_table(servers, rounds, size), watch_table(servers, rounds, size), memory)
+    tables: tuple[Table, ...] = (
+        start,
+        load_table(servers, rounds, size),
+        watch_table(servers, rounds, size),
+        memory,
+    )
     if size == Size.quick():  # too little to judge by
         tables = tuple(_without_targets(table) for table in tables)
     return Report("server", dataclasses.asdict(size), tables, _notes(servers))
