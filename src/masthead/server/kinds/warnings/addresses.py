@@ -16,11 +16,11 @@ def address_warnings(path: str, value: str) -> list[str]:
     if ":" not in value:
         return _dotted(path, value)
     address = _v6(value)
-    if address is None or str(address) == value:
+    if address is None:
         return []
-    if address.ipv4_mapped is not None:
+    if address.ipv4_mapped is not None:  # before they are compared: Python's way to write these has changed
         return [_standard(path, value, str(address.ipv4_mapped))]
-    return [_canonical(path, "address", value, str(address))]
+    return [] if str(address) == value else [_canonical(path, "address", value, str(address))]
 
 
 def network_warnings(path: str, value: str) -> list[str]:
