@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 TOKEN = "let-me-in"
 ANSWERS = json.loads(RECORDED.read_text("utf-8"))
 TOO_LARGE = (413, "RequestEntityTooLarge", f"Request entity too large: limit is {LIMIT}")
-KNOWN_DIFFERENCES = {
-    "list in ..": "the real server's storage refuses the key with a 500; here nothing is there",
-}
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +36,7 @@ def caller(server: Server) -> Iterator[Caller]:
     caller.close()
 
 
-def cases() -> list[object]:
-    return [
-        pytest.param(
-            case,
-            id=case.title,
-            marks=[pytest.mark.xfail(reason=reason)] if (reason := KNOWN_DIFFERENCES.get(case.title)) else [],
-        )
-        for case in all_cases()
-    ]
-
-
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
 def test_a_bad_request_is_refused_as_the_real_server_refuses_it(
     case: Case, caller: Caller, server: Server
 ) -> None:

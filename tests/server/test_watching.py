@@ -433,16 +433,14 @@ async def test_a_reader_that_does_not_read_slows_nobody_and_is_cut_off(
     assert int(event["object"]["data"]["n"]) == len(events)
 
 
-@pytest.mark.parametrize("query_end", ["", "&timeoutSeconds=3"])
-async def test_a_reader_that_does_not_take_even_the_end_is_hung_up_on(
-    server: Server, client: Client, query_end: str
+@pytest.mark.parametrize(("ends", "writes"), [("", 200), ("&timeoutSeconds=3", 40)])
+async def test_who_does_not_take_even_the_end_is_hung_up_on(
+    server: Server, client: Client, ends: str, writes: int
 ) -> None:
+    lazy = await open_and_do_not_read(server, f"{server.revision}{ends}")
     await client.create("busy")
-    lazy = await open_and_do_not_read(server, f"{server.revision}{query_end}")
-    await write_much(client, 200 if not query_end else 40, size=5000)
-
+    await write_much(client, writes, size=5000)
     server.advance(10)
-
     await turns_until(lambda: streams(server) == 0)
     await server.quiesce()
     lazy.close()

@@ -10,7 +10,7 @@ from masthead.errors import SelectorError
 from masthead.meta import fields, labels
 from masthead.server.kinds.selectable import field_values, supported_fields, unsupported_field_message
 from masthead.server.kinds.selector_errors import field_problem, label_problem
-from masthead.server.wire.failures import bad_request
+from masthead.server.wire.failures import Failure, bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ __all__ = ["Selection"]
 
 _VOID = frozenset({"=", "==", "!="})
 """Terms without a field and a value; the real server takes them, and they select everything."""
+_NO_PLACES = frozenset({".", ".."})
 _BY_KEY = frozenset({"metadata.name", "metadata.namespace"})
 
 
@@ -53,6 +54,8 @@ class Selection:
     """
 
     def __init__(self, served: Served, namespace: str, options: ListOptions, *, name: str = "") -> None:
+        if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
+            raise Failure(500, "", f'invalid key: "/{served.name}/{namespace}"')
         self.served = served
         self.prefix = f"{namespace}/" if namespace and served.is_namespaced else ""
         self._labels = _label_selector(options.label_selector)
