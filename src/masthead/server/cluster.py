@@ -9,7 +9,6 @@ from masthead.server.clock import stamp
 from masthead.server.kinds import catalog
 from masthead.server.kinds.rules import Allocator
 from masthead.server.wire.failures import Failure, details_of, not_found, qualified, quoted
-from masthead.server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
     from masthead.server.clock import Clock
     from masthead.server.kinds.catalog import Served
     from masthead.server.storage import Record, Storage
+    from masthead.server.wire.plain import Plain
 
-__all__ = ["FIRST_NAMESPACES", "Cluster", "has_finalizers", "is_being_deleted"]
+__all__ = ["FIRST_NAMESPACES", "Cluster"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Those that every cluster has."""
@@ -157,13 +157,3 @@ class Cluster:
                 for _, found in self.objects(served):
                     yield found
                 return
-
-
-def has_finalizers(found: Plain) -> bool:
-    """Tell whether something holds an object back from being removed."""
-    return bool(part(found, "metadata").get("finalizers"))
-
-
-def is_being_deleted(found: Plain) -> bool:
-    """Tell whether an object is on its way out."""
-    return bool(text(part(found, "metadata"), "deletionTimestamp"))

@@ -14,13 +14,12 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.cluster import has_finalizers, is_being_deleted
 from masthead.server.controllers.emptying import Emptier
 from masthead.server.controllers.garbage import Collector
 from masthead.server.controllers.places import Place, Places, uid_of
 from masthead.server.storage import JournalError
 from masthead.server.verbs.deleting import FOREGROUND, ORPHAN
-from masthead.server.wire.plain import Plain, items, metadata, part, text
+from masthead.server.wire.plain import Plain, has_finalizers, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,8 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.cluster import is_being_deleted
 from masthead.server.controllers.places import uid_of
-from masthead.server.wire.plain import Plain, items, metadata, part, text
+from masthead.server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.registry import registry
-from masthead.server.cluster import is_being_deleted
 from masthead.server.controllers.places import Place, set_or_drop, uid_of
 from masthead.server.kinds import catalog
 from masthead.server.verbs.deleting import FOREGROUND, ORPHAN
-from masthead.server.wire.plain import Plain, items, metadata, text
+from masthead.server.wire.plain import Plain, is_being_deleted, items, metadata, text
 
 if TYPE_CHECKING:
     from masthead.server.controllers.places import Places

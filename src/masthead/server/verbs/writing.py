@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead.server.cluster import has_finalizers, is_being_deleted
 from masthead.server.kinds import warnings as kind_warnings
 from masthead.server.kinds.metadata import create_errors, keep_system_fields, update_errors
 from masthead.server.kinds.rules import rules_of
@@ -19,7 +18,7 @@ from masthead.server.wire.failures import (
     invalid,
     refused_fields,
 )
-from masthead.server.wire.plain import Plain, metadata, part, text
+from masthead.server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,3 +34,13 @@ def metadata(found: Plain) -> Plain:
     if not isinstance(meta, dict):
         meta = found["metadata"] = {}
     return cast("Plain", meta)
+
+
+def has_finalizers(found: Plain) -> bool:
+    """Tell whether something holds an object back from being removed."""
+    return bool(part(found, "metadata").get("finalizers"))
+
+
+def is_being_deleted(found: Plain) -> bool:
+    """Tell whether an object is on its way out."""
+    return bool(text(part(found, "metadata"), "deletionTimestamp"))

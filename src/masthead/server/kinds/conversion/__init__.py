@@ -2,8 +2,8 @@
 
 Every object is stored once, in the version that `storage_of` names, whatever version it was written in. Most
 versions of a kind have one shape, and only ``apiVersion`` tells them apart. Where the shapes differ, `to_storage`
-and `from_storage` know how; `convert` does both. They leave ``apiVersion`` and ``kind`` to the caller, never change
-the object that they are given, and share with it the parts that stay the same.
+and `from_storage` know how. They leave ``apiVersion`` and ``kind`` to the caller, never change the object that they
+are given, and share with it the parts that stay the same.
 """
 
 from __future__ import annotations
@@ -77,22 +77,6 @@ _SHAPES: Final[dict[tuple[str, str, str], tuple[_Change, _Change]]] = {
     ),
 }
 """To and from the shape that is stored, for the versions whose own shape is another."""
-
-
-def convert(obj: Plain, kind: str, group: str, source: str, target: str) -> Plain:
-    """Give an object the shape of another version of its group.
-
-    Args:
-        obj: The object, complete as a server has it.
-        kind: Its kind.
-        group: The group in which both versions are.
-        source: The version whose shape it has.
-        target: The version whose shape is wanted.
-
-    Returns:
-        The same object if nothing changes; otherwise a new one.
-    """
-    return from_storage(to_storage(obj, kind, group, source), kind, group, target)
 
 
 def to_storage(obj: Plain, kind: str, group: str, version: str) -> Plain:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.kinds.table import BUILT_IN
-from masthead.server.kinds.warnings.base import SILENT, KindWarnings
+from masthead.server.kinds.warnings.base import ADMISSION, SILENT, KindWarnings
 from masthead.server.kinds.warnings.fitting import fit
 from masthead.server.kinds.warnings.owners import dedup_owner_references
 from masthead.server.kinds.warnings.versions import deprecation
@@ -43,18 +43,7 @@ _MODULES: Final[dict[str, dict[str, str]]] = {
     "storage.k8s.io": dict.fromkeys(("csidrivers", "csistoragecapacities", "storageclasses"), "storage"),
     "node.k8s.io": {"runtimeclasses": "cluster"},
     "resource.k8s.io": {"resourceslices": "cluster"},
-    "admissionregistration.k8s.io": dict.fromkeys(
-        (
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicybindings",
-            "mutatingwebhookconfigurations",
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicies/status",
-            "validatingadmissionpolicybindings",
-            "validatingwebhookconfigurations",
-        ),
-        "cluster",
-    ),
+    "admissionregistration.k8s.io": dict.fromkeys(ADMISSION, "cluster"),
     "apiextensions.k8s.io": {"customresourcedefinitions": "custom"},
 }
 """The module of this package that has the warnings of a kind, by group and resource; see its ``WARNINGS``."""

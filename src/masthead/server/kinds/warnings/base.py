@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead.server.wire.plain import part
 
@@ -36,6 +36,16 @@ class KindWarnings:
 
 SILENT = KindWarnings()
 """Nothing is ever said."""
+ADMISSION: Final = (
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicies/status",
+    "validatingadmissionpolicybindings",
+    "validatingwebhookconfigurations",
+)
+"""What configures admission; of all of it the same is said."""
 
 
 def always(check: Callable[[Plain], list[str]]) -> KindWarnings:

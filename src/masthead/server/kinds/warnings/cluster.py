@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.meta.quantity import Quantity
 from masthead.server.kinds.warnings.addresses import network_warnings
-from masthead.server.kinds.warnings.base import KindWarnings, always
+from masthead.server.kinds.warnings.base import ADMISSION, KindWarnings, always
 from masthead.server.kinds.warnings.nodelabels import DEPRECATED
 from masthead.server.wire.failures import quoted
 from masthead.server.wire.plain import part, text
@@ -84,17 +84,6 @@ WARNINGS: Final = {
     "serviceaccounts": KindWarnings(_account, _account_change),
     "runtimeclasses": always(_runtime_class),
     "resourceslices": always(_resource_slice),
-    **dict.fromkeys(
-        (
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicybindings",
-            "mutatingwebhookconfigurations",
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicies/status",
-            "validatingadmissionpolicybindings",
-            "validatingwebhookconfigurations",
-        ),
-        always(_admission),
-    ),
+    **dict.fromkeys(ADMISSION, always(_admission)),
 }
 """What is said of each kind, by its resource."""
