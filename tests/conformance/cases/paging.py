@@ -157,7 +157,7 @@ def _(api: Api) -> None:
     some(api, 3)
     api.create("configmaps", config_map("later"))
     api.compact()
-    expired = api.list("configmaps", limit=1, continue_=token(rv=2, start="/a0\u0000"))
+    expired = api.list("configmaps", limit=1, continue_=token(rv=1, start="/a0\u0000"))
     api.list("configmaps", limit=5, continue_=expired.token)
 
 

@@ -131,8 +131,8 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.compact()
-    api.list("configmaps", resourceVersion="2", resourceVersionMatch="Exact")
-    api.list("configmaps", resourceVersion="2", limit=1)
+    api.list("configmaps", resourceVersion="1", resourceVersionMatch="Exact")
+    api.list("configmaps", resourceVersion="1", limit=1)
 
 
 @case("initial events are for watches alone")
