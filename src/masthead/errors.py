@@ -19,6 +19,7 @@
      │   ├─ DeadlineError            ... in time (also a TimeoutError)
      │   └─ ProtocolError            ... that could be understood
      ├─ ClosedError                  the client, informer or stream is closed
+     ├─ InconsistentListError        two ways of listing disagree: the server is at fault
      └─ StatusError                  the server answered with a failure: one subclass per reason
          ├─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
 
@@ -144,6 +145,10 @@ class ProtocolError(TransportError):
 
 class ClosedError(MastheadError):
     """The client, informer or stream has been closed and cannot be used again."""
+
+
+class InconsistentListError(MastheadError):
+    """The same version of a collection, read in two ways, is not the same."""
 
 
 class StatusError(MastheadError):

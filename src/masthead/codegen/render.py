@@ -89,12 +89,13 @@ def _imports(module: ModuleDef) -> list[str]:
     for section in ({*names, *renamed} & _STANDARD, {*names, *renamed} - _STANDARD):
         lines += [""] if lines and section else []
         for home in sorted(section):
-            lines += _import(home, sorted(names[home], key=_import_order))
-            lines += [line for each in sorted(renamed[home]) for line in _import(home, [each])]
+            lines += import_lines(home, sorted(names[home], key=_import_order))
+            lines += [line for each in sorted(renamed[home]) for line in import_lines(home, [each])]
     return lines
 
 
-def _import(home: str, names: Sequence[str]) -> list[str]:
+def import_lines(home: str, names: Sequence[str]) -> list[str]:
+    """The statement that imports these names, in this order; none for none."""
     line = f"from {home} import {', '.join(names)}"
     if not names or len(line) <= WIDTH:
         return [line] if names else []

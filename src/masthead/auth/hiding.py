@@ -1,0 +1,47 @@
+"""Secrets on their way in, and what others said on its way into an error message."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["hide", "redacted"]
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TELLING: Final = 6
+"""Shorter values, such as "true" or "1", hide nothing, and would tear holes into every sentence."""
+
+
+def redacted(text: str, secrets: Iterable[str], *, limit: int) -> str:
+    """The end of a text on one line, without colours, control characters and the given secrets.
+
+    Args:
+        text: What was said.
+        secrets: What must not be in it; the empty and the very short are left alone.
+        limit: How many characters to keep.
+    """
+    # The longest first: one may begin with another.
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _TELLING:
+            text = text.replace(secret, "***")
+    lines = (_printable(line) for line in _COLOUR.sub("", text).splitlines())
+    shown = " | ".join(line for line in lines if line)
+    return shown if len(shown) <= limit else f"…{shown[-limit:]}"
+
+
+def _printable(line: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in line).strip()
+
+
+def hide(kind: type, value: object) -> object:
+    """Make a Secret of a text as msgspec decodes it, so that no repr of what was decoded shows it.
+
+    Raises:
+        TypeError: if it is no text.
+    """
+    if not isinstance(value, str):
+        raise TypeError("text was expected")
+    return kind(value)

@@ -1,0 +1,210 @@
+"""What every client of a resource shares: a connection, habits, and how calls are put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from masthead.errors import InvalidValueError
+from masthead.meta.object import Object
+from masthead.rest.call import JSON, Call, Subject
+from masthead.rest.paths import resource_path
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from masthead.client.options import FieldValidation, Query
+    from masthead.client.target import Target
+    from masthead.meta.gvk import GroupVersionResource
+    from masthead.rest.answer import Answer
+    from masthead.rest.client import RestClient
+
+__all__ = ["Access", "Habits", "ResourceAccess"]
+
+T = TypeVar("T", bound=Object)
+
+_METHODS: Final = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "apply": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+_WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """What a client does where a call does not say otherwise.
+
+    Attributes:
+        page_size: How many objects of a list are asked for at a time.
+        field_manager: Under which name changes are recorded; empty to leave it to the server.
+        field_validation: What the server does about fields that it does not know; None to leave it to the server.
+        check_watch_lists: Compare every list that came as a watch with a plain list of the same version.
+    """
+
+    page_size: int = 500
+    field_manager: str = ""
+    field_validation: FieldValidation | None = None
+    check_watch_lists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A connection to a server, the client's habits, and what was learnt about the server.
+
+    Attributes:
+        rest: The connection.
+        habits: What the client does where a call does not say otherwise.
+        without_initial_events: The resources of which a watch cannot begin with what there is.
+    """
+
+    rest: RestClient
+    habits: Habits
+    without_initial_events: set[GroupVersionResource] = field(default_factory=set["GroupVersionResource"])
+
+
+class _Said(msgspec.Struct):
+    """Enough of an answer to see what it is."""
+
+    kind: str = ""
+
+
+Found: TypeAlias = "Target[T] | Callable[[], Awaitable[Target[T]]]"
+
+
+class ResourceAccess(Generic[T]):
+    """How calls about one resource are put together, and their answers read.
+
+    The verbs are in the classes that stand on this one.
+    """
+
+    def __init__(self, access: Access, target: Found[T], namespace: str | None) -> None:
+        """Speak about a resource.
+
+        Args:
+            access: The connection.
+            target: The resource, or how to find it out when it is first needed.
+            namespace: Whose objects; None for all namespaces, and for what lives in none.
+
+        Raises:
+            NameFormatError: if the namespace cannot be one.
+            InvalidValueError: if there are no namespaces for this resource.
+        """
+        self._access = access
+        self._found = target
+        self._namespace = namespace
+
+    @property
+    def namespace(self) -> str | None:
+        """Whose objects these are; None for all namespaces, and for what lives in none."""
+        return self._namespace
+
+    async def _target(self) -> Target[T]:
+        found = self._found
+        if callable(found):
+            found = self._found = await found()
+        return found
+
+    async def _call(
+        self,
+        verb: str,
+        *,
+        name: str | None = None,
+        namespace: str = "",
+        subresource: str = "",
+        query: Query | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        timeout: float | None = None,
+        silence: float | None = None,
+    ) -> Call:
+        target = await self._target()
+        inside = _namespace_for(target, verb, mine=self._namespace, asked=namespace, name=name)
+        path = resource_path(target.resource, namespace=inside, name=name, subresource=subresource)
+        about = f"{target.name}/{subresource}" if subresource else target.name
+        return Call(
+            _METHODS[verb],
+            path,
+            Subject(verb, about, inside, name or ""),
+            query or (),
+            body,
+            content_type,
+            target.accept_list if verb == "list" else target.accept,
+            timeout=timeout,
+            silence=silence,
+        )
+
+    async def _one(self, call: Call) -> T:
+        """Make a call that is answered with one object."""
+        answer = await self._access.rest.call(call)
+        return (await self._target()).item.from_wire(answer.body)
+
+    async def _given(self, obj: T | Mapping[str, object]) -> T:
+        """An object to send, which may have been given as plain data.
+
+        Raises:
+            DecodeError: if the data does not fit the type.
+        """
+        return obj if isinstance(obj, Object) else (await self._target()).item.from_dict(obj)
+
+    def _manager(self, field_manager: str | None) -> str:
+        return self._access.habits.field_manager if field_manager is None else field_manager
+
+    def _validation(self, field_validation: FieldValidation | None) -> FieldValidation | None:
+        return self._access.habits.field_validation if field_validation is None else field_validation
+
+
+def object_or_none(answer: Answer, item: type[T]) -> T | None:
+    """What a delete was answered with: the object that is still there, or None if it is gone."""
+    if msgspec.json.decode(answer.body, type=_Said).kind == "Status":
+        return None
+    return item.from_wire(answer.body)
+
+
+def name_of(obj: Object, verb: str) -> str:
+    """The name of an object that is sent somewhere.
+
+    Raises:
+        InvalidValueError: if it has none.
+    """
+    if not obj.metadata.name:
+        raise InvalidValueError(f"to {verb} a {obj.kind or 'n object'}, set metadata.name", value=obj.key)
+    return obj.metadata.name
+
+
+def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: str, name: str | None) -> str:
+    """The namespace that a call goes to.
+
+    Raises:
+        InvalidValueError: if it needs one and has none, or the other way round, or there are two that differ.
+    """
+    if mine is not None and not mine:
+        raise InvalidValueError(
+            f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=mine
+        )
+    if asked and mine and asked != mine:
+        raise InvalidValueError(
+            f"{verb} {target.name}: the object {name!r} is of namespace {asked!r}, this client of {mine!r}",
+            value=asked,
+        )
+    namespace = mine or asked
+    if target.namespaced is False and namespace:
+        raise InvalidValueError(
+            f"{verb} {target.name}: {target.name} live in no namespace; leave out {namespace!r}",
+            value=namespace,
+        )
+    if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
+        raise InvalidValueError(
+            f"{verb} {target.name} {name or ''}: {target.name} live in namespaces; say which, as in "
+            f'{target.resource.resource}("default")',
+            value=name,
+        )
+    return namespace

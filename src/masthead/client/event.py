@@ -1,0 +1,147 @@
+"""What a watch tells."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import msgspec
+
+from masthead.errors import DecodeError, StatusError, error_from_status
+from masthead.meta.object import Object
+from masthead.meta.v1 import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Event", "EventType", "read_events"]
+
+T = TypeVar("T", bound=Object)
+
+
+class EventType(StrEnum):
+    """What happened."""
+
+    ADDED = "ADDED"
+    """The object came, or was there when the watch began."""
+    MODIFIED = "MODIFIED"
+    """The object changed."""
+    DELETED = "DELETED"
+    """The object is gone; the event has its last state."""
+    BOOKMARK = "BOOKMARK"
+    """Nothing happened: the object has a version alone, from which a watch can go on."""
+    BROKEN = "BROKEN"
+    """Something happened to an object that could not be read; `Event.error` says why."""
+
+
+class Event(Generic[T]):
+    """One thing that happened.
+
+    Attributes:
+        type: What.
+        error: Why the object could not be read; None for all but broken ones.
+        data: What the server sent for the object.
+    """
+
+    __slots__ = ("_object", "data", "error", "type")
+
+    def __init__(
+        self, type: EventType, object: T | None, *, error: DecodeError | None = None, data: bytes = b""
+    ) -> None:
+        self.type = type
+        self._object = object
+        self.error = error
+        self.data = data
+
+    @property
+    def object(self) -> T:
+        """The object.
+
+        Raises:
+            DecodeError: for a broken one: the same error as `error`.
+        """
+        if self._object is None:
+            raise self.error or DecodeError("the event has no object")
+        return self._object
+
+    @property
+    def version(self) -> str:
+        """The resource version that the event brought; empty for a broken object that has none."""
+        if self._object is not None:
+            return self._object.metadata.resource_version or ""
+        return _version_in(self.data)
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether this is the bookmark that says: all that was there when the watch began has been told."""
+        return (
+            self.type is EventType.BOOKMARK
+            and self._object is not None
+            and self._object.metadata.annotations.get(_INITIAL_END) == "true"
+        )
+
+    def __repr__(self) -> str:
+        about = self._object.key if self._object is not None else str(self.error)
+        return f"Event({self.type}, {about!r}, version={self.version!r})"
+
+
+_INITIAL_END: Final = "k8s.io/initial-events-end"
+
+
+class _Line(msgspec.Struct):
+    """A line of a watch, its object still bytes."""
+
+    type: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Meta(msgspec.Struct, rename="camel", frozen=True):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct):
+    metadata: _Meta = _Meta()
+
+
+_line: Final = msgspec.json.Decoder(_Line)
+_versioned: Final = msgspec.json.Decoder(_Versioned)
+_TYPES: Final = {each.value: each for each in EventType if each is not EventType.BROKEN}
+
+
+def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | StatusError]:
+    """Read the lines of a watch: events, and the errors that the server sent in their place."""
+    for line in lines:
+        try:
+            said = _line.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
+            continue
+        data = bytes(said.object)
+        known = _TYPES.get(said.type)
+        if known is not None:
+            try:
+                yield Event(known, item.from_wire(data), data=data)
+            except DecodeError as error:
+                yield _broken(data, error)
+        elif said.type == "ERROR":
+            yield _error(data)
+        else:
+            yield _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+
+
+def _broken(data: bytes, error: DecodeError) -> Event[T]:
+    return Event(EventType.BROKEN, None, error=error, data=data)
+
+
+def _error(data: bytes) -> StatusError:
+    try:
+        return error_from_status(Status.from_json(data), verb="watch")
+    except DecodeError:
+        return StatusError(f"the watch failed with {data[:300].decode('utf-8', 'replace')}", verb="watch")
+
+
+def _version_in(data: bytes) -> str:
+    try:
+        return _versioned.decode(data).metadata.resource_version
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""

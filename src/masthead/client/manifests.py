@@ -1,0 +1,297 @@
+"""Applying and deleting manifests of any kinds, in the right order.
+
+::
+
+    read ──> check ──> find out what lives in namespaces ──> sort ──> apply one by one ──> done
+                │                      │                                 │
+                └──────────────────────┴─ problems: all of them,         ├─ behind definitions: wait until their
+                                          and nothing was sent           │  kinds are served
+                                                                         └─ the first failure ends it, and says
+                                                                            what was done before
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead.client.conditions import crd_established
+from masthead.client.conflicts import retry_on
+from masthead.client.documents import (
+    Document,
+    ManifestError,
+    Served,
+    Source,
+    defined_kinds,
+    known_kind,
+    read_documents,
+)
+from masthead.client.ordering import installation_order, is_definition
+from masthead.errors import InvalidValueError, MastheadError, NotFoundError, UnknownKindError
+from masthead.sansio.backoff import Attempts
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from masthead.client.dynamic import DynamicResource
+    from masthead.client.options import FieldValidation
+    from masthead.discovery.model import ApiResource
+    from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
+    from masthead.meta.unstructured import Unstructured
+    from masthead.meta.v1 import DeletionPropagation
+
+__all__ = ["Cluster", "ManifestError", "Source", "apply_manifests", "delete_manifests"]
+
+_SHOWN: Final = 20
+"""How many problems a message tells; the error has all of them."""
+_SOON: Final = Attempts(count=6, first=0.05, factor=2.0, jitter=0.1)
+
+
+class _Mapper(Protocol):
+    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
+
+
+class Cluster(Protocol):
+    """What is needed of a client."""
+
+    @property
+    def namespace(self) -> str:
+        """Where objects go that say nothing else."""
+        ...
+
+    @property
+    def mapper(self) -> _Mapper:
+        """Knows what the cluster serves."""
+        ...
+
+    def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
+        """The objects of a resource."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    """A document, and where its object is served.
+
+    Attributes:
+        document: The document, in its namespace.
+        resource: Where.
+        is_new: Whether the manifests themselves define its kind.
+    """
+
+    document: Document
+    resource: GroupVersionResource
+    is_new: bool
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.document.obj.metadata.name
+
+    def at(self, client: Cluster) -> DynamicResource:
+        """What to send it to."""
+        return client.dynamic(self.resource, namespace=self.document.obj.metadata.namespace or None)
+
+
+async def apply_manifests(
+    client: Cluster,
+    source: Source,
+    *,
+    namespace: str | None = None,
+    field_manager: str | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    field_validation: FieldValidation | None = None,
+    wait_for_crds: bool = True,
+    timeout: float | None = None,
+) -> list[Unstructured]:
+    """Apply manifests on the server's side, what others need first.
+
+    Everything is read and checked before the first object is sent.
+
+    Args:
+        client: Where to.
+        source: What; see `Source`.
+        namespace: For objects that name none; None for the client's own. One that names another is a problem.
+        field_manager: Who owns the fields; needed, here or as the client's own.
+        force: Take fields over that others own.
+        dry_run: Go through everything, and store nothing. Kinds that the manifests themselves define cannot be tried
+            out so, unless the server knows them already.
+        field_validation: What the server does about fields that it does not know.
+        wait_for_crds: Wait behind definitions until their kinds are served.
+        timeout: Seconds for each call, and for each definition to be served.
+
+    Returns:
+        The objects as the server stored them, in the order in which they were applied.
+
+    Raises:
+        ManifestError: if something is wrong with the manifests, or a call fails; see its attributes.
+    """
+    manifests = await _prepared(client, source, namespace)
+
+    async def apply(manifest: _Manifest) -> Unstructured:
+        async def send() -> Unstructured:
+            return await manifest.at(client).apply(
+                manifest.document.obj,
+                field_manager=field_manager,
+                force=force,
+                dry_run=dry_run,
+                field_validation=field_validation,
+                timeout=timeout,
+            )
+
+        # That a kind is established is known a moment before it is served.
+        waits = _SOON if manifest.is_new and not dry_run else 1
+        return await retry_on(send, NotFoundError, attempts=waits)
+
+    async def served(manifest: _Manifest) -> None:
+        await manifest.at(client).wait_for(manifest.name, crd_established(), timeout=timeout)
+
+    done: list[Unstructured] = []
+    definitions, others = _apart(manifests)
+    await _each("apply", definitions, apply, done)
+    if wait_for_crds and not dry_run:
+        await _each("wait for", definitions, served, done)
+    await _each("apply", others, apply, done)
+    return done
+
+
+async def delete_manifests(
+    client: Cluster,
+    source: Source,
+    *,
+    namespace: str | None = None,
+    propagation_policy: DeletionPropagation | None = None,
+    dry_run: bool = False,
+    timeout: float | None = None,
+) -> list[Unstructured]:
+    """Delete what manifests describe, in the reverse order; what is not there is passed over.
+
+    Args:
+        client: Where.
+        source: What; see `Source`.
+        namespace: For objects that name none; None for the client's own. One that names another is a problem.
+        propagation_policy: What becomes of what the objects own.
+        dry_run: Go through everything, and delete nothing.
+        timeout: Seconds for each call.
+
+    Returns:
+        What was there, as the manifests describe it. It may yet take a while until the last of it is gone.
+
+    Raises:
+        ManifestError: if something is wrong with the manifests, or a call fails; see its attributes.
+    """
+    manifests = await _prepared(client, source, namespace, is_gone_fine=True)
+
+    async def delete(manifest: _Manifest) -> Unstructured | None:
+        try:
+            await manifest.at(client).delete(
+                manifest.name, propagation_policy=propagation_policy, dry_run=dry_run, timeout=timeout
+            )
+        except NotFoundError:
+            return None
+        return manifest.document.obj
+
+    done: list[Unstructured] = []
+    await _each("delete", reversed(manifests), delete, done)
+    return done
+
+
+def _apart(manifests: Iterable[_Manifest]) -> tuple[list[_Manifest], list[_Manifest]]:
+    """Definitions, and everything else."""
+    definitions: list[_Manifest] = []
+    others: list[_Manifest] = []
+    for each in manifests:
+        (definitions if is_definition(each.document.gvk) else others).append(each)
+    return definitions, others
+
+
+async def _each(
+    verb: str,
+    manifests: Iterable[_Manifest],
+    do: Callable[[_Manifest], Awaitable[Unstructured | None]],
+    done: list[Unstructured],
+) -> None:
+    """Do something with each manifest, and add what came of it to what is done.
+
+    Raises:
+        ManifestError: if one fails.
+    """
+    for manifest in manifests:
+        try:
+            answer = await do(manifest)
+        except MastheadError as error:
+            before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
+            raise ManifestError(
+                f"{verb} {manifest.document.label}: {error} Done before: {before}.", done=done
+            ) from error
+        if answer is not None:
+            done.append(answer)
+
+
+async def _prepared(
+    client: Cluster, source: Source, namespace: str | None, *, is_gone_fine: bool = False
+) -> list[_Manifest]:
+    """The manifests, each where it belongs, in the order in which they are to be installed.
+
+    Raises:
+        ManifestError: if something is wrong with them.
+    """
+    documents, problems = read_documents(source)
+    defined = defined_kinds(documents)
+    prepared: dict[tuple[str, ...], _Manifest] = {}
+    for document in documents:
+        gvk = document.gvk
+        new = defined.get((gvk.group, gvk.kind))
+        try:
+            served = new or await _served(client, gvk)
+            here = _placed(document, client.namespace, namespace, served)
+        except UnknownKindError as error:
+            if not is_gone_fine:
+                problems.append(f"{document.label}: {error}")
+            continue
+        except InvalidValueError as error:
+            problems.append(f"{document.label}: {error}")
+            continue
+        key = (gvk.group, gvk.kind, here.obj.metadata.namespace, here.obj.metadata.name)
+        if key in prepared:
+            problems.append(f"{here.label}: is also in {prepared[key].document.origin}")
+        prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), new is not None)
+    if problems:
+        raise _refusal(problems)
+    return installation_order(prepared.values(), lambda each: each.document.gvk)
+
+
+async def _served(client: Cluster, gvk: GroupVersionKind) -> Served:
+    """Where the objects of a kind are served.
+
+    Raises:
+        UnknownKindError: if the cluster does not know it.
+    """
+    if (known := known_kind(gvk)) is not None:
+        return known
+    found = await client.mapper.kind(gvk)
+    return Served(found.name, found.namespaced)
+
+
+def _placed(document: Document, usual: str, wanted: str | None, served: Served) -> Document:
+    """A document in its namespace.
+
+    Raises:
+        InvalidValueError: if it names another than is wanted.
+    """
+    if not served.namespaced:
+        return document.in_namespace("")  # which is what the server does
+    own = document.obj.metadata.namespace
+    if own and wanted and own != wanted:
+        raise InvalidValueError(
+            f"is of namespace {own!r}, not of {wanted!r}; leave out one of them", value=own
+        )
+    return document if own else document.in_namespace(wanted or usual)
+
+
+def _refusal(problems: list[str]) -> ManifestError:
+    more = len(problems) - _SHOWN
+    shown = problems[:_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
+    listed = "".join(f"\n  {each}" for each in shown)
+    return ManifestError(f"nothing was sent; mend these first:{listed}", problems=problems)

@@ -1,0 +1,113 @@
+"""Lists that come as the beginning of a watch.
+
+::
+
+    watch with initial events ──objects──> ... ──bookmark that ends them──> the list
+        │
+        └─ refused, or no such bookmark in time ──> a plain list, and for this resource from now on at once
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from masthead.client.event import EventType, read_events
+from masthead.client.watch import refuses_initial_events, watch_query
+from masthead.errors import InconsistentListError, StatusError, TransportError
+from masthead.meta.metadata import ListMeta
+from masthead.meta.object import Object, ObjectList
+from masthead.sansio.watching import Open
+
+if TYPE_CHECKING:
+    from masthead.client.listing import ListWish
+    from masthead.client.target import Target
+    from masthead.client.watch import WatchSource
+    from masthead.rest.stream import Stream
+
+__all__ = ["watch_list"]
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.client")
+_QUIET: Final = 10.0
+"""After how many seconds without a byte a server has plainly not understood what was asked for: one that does sends
+the objects at once, and the bookmark right behind them."""
+
+
+async def watch_list(source: WatchSource[T], wish: ListWish, *, timeout: float) -> ObjectList[T]:
+    """Read everything as the beginning of a watch, or else as a plain list.
+
+    Raises:
+        InconsistentListError: if the client checks such lists, and this one is not what a plain list says.
+        MastheadError: as a list does.
+    """
+    target, access = await source.target(), source.access
+    if target.resource not in access.without_initial_events:
+        try:
+            async with asyncio.timeout(None if timeout == float("inf") else timeout):
+                found = await _streamed(source, target, wish)
+        except StatusError as error:
+            if not refuses_initial_events(error):
+                raise
+            access.without_initial_events.add(target.resource)
+        except TimeoutError:  # DeadlineError among them
+            _log.warning("watch-list of %s: the server does not say where it ends; listing it", target.name)
+            access.without_initial_events.add(target.resource)
+        except TransportError as error:
+            _log.warning("watch-list of %s: %s; listing it", target.name, error)
+        else:
+            if found is not None:
+                if access.habits.check_watch_lists:
+                    await _check(source, target, wish, found)
+                return found
+            access.without_initial_events.add(target.resource)
+    return await source.whole(wish)
+
+
+async def _streamed(source: WatchSource[T], target: Target[T], wish: ListWish) -> ObjectList[T] | None:
+    """What the beginning of a watch says; None if it ended before all was said."""
+    query = watch_query(wish, Open(wish.resource_version or "", initial_events=True), bookmarks=True)
+    async with await source.access.rest.open(await source.call(query, _QUIET)) as stream:
+        return await _collected(stream, target)
+
+
+async def _collected(stream: Stream, target: Target[T]) -> ObjectList[T] | None:
+    held: dict[str, T] = {}
+    async for batch in stream.batches():
+        for event in read_events(target.item, batch):
+            if isinstance(event, StatusError):
+                raise event
+            if event.ends_initial_events:
+                return _as_list(target, held, event.version)
+            if event.type is EventType.DELETED:
+                held.pop(event.object.key, None)
+            elif event.type is not EventType.BOOKMARK:
+                held[event.object.key] = event.object
+    return None
+
+
+def _as_list(target: Target[T], held: dict[str, T], version: str) -> ObjectList[T]:
+    made = cast("Any", target.items)(metadata=ListMeta(resource_version=version), items=list(held.values()))
+    return cast("ObjectList[T]", made)
+
+
+async def _check(source: WatchSource[T], target: Target[T], wish: ListWish, found: ObjectList[T]) -> None:
+    """Compare with a plain list of exactly the same version.
+
+    Raises:
+        InconsistentListError: if the two differ.
+    """
+    version = found.metadata.resource_version
+    plain = await source.whole(replace(wish, resource_version=version, resource_version_match="Exact"))
+    streamed, listed = (
+        {item.key: item.metadata.resource_version for item in each} for each in (found, plain)
+    )
+    if differing := sorted(key for key in {*streamed, *listed} if streamed.get(key) != listed.get(key)):
+        shown = ", ".join(differing[:5])
+        raise InconsistentListError(
+            f"watch-list of {target.name} at version {version}: {len(differing)} objects are not as a plain list "
+            f"has them: {shown}. The server's watch cache is out of step; its log may say why."
+        )

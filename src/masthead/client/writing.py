@@ -1,0 +1,142 @@
+"""How objects and their parts are written, for every class of verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead.client.access import ResourceAccess, name_of
+from masthead.client.options import write_query
+from masthead.errors import InvalidValueError
+from masthead.meta.object import Object
+from masthead.meta.patch import Patch, PatchType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead.client.options import FieldValidation
+
+__all__ = ["Writing"]
+
+T = TypeVar("T", bound=Object)
+
+
+class Writing(ResourceAccess[T], Generic[T]):
+    """Posts, puts, patches and applies objects and their parts."""
+
+    async def _post(
+        self,
+        given: T,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        query = write_query(
+            dry_run=dry_run,
+            field_manager=self._manager(field_manager),
+            field_validation=self._validation(field_validation),
+        )
+        namespace = given.metadata.namespace
+        call = await self._call(
+            "create", namespace=namespace, query=query, body=given.to_json(), timeout=timeout
+        )
+        return await self._one(call)
+
+    async def _put(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        given = await self._given(obj)
+        query = write_query(
+            dry_run=dry_run,
+            field_manager=self._manager(field_manager),
+            field_validation=self._validation(field_validation),
+        )
+        call = await self._call(
+            "update",
+            name=name_of(given, "update"),
+            namespace=given.metadata.namespace,
+            subresource=subresource,
+            query=query,
+            body=given.to_json(),
+            timeout=timeout,
+        )
+        return await self._one(call)
+
+    async def _patch(
+        self,
+        name: str,
+        patch: Patch,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        force: bool | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        is_apply = patch.type is PatchType.APPLY
+        if force is not None and not is_apply:
+            raise InvalidValueError(
+                f"force is for apply patches; this is one of {patch.type.name}", value=force
+            )
+        query = write_query(
+            dry_run=dry_run,
+            field_manager=self._manager(field_manager),
+            field_validation=self._validation(field_validation),
+            force=force,
+        )
+        call = await self._call(
+            "apply" if is_apply else "patch",
+            name=name,
+            namespace=namespace,
+            subresource=subresource,
+            query=query,
+            body=patch.body,
+            content_type=patch.type,
+            timeout=timeout,
+        )
+        return await self._one(call)
+
+    async def _apply(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        subresource: str = "",
+        field_manager: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        given = await self._given(obj)
+        manager = self._manager(field_manager)
+        if not manager:
+            raise InvalidValueError(
+                f"to apply {given.key}, say who owns its fields: field_manager=..., here or for the client"
+            )
+        if given.metadata.managed_fields:
+            raise InvalidValueError(
+                f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "
+                f"masthead.extract(obj, {manager!r}) makes such an object from one that was read",
+                value=given.key,
+            )
+        return await self._patch(
+            name_of(given, "apply"),
+            Patch.apply(given),
+            namespace=given.metadata.namespace,
+            subresource=subresource,
+            force=force or None,
+            dry_run=dry_run,
+            field_manager=manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )

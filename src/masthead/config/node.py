@@ -1,0 +1,175 @@
+"""Reading plain data strictly: each value knows where it stands, so that an error can say so.
+
+Unknown fields are none of our business. A known one of the wrong shape is an error, whose message never repeats the
+value: it may be a secret in the wrong place.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Node", "Source"]
+
+_SHAPES: Final[Mapping[type[object], str]] = {
+    type(None): "nothing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a map",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where data was read.
+
+    Attributes:
+        name: What messages call it.
+        file: The file; None for what was held in memory.
+        folder: Where relative paths begin; None for the current folder.
+    """
+
+    name: str
+    file: Path | None = None
+    folder: Path | None = None
+
+    def resolve(self, path: str) -> Path:
+        """Make a path of a text that stands in this source."""
+        return Path(path) if self.folder is None else self.folder / path
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value and where it stands.
+
+    Attributes:
+        value: Plain data, as YAML gives it; None where there is nothing.
+        source: Where it was read.
+        path: Where in there, such as ``users[1].user.exec``.
+    """
+
+    value: object = field(repr=False)
+    source: Source
+    path: str = ""
+
+    def error(self, problem: str) -> ConfigError:
+        """The error to raise, with the place before the problem."""
+        return ConfigError(": ".join(part for part in (self.source.name, self.path, problem) if part))
+
+    def at(self, key: str) -> Node:
+        """A field of a map.
+
+        Raises:
+            ConfigError: if this is no map.
+        """
+        return Node(self._fields().get(key), self.source, f"{self.path}.{key}" if self.path else key)
+
+    def items(self) -> list[Node]:
+        """The items of a list; nothing is an empty list.
+
+        Raises:
+            ConfigError: if this is something else.
+        """
+        value = self.value
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self._wrong("a list")
+        listed = cast("list[object]", value)
+        return [Node(each, self.source, f"{self.path}[{index}]") for index, each in enumerate(listed)]
+
+    def entries(self) -> dict[str, Node]:
+        """The fields of a map; nothing is an empty map.
+
+        Raises:
+            ConfigError: if this is something else.
+        """
+        return {key: self.at(key) for key in self._fields()}
+
+    def text(self) -> str:
+        """A text; nothing is the empty one.
+
+        Raises:
+            ConfigError: if this is something else.
+        """
+        if self.value is None:
+            return ""
+        if not isinstance(self.value, str):
+            raise self._wrong("text", "; put it in quotes")
+        return self.value
+
+    def name(self) -> str:
+        """A text that must not be empty.
+
+        Raises:
+            ConfigError: if it is, or is no text.
+        """
+        found = self.text()
+        if not found:
+            raise self.error("is missing")
+        return found
+
+    def flag(self) -> bool:
+        """True or false; nothing is false.
+
+        Raises:
+            ConfigError: if this is something else.
+        """
+        if self.value is None:
+            return False
+        if not isinstance(self.value, bool):
+            raise self._wrong("true or false", ", without quotes")
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts; nothing is an empty one.
+
+        Raises:
+            ConfigError: if this is something else.
+        """
+        return tuple(each.text() for each in self.items())
+
+    def file(self) -> Path | None:
+        """The path of a file, relative to where it was read; None for nothing.
+
+        Raises:
+            ConfigError: if this is no text.
+        """
+        found = self.text()
+        return self.source.resolve(found) if found else None
+
+    def decoded(self) -> str:
+        """The text that stands here in base64.
+
+        Raises:
+            ConfigError: if this is no text, not base64, or not text once decoded.
+        """
+        packed = "".join(self.text().split())
+        try:
+            return base64.b64decode(packed.encode(), validate=True).decode()
+        except UnicodeDecodeError:
+            raise self.error("is base64 of something that is not text; PEM is expected") from None
+        except ValueError:
+            raise self.error("is not base64; it must hold the PEM file's content, encoded") from None
+
+    def _fields(self) -> Mapping[str, object]:
+        value = self.value
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._wrong("a map")
+        return cast("dict[str, object]", value)
+
+    def _wrong(self, wanted: str, advice: str = "") -> ConfigError:
+        shape = _SHAPES.get(type(self.value), f"a Python {type(self.value).__name__}")
+        return self.error(f"must be {wanted}, and is {shape}{advice}")

@@ -1,0 +1,39 @@
+"""What the cluster serves, and which resource a name, a kind or a short name stands for.
+
+| module | what lives there |
+|---|---|
+| `model` | what is found: `Discovered`, `ApiGroup`, `ApiResource`, `ServerVersion` |
+| `aggregated`, `legacy` | the two forms in which servers say it |
+| `client` | `DiscoveryClient`: asks, remembers, and asks again when that is worth it |
+| `documents`, `disk`, `flights` | what was fetched, kept in memory and in files; one request for all who wait |
+| `openapi` | the schemas |
+| `index` | names, kinds and short names, looked up in what was found |
+| `mapper` | `Mapper`: the same, with a second look at the server before it says no |
+
+The names below can be imported from here; each is imported when it is first used.
+"""
+
+from masthead.lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead.discovery.client import DiscoveryClient as DiscoveryClient
+    from masthead.discovery.disk import DiskCache as DiskCache
+    from masthead.discovery.mapper import Mapper as Mapper
+    from masthead.discovery.model import ApiGroup as ApiGroup
+    from masthead.discovery.model import ApiResource as ApiResource
+    from masthead.discovery.model import Discovered as Discovered
+    from masthead.discovery.model import ServerVersion as ServerVersion
+
+_HOMES = {
+    "DiscoveryClient": "masthead.discovery.client",
+    "DiskCache": "masthead.discovery.disk",
+    "Mapper": "masthead.discovery.mapper",
+    "ApiGroup": "masthead.discovery.model",
+    "ApiResource": "masthead.discovery.model",
+    "Discovered": "masthead.discovery.model",
+    "ServerVersion": "masthead.discovery.model",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

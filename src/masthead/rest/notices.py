@@ -1,0 +1,54 @@
+"""What the server warns of, and who is told."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from masthead.sansio.warnings import parse_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.sansio.warnings import ServerWarning
+    from masthead.transport.contract import Response
+
+__all__ = ["Notices"]
+
+_log: Final = logging.getLogger("masthead.rest")
+
+_REMEMBERED: Final = 1000
+"""How many texts are told apart. They may hold names of objects, of which there is no end."""
+
+
+class Notices:
+    """Hands each warning to a hook or, where there is none, logs each text once.
+
+    Args:
+        hook: Is told; what it raises is logged, and the call goes on.
+    """
+
+    def __init__(self, hook: Callable[[ServerWarning], None] | None) -> None:
+        self._tell = hook or self._log_once
+        self._told: set[str] = set()
+
+    def read(self, response: Response) -> tuple[ServerWarning, ...]:
+        """Pass on what an answer warns of."""
+        values = response.headers_of("Warning")
+        if not values:
+            return ()
+        found = tuple(parse_warnings(values))
+        for each in found:
+            try:
+                self._tell(each)
+            except Exception:
+                _log.exception("on_warning failed; the call goes on")
+        return found
+
+    def _log_once(self, warning: ServerWarning) -> None:
+        if warning.text in self._told:
+            return
+        if len(self._told) == _REMEMBERED:
+            self._told.clear()
+        self._told.add(warning.text)
+        _log.warning("the server warns: %s", warning.text)

@@ -1,0 +1,106 @@
+"""Who may go when, and who waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from masthead.errors import ClosedError, DeadlineError
+from masthead.sansio.tokens import TokenBucket
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+__all__ = ["Pace", "Patience"]
+
+_log: Final = logging.getLogger("masthead.rest")
+
+_WORTH_TELLING: Final = 1.0
+"""Seconds of waiting for the client's own rate limit that look like a slow server, if nobody says otherwise."""
+
+T = TypeVar("T")
+
+
+class Patience:
+    """How much of a call's time is left.
+
+    Args:
+        seconds: How much there is; ``math.inf`` for no end.
+    """
+
+    __slots__ = ("_end", "_now")
+
+    def __init__(self, seconds: float) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._end = self._now() + seconds
+
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self._end - self._now()
+
+    async def uncounted(self, wait: Awaitable[T]) -> T:
+        """Wait for something on nobody's time."""
+        began = self._now()
+        result = await wait
+        self._end += self._now() - began
+        return result
+
+
+class Pace:
+    """Lets calls go at a rate, in the order in which they came, and makes them wait; closing wakes all who do.
+
+    Args:
+        rate: Calls a second; None for any number.
+        burst: How many may go at once after a quiet time.
+    """
+
+    def __init__(self, rate: float | None, burst: int) -> None:
+        self._bucket = None if rate is None else TokenBucket(rate, burst)
+        self._rate = rate
+        self._closing = asyncio.Event()
+
+    async def turn(self, left: float) -> None:
+        """Wait until it is this call's turn. Whoever is cancelled meanwhile gives the turn back.
+
+        Args:
+            left: Seconds that the call has.
+
+        Raises:
+            DeadlineError: if its turn comes too late; nothing is waited for then.
+            ClosedError: if the client is closed meanwhile.
+        """
+        if self._bucket is None:
+            return
+        turn = self._bucket.reserve(asyncio.get_running_loop().time())
+        if not turn.wait:
+            return
+        try:
+            if turn.wait >= left:
+                raise DeadlineError(
+                    f"not sent: the client's own limit of {self._rate:g} calls a second lets it go in {turn.wait:.1f} s,"
+                    " which is too late; raise rate or burst, or allow more time"
+                )
+            if turn.wait > _WORTH_TELLING:
+                _log.info("the client's own limit of %g calls a second delays one by %.1f s", self._rate, turn.wait)
+            await self.pause(turn.wait)
+        except BaseException:
+            self._bucket.cancel(turn)
+            raise
+
+    async def pause(self, seconds: float) -> None:
+        """Wait.
+
+        Raises:
+            ClosedError: if the client is closed meanwhile.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+        except TimeoutError:
+            return
+        raise ClosedError("the client was closed while a call waited to be sent; make a new one")
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        self._closing.set()

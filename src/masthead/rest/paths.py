@@ -1,0 +1,88 @@
+"""Where things are: the path of a resource, an object or a part of one.
+
+A segment that could lead somewhere else is refused here, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from masthead.errors import InvalidValueError, NameFormatError
+from masthead.meta import names
+from masthead.meta.gvk import GroupVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead.meta.gvk import GroupVersionResource
+
+__all__ = ["encoded", "resource_path", "segment"]
+
+
+def resource_path(
+    resource: GroupVersionResource, *, namespace: str = "", name: str | None = None, subresource: str = ""
+) -> str:
+    """The path of a collection, an object, or a part of one, escaped.
+
+    Args:
+        resource: Group, version and plural.
+        namespace: In which namespace; empty for all, or for what lives in none.
+        name: The object; None for the collection.
+        subresource: A part of the object, such as ``status``; parts of parts with a slash between (``proxy/metrics``).
+
+    Raises:
+        NameFormatError: if something is empty, or is not one segment of a path.
+    """
+    path = _collection(resource, namespace)
+    if name is not None:
+        path += f"/{segment('name', name)}"
+    if subresource:
+        parts = "/".join(segment("subresource", part) for part in subresource.split("/"))
+        path += f"/{parts}"
+    return path
+
+
+@functools.lru_cache(maxsize=1024)
+def _collection(resource: GroupVersionResource, namespace: str) -> str:
+    group = segment("group", resource.group) if resource.group else ""
+    version = GroupVersion(group, segment("version", resource.version))
+    inside = f"/namespaces/{segment('namespace', namespace)}" if namespace else ""
+    return f"{version.path}{inside}/{segment('resource', resource.resource)}"
+
+
+@functools.lru_cache(maxsize=4096)
+def segment(what: str, text: str) -> str:
+    """Check and escape one segment of a path.
+
+    Args:
+        what: What it is, for the message: ``name``, ``namespace`` ...
+        text: The segment.
+
+    Raises:
+        NameFormatError: if it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
+    """
+    problem = names.problem_with_path_segment_name(text) if text else "must not be empty"
+    if problem is None and not text.isprintable():
+        problem = "must not hold control characters"
+    if problem:
+        raise NameFormatError(
+            f"{names.shown(text)} cannot be a {what} in a request: it {problem}. Nothing was sent.",
+            value=text,
+        )
+    return quote(text, safe=":@!$&'()*+,;=~-._")
+
+
+def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
+    """Put a path and its query together, as they go over the wire.
+
+    Raises:
+        InvalidValueError: if the query holds half a character, which cannot be sent.
+    """
+    if not query:
+        return path
+    try:
+        return f"{path}?{urlencode(query)}"
+    except UnicodeEncodeError as error:
+        raise InvalidValueError(f"the query of {path} is not text: {error.reason}. Nothing was sent.") from None

@@ -1,0 +1,115 @@
+"""How long to wait after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+__all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Attempts", "Backoff", "Random", "jittered"]
+
+Random: TypeAlias = Callable[[], float]
+"""Gives numbers in [0, 1), as `random.random` does."""
+
+
+def jittered(delay: float, jitter: float, random: Random) -> float:
+    """Lengthen a delay by chance, by up to ``jitter`` times itself, so that clients do not come back in step."""
+    return delay * (1.0 + jitter * random())
+
+
+class Backoff:
+    """Delays that grow while things keep failing, and start anew once something has come of it.
+
+    ::
+
+        rested ──next──> first ──next──> first * factor ──next──> ... ──next──> cap ──┐
+          ^                │                   │                        ^    └──next──┘
+          └────────────────┴──────progress─────┴───────────reset────────────────┘
+
+    A connection that was made is no progress: a server in trouble takes connections and drops them again. And time
+    alone never starts the row anew, so that a long outage is not met with a burst every few minutes (differs from
+    client-go, where it does so every two).
+
+    Args:
+        first: The first delay, in seconds.
+        factor: How much longer each delay is than the one before.
+        cap: The longest delay, before jitter.
+        jitter: Each delay is lengthened by chance, by up to so many times itself.
+        reset_after: How many seconds must lie between the end of the last delay and a sign of progress, if the row is
+            to start anew. With 0, any progress does.
+
+    Raises:
+        ValueError: if delays would shrink, or be negative.
+    """
+
+    __slots__ = ("_base", "_cap", "_factor", "_first", "_jitter", "_reset_after", "_waited_until")
+
+    def __init__(
+        self,
+        first: float = 0.8,
+        factor: float = 2.0,
+        cap: float = 30.0,
+        jitter: float = 1.0,
+        *,
+        reset_after: float = 0.0,
+    ) -> None:
+        if first < 0 or factor < 1 or cap < first or jitter < 0 or reset_after < 0:
+            raise ValueError(
+                "a backoff needs 0 <= first <= cap, factor >= 1, jitter >= 0 and reset_after >= 0, "
+                f"not {first=}, {cap=}, {factor=}, {jitter=}, {reset_after=}"
+            )
+        self._first = first
+        self._factor = factor
+        self._cap = cap
+        self._jitter = jitter
+        self._reset_after = reset_after
+        self._base = first
+        self._waited_until = 0.0
+
+    def next(self, now: float, random: Random) -> float:
+        """Something failed now: the seconds to wait before it is tried again."""
+        delay = jittered(self._base, self._jitter, random)
+        self._base = min(self._cap, self._base * self._factor)
+        self._waited_until = now + delay
+        return delay
+
+    def progress(self, now: float) -> None:
+        """Something came of an attempt: start anew, if it held for long enough."""
+        # A timer may go off a little early; that is not a negative time.
+        if max(0.0, now - self._waited_until) >= self._reset_after:
+            self.reset()
+
+    def reset(self) -> None:
+        """Start anew."""
+        self._base = self._first
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How often something is tried that is expected to succeed soon, and how long to wait in between.
+
+    Attributes:
+        count: How many attempts there are, the first included.
+        first: The seconds between the first and the second.
+        factor: How much longer each wait is than the one before.
+        jitter: Each wait is lengthened by chance, by up to so many times itself.
+    """
+
+    count: int
+    first: float
+    factor: float
+    jitter: float
+
+    def delays(self, random: Random) -> Iterator[float]:
+        """The seconds to wait after each attempt but the last: one fewer than there are attempts."""
+        base = self.first
+        for _ in range(self.count - 1):
+            yield jittered(base, self.jitter, random)
+            base *= self.factor
+
+
+DEFAULT_RETRY: Final = Attempts(count=5, first=0.010, factor=1.0, jitter=0.1)
+"""For a conflict with others who change the same object now and then; client-go's numbers."""
+
+DEFAULT_BACKOFF: Final = Attempts(count=4, first=0.010, factor=5.0, jitter=0.1)
+"""For a conflict with a controller that is at work on the same object; client-go's numbers."""

@@ -1,0 +1,1 @@
+"""The blocking façade: the same classes and methods as `masthead.aio`, and no ``await``."""

@@ -1,0 +1,25 @@
+"""What every class of the blocking façade stands on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from masthead.sync.portal import Portal
+
+__all__ = ["Facade"]
+
+
+class Facade:
+    """Does what an object of the async façade does, and waits for it.
+
+    Threads: may be shared by any number of threads.
+    """
+
+    # Any: the class of `_async` is this one's namesake, and a class with several bases would have as many of them.
+    # That the two fit each other is what the generator and the tests of the façades are for.
+    _async: Any
+
+    def __init__(self, portal: Portal, inner: object) -> None:
+        self._portal = portal
+        self._async = inner

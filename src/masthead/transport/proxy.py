@@ -1,0 +1,84 @@
+"""A proxy's address, taken apart once."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from masthead.errors import ConfigError
+from masthead.meta.secret import Secret
+
+__all__ = ["Proxy"]
+
+_PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Through whom to go.
+
+    Attributes:
+        scheme: How it is spoken to: ``http``, ``https``, ``socks5`` or ``socks5h``.
+        host: Where it is.
+        port: On which port.
+        user: Who we are to it; empty if it does not ask.
+        password: What goes with that.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: Secret = field(default_factory=Secret)
+
+    @classmethod
+    def parse(cls, url: str) -> Proxy:
+        """Read a proxy's address, such as ``http://user:password@proxy:3128``.
+
+        Raises:
+            ConfigError: if it is not one. The message does not repeat it: it may hold a password.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise ConfigError("proxy-url is not an address; write it as http://proxy.example:3128") from None
+        if parts.scheme not in _PORTS:
+            raise ConfigError(
+                f"proxy-url begins with {parts.scheme!r}, but only {', '.join(_PORTS)} are known;"
+                " write it as http://proxy.example:3128"
+                if parts.hostname and parts.scheme
+                else "proxy-url has no scheme; write it as http://proxy.example:3128"
+            )
+        if not parts.hostname:
+            raise ConfigError("proxy-url names no host; write it as http://proxy.example:3128")
+        return cls(
+            parts.scheme,
+            parts.hostname,
+            _PORTS[parts.scheme] if port is None else port,
+            unquote(parts.username or ""),
+            Secret(unquote(parts.password or "")),
+        )
+
+    @property
+    def place(self) -> str:
+        """``host:port``."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Its address, without user and password."""
+        return f"{self.scheme}://{self.place}"
+
+    @property
+    def is_socks(self) -> bool:
+        """Whether it speaks SOCKS5, not HTTP."""
+        return self.scheme.startswith("socks")
+
+    def authorization(self) -> str:
+        """The value of ``Proxy-Authorization``; empty if there is none to send."""
+        if not self.user and not self.password:
+            return ""
+        return "Basic " + base64.b64encode(f"{self.user}:{self.password.reveal()}".encode()).decode()

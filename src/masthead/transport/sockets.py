@@ -1,0 +1,50 @@
+"""Sockets that notice when the other side has gone without a word."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final, TypeAlias
+
+__all__ = ["AddressInfo", "open_socket"]
+
+AddressInfo: TypeAlias = (
+    "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
+)
+"""An address, as ``getaddrinfo`` gives it."""
+
+# client-go pings an HTTP/2 connection after 30 s without a byte and gives it 15 s to answer. HTTP/1.1 has no ping, so
+# the kernel does the same one floor below; else a watch over a dead link would wait for a quarter of an hour.
+_IDLE_S: Final = 30
+_INTERVAL_S: Final = 15
+_PROBES: Final = 3
+_UNANSWERED_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
+
+# By name, since each platform knows some of these only. Darwin calls the idle time TCP_KEEPALIVE.
+_TCP_OPTIONS: Final = {
+    "TCP_KEEPIDLE": _IDLE_S,
+    "TCP_KEEPALIVE": _IDLE_S,
+    "TCP_KEEPINTVL": _INTERVAL_S,
+    "TCP_KEEPCNT": _PROBES,
+    "TCP_USER_TIMEOUT": _UNANSWERED_MS,
+}
+
+
+def open_socket(address: AddressInfo) -> socket.socket:
+    """Make a non-blocking, unconnected socket for an address, with keepalive on.
+
+    Raises:
+        OSError: if there can be no such socket.
+    """
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _TCP_OPTIONS.items():
+            option = getattr(socket, name, None)
+            if option is not None:
+                made.setsockopt(socket.IPPROTO_TCP, option, value)
+    except BaseException:
+        made.close()
+        raise
+    return made

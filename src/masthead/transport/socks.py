@@ -1,0 +1,200 @@
+"""Connections through a SOCKS5 proxy (RFC 1928, and RFC 1929 for its passwords).
+
+By hand, and small: the libraries for it verify the server's certificate against the address and not against
+``tls-server-name``, or lose a socket when a connection is given up half-way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+
+from masthead.transport.sockets import open_socket
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.tracing import Trace
+
+    from masthead.transport.proxy import Proxy
+    from masthead.transport.sockets import AddressInfo
+
+__all__ = ["SocksConnector", "SocksError"]
+
+_VERSION: Final = 5
+_PASSWORD_VERSION: Final = 1
+_CONNECT: Final = 1
+_NO_PASSWORD: Final = 0
+_WITH_PASSWORD: Final = 2
+_IPV4: Final = 1
+_NAME: Final = 3
+_IPV6: Final = 4
+_ADDRESS_LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
+_LONGEST: Final = 255
+_REFUSALS: Final = {
+    1: "general failure",
+    2: "its rules forbid it",
+    3: "the network cannot be reached",
+    4: "the host cannot be reached",
+    5: "the connection was refused",
+    6: "it took too long",
+    7: "it cannot connect to others",
+    8: "it does not know this kind of address",
+}
+
+
+class SocksError(aiohttp.ClientConnectionError):
+    """The proxy did not make the connection. The message is ours, and holds no password."""
+
+
+class SocksConnector(aiohttp.BaseConnector):
+    """Makes aiohttp's connections through a SOCKS5 proxy.
+
+    The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
+    """
+
+    def __init__(self, proxy: Proxy, *, limit: int, keepalive_timeout: float) -> None:
+        super().__init__(limit=limit, keepalive_timeout=keepalive_timeout)
+        self._proxy = proxy
+
+    async def _create_connection(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],  # noqa: ARG002  nobody traces
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  aiohttp's own signature
+    ) -> ResponseHandler:
+        async with asyncio.timeout(timeout.sock_connect):
+            connection = await self._dial()
+            try:
+                await _ask(connection, self._proxy, req.url.raw_host or "", req.port or 0)
+            except BaseException:
+                connection.close()
+                raise
+            return await self._speak(connection, req)  # and now it is the loop's
+
+    async def _dial(self) -> socket.socket:
+        proxy = self._proxy
+        try:
+            addresses = await self._loop.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM)
+            return await self._first_of(addresses)
+        except OSError as error:
+            problem = error.strerror or type(error).__name__
+            raise SocksError(
+                f"the proxy {proxy.place} cannot be reached ({problem}); check proxy-url"
+            ) from error
+
+    async def _first_of(self, addresses: Sequence[AddressInfo]) -> socket.socket:
+        problem = OSError("no address")
+        for address in addresses:
+            connection = open_socket(address)
+            try:
+                await self._loop.sock_connect(connection, address[-1])
+            except OSError as error:
+                connection.close()
+                problem = error
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                return connection
+        raise problem
+
+    async def _speak(self, connection: socket.socket, req: aiohttp.ClientRequest) -> ResponseHandler:
+        context = req.ssl if isinstance(req.ssl, ssl.SSLContext) else None
+        name = (req.server_hostname or req.url.raw_host or "").rstrip(".")
+        try:
+            _, protocol = await self._loop.create_connection(
+                self._factory,
+                sock=connection,
+                ssl=(context or True) if req.is_ssl() else None,
+                server_hostname=name if req.is_ssl() else None,
+            )
+        except ssl.CertificateError as error:
+            raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
+        except ssl.SSLError as error:
+            raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
+        except OSError as error:
+            if isinstance(error, TimeoutError) and error.errno is None:
+                raise
+            raise aiohttp.ClientConnectorError(req.connection_key, error) from error
+        return protocol
+
+
+async def _ask(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    try:
+        await _greet(connection, proxy)
+        await _request(connection, proxy, host, port)
+    except OSError as error:
+        raise SocksError(
+            f"the proxy {proxy.place} broke off ({error.strerror or 'end of stream'});"
+            " check that proxy-url is a SOCKS5 proxy's"
+        ) from error
+
+
+async def _greet(connection: socket.socket, proxy: Proxy) -> None:
+    """Agree on how to show who we are, and show it."""
+    has_password = bool(proxy.user or proxy.password)
+    methods = bytes([_NO_PASSWORD, _WITH_PASSWORD] if has_password else [_NO_PASSWORD])
+    await _send(connection, bytes([_VERSION, len(methods)]) + methods)
+    version, method = await _receive(connection, 2)
+    if version != _VERSION:
+        raise SocksError(f"the proxy {proxy.place} does not speak SOCKS5; check proxy-url")
+    if method == _NO_PASSWORD:
+        return
+    if method != _WITH_PASSWORD or not has_password:
+        raise SocksError(
+            f"the proxy {proxy.place} wants to know who we are;"
+            " write proxy-url as socks5://user:password@host:port"
+        )
+    user, password = proxy.user.encode(), proxy.password.reveal().encode()
+    if max(len(user), len(password)) > _LONGEST:
+        raise SocksError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
+    await _send(connection, bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password)
+    _, status = await _receive(connection, 2)
+    if status != 0:
+        raise SocksError(f"the proxy {proxy.place} refused proxy-url's user or password")
+
+
+async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Have the proxy connect to the server."""
+    await _send(connection, bytes([_VERSION, _CONNECT, 0]) + _address(host) + port.to_bytes(2, "big"))
+    _, reply, _, kind = await _receive(connection, 4)
+    if reply != 0:
+        why = _REFUSALS.get(reply, f"reply {reply}")
+        raise SocksError(f"the proxy {proxy.place} did not connect to {host}:{port}: {why}")
+    length = _ADDRESS_LENGTHS.get(kind)
+    if length is None:
+        (length,) = await _receive(connection, 1)
+    await _receive(connection, length + 2)  # where it connected from, which nobody needs
+
+
+def _address(host: str) -> bytes:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        name = host.encode("idna")
+        if len(name) > _LONGEST:
+            raise SocksError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
+        return bytes([_NAME, len(name)]) + name
+    return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
+
+
+async def _send(connection: socket.socket, data: bytes) -> None:
+    await asyncio.get_running_loop().sock_sendall(connection, data)
+
+
+async def _receive(connection: socket.socket, length: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    data = b""
+    while len(data) < length:
+        piece = await loop.sock_recv(connection, length - len(data))
+        if not piece:
+            raise ConnectionResetError
+        data += piece
+    return data

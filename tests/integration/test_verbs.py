@@ -1,0 +1,250 @@
+"""The verbs of typed clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import ConfigMap, Container, Namespace, Pod
+from masthead.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidError,
+    InvalidValueError,
+    NameFormatError,
+    NotFoundError,
+    SelectorError,
+)
+from masthead.meta.patch import Patch
+
+
+def config_map(name: str, **data: str) -> ConfigMap:
+    return ConfigMap.new(name, data=data)
+
+
+async def test_what_is_created_can_be_read_back(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+
+    created = await maps.create(config_map("settings", color="red"))
+    read = await maps.get("settings")
+
+    assert isinstance(created, ConfigMap)
+    assert created.metadata.uid
+    assert created.metadata.namespace == namespace
+    assert read == created
+    assert read.data == {"color": "red"}
+
+
+async def test_plain_data_can_be_created_too(client: Any, namespace: str) -> None:
+    created = await client.core_v1.config_maps(namespace).create(
+        {"metadata": {"name": "plain"}, "data": {"a": "b"}}
+    )
+
+    assert isinstance(created, ConfigMap)
+    assert created.data == {"a": "b"}
+
+
+async def test_a_name_can_be_made_by_the_server(client: Any, namespace: str) -> None:
+    created = await client.core_v1.config_maps(namespace).create(ConfigMap.new(generate_name="made-"))
+
+    assert created.metadata.name.startswith("made-")
+
+
+async def test_the_object_may_say_its_namespace_itself(client: Any, namespace: str) -> None:
+    everywhere = client.core_v1.config_maps()
+
+    created = await everywhere.create(ConfigMap.new("own", namespace=namespace, data={"a": "1"}))
+    created.data["a"] = "2"
+    updated = await everywhere.update(created)
+
+    assert updated.metadata.namespace == namespace
+    assert updated.data == {"a": "2"}
+
+
+async def test_creating_twice_says_that_it_exists(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create(config_map("once"))
+
+    with pytest.raises(AlreadyExistsError) as raised:
+        await maps.create(config_map("once"))
+
+    assert (raised.value.verb, raised.value.resource) == ("create", "configmaps")
+    assert raised.value.namespace == namespace
+
+
+async def test_what_is_not_there_is_not_found(client: Any, namespace: str) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        await client.core_v1.pods(namespace).get("absent")
+
+    assert str(raised.value).startswith(f'get pods {namespace}/absent: pods "absent" not found (404 NotFound).')
+
+
+async def test_an_object_that_breaks_the_rules_is_invalid(client: Any, namespace: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        await client.core_v1.pods(namespace).create(Pod.new("bad", spec={"containers": []}))
+
+    assert raised.value.details is not None
+    assert raised.value.details.causes[0].field == "spec.containers"
+
+
+async def test_an_update_replaces_what_is_there(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    current = await maps.create(config_map("changing", a="1"))
+
+    current.data["b"] = "2"
+    updated = await maps.update(current)
+
+    assert updated.data == {"a": "1", "b": "2"}
+    assert updated.metadata.resource_version != current.metadata.resource_version
+
+
+async def test_an_update_of_what_has_changed_is_a_conflict(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    stale = await maps.create(config_map("contested", a="1"))
+    fresh = stale.copy()
+    fresh.data["a"] = "2"
+    await maps.update(fresh)
+
+    stale.data["a"] = "3"
+    with pytest.raises(ConflictError, match="Read the object again"):
+        await maps.update(stale)
+
+
+async def test_patches_change_parts(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create(config_map("patched", a="1", b="2"))
+
+    merged = await maps.patch("patched", Patch.merge({"data": {"a": "new", "b": None}}))
+    patched = await maps.patch("patched", Patch.json([{"op": "add", "path": "/data/c", "value": "3"}]))
+
+    assert merged.data == {"a": "new"}
+    assert patched.data == {"a": "new", "c": "3"}
+
+
+async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+
+    tried = await maps.create(config_map("dry", a="1"), dry_run=True)
+
+    assert tried.data == {"a": "1"}
+    with pytest.raises(NotFoundError):
+        await maps.get("dry")
+
+
+async def test_delete_returns_none_when_the_object_is_gone(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create(config_map("doomed"))
+
+    assert await maps.delete("doomed") is None
+    with pytest.raises(NotFoundError):
+        await maps.get("doomed")
+
+
+async def test_delete_returns_what_still_waits_for_its_finalizers(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    held = config_map("held")
+    held.metadata.finalizers = ["example.com/wait"]
+    await maps.create(held)
+
+    waiting = await maps.delete("held")
+
+    assert isinstance(waiting, ConfigMap)
+    assert waiting.metadata.deletion_timestamp is not None
+    await maps.patch("held", Patch.merge({"metadata": {"finalizers": None}}))
+    with pytest.raises(NotFoundError):
+        await maps.get("held")
+
+
+async def test_delete_can_be_told_which_object_is_meant(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    made = await maps.create(config_map("meant"))
+
+    with pytest.raises(ConflictError):
+        await maps.delete("meant", uid="00000000-0000-0000-0000-000000000000")
+    with pytest.raises(ConflictError):
+        await maps.delete("meant", resource_version="1")
+
+    await maps.delete("meant", uid=made.metadata.uid, resource_version=made.metadata.resource_version)
+
+
+async def test_a_collection_is_deleted_by_its_labels(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    for name, app in (("a", "web"), ("b", "web"), ("c", "db")):
+        await maps.create(ConfigMap.new(name, labels={"app": app}))
+
+    await maps.delete_collection(label_selector={"app": "web"})
+
+    left = await maps.list(label_selector="app")
+    assert [each.metadata.name for each in left] == ["c"]
+
+
+async def test_status_is_written_apart(client: Any, namespace: str) -> None:
+    deployments = client.apps_v1.deployments(namespace)
+    labels = {"app": "web"}
+    made = await deployments.create(
+        Deployment.new(
+            "web",
+            spec={
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [Container(name="web", image="nginx")]},
+                },
+            },
+        )
+    )
+
+    made.spec.replicas = 7
+    made.status.observed_generation = 1
+    written = await deployments.update_status(made)
+
+    assert written.status.observed_generation == 1
+    assert written.spec.replicas == 1
+
+
+async def test_a_type_of_the_api_finds_its_resource(client: Any, namespace: str) -> None:
+    made = await client.resource(ConfigMap, namespace).create(config_map("by-type", a="1"))
+
+    assert await client.core_v1.config_maps(namespace).get("by-type") == made
+
+
+@pytest.mark.parametrize("bad", ["", "a/b", "..", ".", "50%", "a\nb"])
+async def test_a_name_that_could_lead_elsewhere_is_never_sent(client: Any, bad: str) -> None:
+    pods = client.core_v1.pods("default")
+
+    for call in (pods.get(bad), pods.delete(bad), pods.patch(bad, Patch.merge({}))):
+        with pytest.raises(NameFormatError, match="Nothing was sent"):
+            await call
+    with pytest.raises((NameFormatError, InvalidValueError)):
+        await client.core_v1.pods(bad).list()
+    if bad:
+        with pytest.raises(NameFormatError, match="subresource"):
+            await pods.patch("web", Patch.merge({}), subresource=bad if bad != "a/b" else "a/../b")
+
+
+async def test_what_lives_in_a_namespace_needs_one(client: Any) -> None:
+    with pytest.raises(InvalidValueError, match=r"live in namespaces; say which"):
+        await client.core_v1.pods().get("web")
+    with pytest.raises(InvalidValueError, match="live in no namespace"):
+        await client.resource(Namespace, "default").get("default")
+    with pytest.raises(InvalidValueError, match="of namespace 'a', this client of 'b'"):
+        await client.core_v1.config_maps("b").create(ConfigMap.new("x", namespace="a"))
+
+
+async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:
+    pods = client.core_v1.pods("default")
+
+    with pytest.raises(SelectorError):
+        await pods.list(label_selector="app in web")
+    with pytest.raises(InvalidValueError, match="resource_version_match"):
+        await pods.list(resource_version="1", resource_version_match="Nearly")
+    with pytest.raises(InvalidValueError, match="limit"):
+        await pods.list(limit=-1)
+    with pytest.raises(InvalidValueError, match="propagation_policy"):
+        await pods.delete("web", propagation_policy="Sideways")
+    with pytest.raises(InvalidValueError, match="force is for apply patches"):
+        await pods.patch("web", Patch.merge({}), force=True)
+    with pytest.raises(TypeError, match="label_selecter"):
+        await pods.list(label_selecter="app=web")

@@ -1,0 +1,233 @@
+"""Watches, and what they survive."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.conftest import connected
+
+from masthead.api.core.v1 import ConfigMap
+from masthead.errors import ExpiredError, ForbiddenError, NotFoundError
+from masthead.meta.patch import Patch
+
+if TYPE_CHECKING:
+    from tests.integration.conftest import Cluster
+
+    from masthead.server import Server
+
+OURS = "here=yes"
+
+
+@pytest.fixture
+def maps(client: Any, namespace: str) -> Any:
+    return client.core_v1.config_maps(namespace)
+
+
+async def put(maps: Any, name: str, value: str = "1") -> str:
+    """Create an object, and return its version."""
+    made = await maps.create(ConfigMap.new(name, labels={"here": "yes"}, data={"value": value}))
+    version: str = made.metadata.resource_version
+    return version
+
+
+async def change(maps: Any, name: str, value: str) -> None:
+    await maps.patch(name, Patch.merge({"data": {"value": value}}))
+
+
+async def told(events: Any, count: int, *, bookmarks: bool = False) -> list[tuple[str, str, str]]:
+    """The next events as type, name and value."""
+    found: list[tuple[str, str, str]] = []
+    async with asyncio.timeout(60):
+        async for event in events:
+            if event.type == "BOOKMARK":
+                if bookmarks:
+                    found.append(("BOOKMARK", "", ""))
+            else:
+                found.append((event.type, event.object.metadata.name, event.object.data.get("value", "")))
+            if len(found) == count:
+                break
+    return found
+
+
+async def version_of(maps: Any) -> str:
+    found = await maps.list(limit=1)
+    version: str = found.metadata.resource_version
+    return version
+
+
+def faults_of(cluster: Cluster) -> Server:
+    assert cluster.embedded is not None
+    return cluster.embedded
+
+
+async def test_every_change_after_a_version_is_told_in_order(maps: Any) -> None:
+    since = await version_of(maps)
+    await put(maps, "a")
+    await change(maps, "a", "2")
+    await maps.delete("a")
+
+    async with maps.watch(since=since) as events:
+        assert await told(events, 3) == [("ADDED", "a", "1"), ("MODIFIED", "a", "2"), ("DELETED", "a", "2")]
+
+
+async def test_without_a_version_what_is_there_is_told_first(maps: Any) -> None:
+    await put(maps, "a")
+    await put(maps, "b")
+
+    async with maps.watch(label_selector=OURS) as events:
+        assert sorted(await told(events, 2)) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+        await change(maps, "b", "2")
+        assert await told(events, 1) == [("MODIFIED", "b", "2")]
+
+
+async def test_what_a_selector_no_longer_selects_is_deleted_for_the_watch(maps: Any) -> None:
+    since = await version_of(maps)
+    async with maps.watch(since=since, label_selector=OURS) as events:
+        await put(maps, "a")
+        await maps.patch("a", Patch.merge({"metadata": {"labels": {"here": "no"}}}))
+        assert await told(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
+
+
+async def test_a_watch_goes_on_behind_the_servers_own_timeout(maps: Any) -> None:
+    since = await version_of(maps)
+    async with maps.watch(since=since, timeout_seconds=1) as events:
+        await put(maps, "a")
+        first = await told(events, 1)
+        async with maps.watch(since=since, timeout_seconds=1, raw=True) as later:
+            async for _ in later:  # it began later and lasts as long: when it ends, the first stream has ended
+                pass
+        await put(maps, "b")
+        assert [*first, *await told(events, 1)] == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+
+
+async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
+    since = await version_of(maps)
+    await put(maps, "a")
+
+    async with maps.watch(since=since, timeout_seconds=1, raw=True) as events:
+        seen = [event.type async for event in events if event.type != "BOOKMARK"]
+
+    assert seen == ["ADDED"]
+
+
+async def test_a_version_that_is_forgotten_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+    if cluster.embedded is not None:
+        await put(maps, "a")
+        cluster.embedded.compact()
+    async with maps.watch(since="1") as events:
+        with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
+            await told(events, 1)
+
+
+async def test_a_watch_of_what_is_not_there_fails_at_once(client: Any) -> None:
+    absent = client.dynamic("example.com/v1", "unicorns")
+    with pytest.raises(LookupError):
+        await absent.list()
+
+    from masthead.meta.gvk import GroupVersionResource
+
+    async with client.dynamic(GroupVersionResource("example.com", "v1", "unicorns")).watch() as events:
+        with pytest.raises(NotFoundError):
+            await told(events, 1)
+
+
+async def test_a_closed_watch_is_over(maps: Any) -> None:
+    events = maps.watch(since=await version_of(maps))
+    await events.close()
+
+    assert [event async for event in events] == []
+
+
+@pytest.mark.embedded_only
+@pytest.mark.parametrize("fault", ["drop_watch", "cut_watch"])
+async def test_a_dropped_connection_loses_and_repeats_nothing(
+    cluster: Cluster, maps: Any, fault: str
+) -> None:
+    since = await version_of(maps)
+    for index in range(6):
+        await put(maps, f"map-{index}")
+    hit = getattr(faults_of(cluster).faults, fault)(after=2, times=2, namespace=maps.namespace)
+
+    async with maps.watch(since=since) as events:
+        seen = await told(events, 6)
+
+    assert seen == [("ADDED", f"map-{index}", "1") for index in range(6)]
+    assert hit.hits == 2
+
+
+@pytest.mark.embedded_only
+async def test_a_drop_among_the_first_objects_loses_and_repeats_nothing(cluster: Cluster, maps: Any) -> None:
+    for index in range(6):
+        await put(maps, f"map-{index}")
+    hit = faults_of(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        seen = await told(events, 6)
+        await change(maps, "map-0", "2")
+        assert await told(events, 1) == [("MODIFIED", "map-0", "2")]
+
+    assert sorted(seen) == [("ADDED", f"map-{index}", "1") for index in range(6)]
+    assert hit.hits == 1
+
+
+@pytest.mark.embedded_only
+async def test_a_silent_connection_is_noticed(cluster: Cluster, facade: str, maps: Any) -> None:
+    since = await version_of(maps)
+    hit = faults_of(cluster).faults.silence_watch(after=1, times=1, namespace=maps.namespace)
+    async with (
+        connected(cluster.config, facade, silence=0.2) as impatient,
+        impatient.core_v1.config_maps(maps.namespace).watch(since=since) as events,
+    ):
+        await put(maps, "a")
+        await put(maps, "b")
+        assert await told(events, 2) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+    assert hit.hits == 1
+
+
+@pytest.mark.embedded_only
+async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -> None:
+    since = await version_of(maps)
+    faults = faults_of(cluster).faults
+    refused = faults.answer(503, verb="watch", namespace=maps.namespace, times=2)
+    await put(maps, "a")
+
+    async with maps.watch(since=since) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+    assert refused.hits == 2
+
+
+@pytest.mark.embedded_only
+async def test_an_expired_stream_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+    since = await version_of(maps)
+    await put(maps, "a")
+    await put(maps, "b")
+    faults_of(cluster).faults.expire_watch(after=1, namespace=maps.namespace)
+
+    async with maps.watch(since=since) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+        with pytest.raises(ExpiredError, match="List again"):
+            await told(events, 1)
+
+
+@pytest.mark.embedded_only
+async def test_a_refusal_is_final(cluster: Cluster, maps: Any) -> None:
+    since = await version_of(maps)
+    refused = faults_of(cluster).faults.answer(403, verb="watch", namespace=maps.namespace)
+
+    async with maps.watch(since=since) as events:
+        with pytest.raises(ForbiddenError):
+            await told(events, 1)
+    assert refused.hits == 1
+
+
+@pytest.mark.embedded_only
+async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster, maps: Any) -> None:
+    await put(maps, "a")
+    faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+        await change(maps, "a", "2")
+        assert await told(events, 1) == [("MODIFIED", "a", "2")]

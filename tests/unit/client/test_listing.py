@@ -1,0 +1,95 @@
+"""Pages, and what becomes of a list whose version is forgotten on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.api.core.v1 import ConfigMap, ConfigMapList
+from masthead.client.listing import ListWish, in_pages, whole
+from masthead.errors import ExpiredError
+from masthead.meta.metadata import ListMeta
+
+if TYPE_CHECKING:
+    from masthead.client.options import Query
+
+
+class Collection:
+    """A collection that answers in pages, and may forget its version after some of them."""
+
+    def __init__(self, size: int, *, forgets_after: int | None = None) -> None:
+        self.names = [f"map-{index:03}" for index in range(size)]
+        self.asked: list[dict[str, str]] = []
+        self.forgets_after = forgets_after
+
+    async def page(self, query: Query) -> ConfigMapList:
+        options = dict(query)
+        self.asked.append(options)
+        start = int(options.get("continue", 0))
+        if start and self.forgets_after is not None and len(self.asked) > self.forgets_after:
+            raise ExpiredError("the token is too old")
+        end = start + int(options.get("limit", len(self.names) or 1))
+        metadata = ListMeta(resource_version="7", continue_=str(end) if end < len(self.names) else "")
+        if metadata.continue_:
+            metadata.remaining_item_count = len(self.names) - end
+        items = [ConfigMap.new(name) for name in self.names[start:end]]
+        return ConfigMapList(metadata=metadata, items=items)
+
+
+@given(st.integers(0, 40), st.integers(1, 12))
+async def test_a_list_is_the_same_whatever_the_length_of_its_pages(size: int, page_size: int) -> None:
+    collection = Collection(size)
+
+    found = await whole(collection.page, ListWish(), page_size)
+
+    assert [item.metadata.name for item in found] == collection.names
+    assert (found.metadata.resource_version, found.metadata.continue_) == ("7", "")
+    assert found.metadata.remaining_item_count is None
+    assert len(collection.asked) == max(1, -(-size // page_size))
+
+
+async def test_only_the_first_page_names_the_version() -> None:
+    collection = Collection(5)
+    wish = ListWish(resource_version="7", resource_version_match="Exact", label_selector="app=web")
+
+    pages = [page async for page in in_pages(collection.page, wish, 2)]
+
+    assert [len(page) for page in pages] == [2, 2, 1]
+    first, *others = collection.asked
+    assert (first["resourceVersion"], first["resourceVersionMatch"]) == ("7", "Exact")
+    assert all("resourceVersion" not in each and each["labelSelector"] == "app=web" for each in others)
+
+
+async def test_a_whole_list_whose_token_expires_is_asked_for_in_one_piece() -> None:
+    collection = Collection(9, forgets_after=2)
+    wish = ListWish(resource_version="7", resource_version_match="NotOlderThan")
+
+    found = await whole(collection.page, wish, 3)
+
+    assert [item.metadata.name for item in found] == collection.names
+    assert collection.asked[-1] == {"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}
+
+
+async def test_pages_whose_token_expires_end_with_the_error() -> None:
+    collection = Collection(9, forgets_after=2)
+    seen = []
+
+    with pytest.raises(ExpiredError):
+        async for page in in_pages(collection.page, ListWish(), 3):
+            seen.append(len(page))
+
+    assert seen == [3, 3]
+
+
+async def test_a_limit_or_token_asks_for_one_page() -> None:
+    collection = Collection(9)
+
+    first = await whole(collection.page, ListWish(limit=4), 100)
+    last = await whole(collection.page, ListWish(continue_="8"), 100)
+
+    assert (len(first), first.metadata.continue_) == (4, "4")
+    assert len(last) == 1
+    assert len(collection.asked) == 2

@@ -1,0 +1,120 @@
+"""Options become queries and bodies, or are refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.client.options import delete_options, list_query, read_query, write_query
+from masthead.errors import InvalidValueError, SelectorError
+from masthead.meta import fields, labels
+from masthead.meta.v1 import LabelSelector, LabelSelectorRequirement
+
+
+def test_nothing_asked_for_is_nothing_sent() -> None:
+    assert list_query() == []
+    assert read_query(resource_version=None) == []
+    assert write_query(dry_run=False, field_manager="") == []
+    assert (
+        delete_options(
+            grace_period_seconds=None, propagation_policy=None, uid=None, resource_version=None, dry_run=False
+        )
+        is None
+    )
+
+
+def test_every_option_of_a_list_travels_under_its_wire_name() -> None:
+    query = list_query(
+        label_selector="app=web",
+        field_selector="status.phase!=Running",
+        resource_version="7",
+        resource_version_match="NotOlderThan",
+        limit=5,
+        continue_="token",
+        timeout_seconds=0,
+        shard_selector="shard",
+    )
+
+    assert query == [
+        ("labelSelector", "app=web"),
+        ("fieldSelector", "status.phase!=Running"),
+        ("resourceVersion", "7"),
+        ("resourceVersionMatch", "NotOlderThan"),
+        ("limit", "5"),
+        ("continue", "token"),
+        ("timeoutSeconds", "0"),
+        ("shardSelector", "shard"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"app": "web"},
+        labels.parse("app=web"),
+        LabelSelector(match_labels={"app": "web"}),
+        LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="In", values=["web"])]),
+    ],
+)
+def test_a_label_selector_may_be_many_things(selector: object) -> None:
+    ((name, text),) = list_query(label_selector=selector)  # type: ignore[arg-type]
+
+    assert name == "labelSelector"
+    assert labels.parse(text).matches({"app": "web"})
+    assert not labels.parse(text).matches({"app": "db"})
+
+
+@given(st.dictionaries(st.sampled_from(["metadata.name", "spec.nodeName"]), st.text(max_size=8), min_size=1))
+def test_a_mapping_of_fields_selects_exactly_those(wanted: dict[str, str]) -> None:
+    ((_, text),) = list_query(field_selector=wanted)
+
+    assert fields.parse(text).matches(wanted)
+
+
+def test_selectors_that_select_nothing_sensible_are_refused() -> None:
+    with pytest.raises(SelectorError):
+        list_query(label_selector="app in web")
+    with pytest.raises(SelectorError):
+        list_query(field_selector="status.phase")
+
+
+@pytest.mark.parametrize("value", [-1, "5", 1.5, True])
+def test_numbers_that_are_none_are_refused(value: object) -> None:
+    with pytest.raises(InvalidValueError, match="whole number from 0 up"):
+        list_query(limit=value)  # type: ignore[arg-type]
+
+
+def test_what_is_written_says_how() -> None:
+    assert write_query(dry_run=True, field_manager="me", field_validation="Strict", force=False) == [
+        ("dryRun", "All"),
+        ("fieldManager", "me"),
+        ("fieldValidation", "Strict"),
+        ("force", "false"),
+    ]
+    with pytest.raises(InvalidValueError, match="one of Ignore, Warn, Strict"):
+        write_query(dry_run=False, field_manager="", field_validation="Maybe")  # type: ignore[arg-type]
+
+
+def test_options_of_a_delete_are_its_body() -> None:
+    body = delete_options(
+        grace_period_seconds=0,
+        propagation_policy="Foreground",
+        uid="u",
+        resource_version="7",
+        dry_run=True,
+        ignore_store_read_error=True,
+    )
+
+    assert body is not None
+    assert json.loads(body) == {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "gracePeriodSeconds": 0,
+        "propagationPolicy": "Foreground",
+        "preconditions": {"uid": "u", "resourceVersion": "7"},
+        "dryRun": ["All"],
+        "ignoreStoreReadErrorWithClusterBreakingPotential": True,
+    }

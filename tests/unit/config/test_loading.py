@@ -1,0 +1,370 @@
+"""Where a configuration is looked for, what overrides it, and what is said when there is none."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.config.samples import SERVER, packed, plain, several, written
+
+from masthead.config import Impersonation, from_kubeconfig, load
+from masthead.config.files import MAX_SIZE
+from masthead.errors import ConfigError
+from masthead.meta.secret import Secret
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IN_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Path:
+    """A pod's service account."""
+    root = tmp_path / "serviceaccount"
+    root.mkdir()
+    for name, text in {"token": "t", "ca.crt": "x", "namespace": "web\n"}.items():
+        (root / name).write_text(text)
+    return root
+
+
+def refused(path: Path | None = None, **arguments: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(path, **{"environ": {}, **arguments})  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def test_a_given_file_is_used_alone(tmp_path: Path) -> None:
+    given = written(tmp_path / "given", plain())
+    listed = written(tmp_path / "listed", several("other"))
+
+    assert load(given, environ={"KUBECONFIG": str(listed)}).server == SERVER
+    assert "there is no context 'other'; there are 'dev'" in refused(
+        given, environ={"KUBECONFIG": str(listed)}, context="other"
+    )
+
+
+def test_a_given_file_must_be_there_and_say_something(tmp_path: Path, account: Path) -> None:
+    (tmp_path / "empty").touch()
+
+    for name, said in [("missing", "is not there"), ("empty", "names no cluster, user or context")]:
+        found = refused(tmp_path / name, environ=IN_POD, service_account=account)
+        assert found.startswith(f"{tmp_path / name}: {said}.")
+
+
+def test_the_listed_files_come_before_the_home_folder(tmp_path: Path) -> None:
+    written(tmp_path / ".kube" / "config", several("home"))
+    listed = written(tmp_path / "listed", several("listed"))
+
+    assert load(environ={"KUBECONFIG": str(listed)}, home=tmp_path).server == "https://listed"
+    assert load(environ={"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}).server == "https://home"
+    assert load("", environ={}, home=tmp_path).server == "https://home"
+
+
+@pytest.mark.parametrize("listed", ["", "  ", os.pathsep, f" {os.pathsep}  {os.pathsep}"])
+def test_a_list_of_nothing_is_no_list(tmp_path: Path, listed: str) -> None:
+    written(tmp_path / ".kube" / "config", several("home"))
+
+    assert load(environ={"KUBECONFIG": listed}, home=tmp_path).server == "https://home"
+
+
+def test_of_a_list_missing_and_empty_entries_are_skipped(tmp_path: Path) -> None:
+    there = written(tmp_path / "there", several("a"))
+    (tmp_path / "empty").touch()
+    entries = ["", str(tmp_path / "missing"), str(there), " ", str(there), str(tmp_path / "empty")]
+    config = load(environ={"KUBECONFIG": os.pathsep.join(entries)})
+
+    assert config.server == "https://a"
+
+
+def test_a_tilde_means_the_home_folder(tmp_path: Path) -> None:
+    written(tmp_path / "mine", several("a"))
+
+    assert load("~/mine", environ={}, home=tmp_path).server == "https://a"
+    assert load(environ={"KUBECONFIG": "~/mine"}, home=tmp_path).server == "https://a"
+
+
+def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
+    good = written(tmp_path / "good", several("a"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "text").write_text("a: ]", "utf-8")
+    (tmp_path / "long").write_bytes(b"#" * (MAX_SIZE + 1))
+    names = ["good", "folder", "binary", "text", "long"]
+    lines = refused(
+        environ={"KUBECONFIG": os.pathsep.join(str(tmp_path / name) for name in names)}
+    ).splitlines()
+
+    assert good.exists()
+    assert lines[0] == f"{tmp_path / 'folder'}: is a folder; name a kubeconfig file in it"
+    assert lines[1].startswith(f"{tmp_path / 'binary'}: is not a kubeconfig: it is not YAML")
+    assert lines[2].startswith(f"{tmp_path / 'text'}: is not a kubeconfig: it is not YAML (line 1")
+    assert lines[3] == f"{tmp_path / 'long'}: is no kubeconfig: it is longer than 16 MiB"
+
+
+def test_a_path_that_no_file_can_have_is_a_config_error(tmp_path: Path) -> None:
+    written(tmp_path / "file", several("a"))
+
+    assert "cannot be read: Not a directory" in refused(tmp_path / "file" / "config")
+    assert "cannot be read: no file can have such a name" in refused(environ={"KUBECONFIG": "a\0b"})
+
+
+def test_a_kubeconfig_of_ten_megabytes_is_read(tmp_path: Path) -> None:
+    data = several(*(f"c{number}" for number in range(700)))
+    for entry in data["clusters"]:
+        entry["cluster"]["certificate-authority-data"] = packed("x" * 11_000)
+    path = written(tmp_path / "config", data)
+
+    assert path.stat().st_size > 10_000_000
+    assert load(path, environ={}, context="c699").server == "https://c699"
+
+
+def test_in_a_pod_without_a_kubeconfig_the_service_account_is_used(tmp_path: Path, account: Path) -> None:
+    config = load(environ=IN_POD, home=tmp_path, service_account=account)
+
+    assert (config.server, config.namespace) == ("https://10.96.0.1:443", "web")
+    assert (config.token_file, config.ca_file) == (account / "token", account / "ca.crt")
+
+
+def test_in_a_pod_a_kubeconfig_comes_first_and_brings_its_own_namespace(
+    tmp_path: Path, account: Path
+) -> None:
+    written(tmp_path / ".kube" / "config", plain())
+    config = load(environ=IN_POD, home=tmp_path, service_account=account)
+
+    assert (config.server, config.namespace) == (SERVER, "default")
+
+
+def test_in_a_pod_what_the_list_lacks_is_logged(
+    tmp_path: Path, account: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    environ = IN_POD | {"KUBECONFIG": str(tmp_path / "missing")}
+    with caplog.at_level(logging.DEBUG):
+        load(environ=environ, home=tmp_path, service_account=account)
+
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("masthead.config", logging.WARNING)
+    assert record.getMessage() == (
+        f"{tmp_path / 'missing'} is not there; so it is the pod's service account that is used"
+    )
+
+
+def test_overrides_count_in_a_pod_too(account: Path) -> None:
+    config = load(
+        environ=IN_POD,
+        service_account=account,
+        namespace="other",
+        token="mine",
+        insecure=True,
+        impersonate="jane",
+    )
+
+    assert (config.namespace, config.token, config.token_file) == ("other", Secret("mine"), None)
+    assert (config.insecure, config.ca_file) == (True, None)
+    assert config.impersonate == Impersonation(user="jane")
+
+
+def test_with_a_server_nothing_need_be_there_and_the_pods_token_stays_at_home(account: Path) -> None:
+    config = load(environ=IN_POD, service_account=account, server=SERVER)
+
+    assert (config.server, config.token_file, config.ca_file) == (SERVER, None, None)
+
+
+def test_nothing_found_lists_what_was_tried_and_what_to_do(tmp_path: Path) -> None:
+    assert refused(home=tmp_path).splitlines() == [
+        "no cluster was found:",
+        "  - KUBECONFIG is not set",
+        f"  - {tmp_path / '.kube' / 'config'} is not there",
+        "  - this is not a pod in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT not set",
+        (
+            "Name a kubeconfig, or set KUBECONFIG. Without a cluster, `masthead serve --kubeconfig-out FILE` "
+            "(or `python -m masthead.server --kubeconfig-out FILE`) starts a server and writes one."
+        ),
+    ]
+    assert "  - HOME is not set\n" in refused()
+    (tmp_path / "empty").touch()
+    listed = {"KUBECONFIG": f"{tmp_path / 'a'}{os.pathsep}{tmp_path / 'empty'}"}
+    said = refused(environ=listed | IN_POD, home=tmp_path, service_account=tmp_path)
+    assert said.splitlines()[1:4] == [
+        f"  - {tmp_path / 'a'} is not there",
+        f"  - {tmp_path / 'empty'} names no cluster, user or context",
+        (
+            f"  - this pod has no service account token: there is no file {tmp_path / 'token'}. "
+            "Do not set automountServiceAccountToken to false."
+        ),
+    ]
+
+
+def test_a_name_asked_for_is_never_passed_over_for_the_service_account(tmp_path: Path, account: Path) -> None:
+    said = refused(environ=IN_POD, home=tmp_path, service_account=account, context="dev", user="me")
+
+    assert said.startswith("the context 'dev' and the user 'me' cannot be looked up without a kubeconfig:")
+
+
+@pytest.mark.parametrize("kind", ["context", "cluster", "user"])
+def test_a_name_that_leads_nowhere_is_refused_with_those_that_are_there(tmp_path: Path, kind: str) -> None:
+    path = written(tmp_path / "config", several("a", "b") | {"current-context": "a"})
+
+    assert refused(path, **{kind: "c"}).endswith(f": there is no {kind} 'c'; there are 'a', 'b'")
+
+
+@pytest.mark.parametrize(("kind", "there"), [("cluster", "'dev'"), ("user", "'dev'")])
+def test_a_context_whose_cluster_or_user_is_missing_is_refused(kind: str, there: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_kubeconfig(plain(context={kind: "gone"}), environ={})
+
+    said = f"the kubeconfig, context 'dev': there is no {kind} 'gone'; there are {there}"
+    assert str(caught.value) == said
+
+
+def test_a_missing_user_is_an_error_even_where_there_are_none_at_all() -> None:
+    data = plain() | {"users": []}
+
+    with pytest.raises(ConfigError, match="there is no user 'dev'; there is no user at all"):
+        from_kubeconfig(data, environ={})
+
+
+def test_a_context_without_a_user_is_nobody_on_purpose() -> None:
+    config = from_kubeconfig(plain(user={"token": "t"}, context={"user": ""}), environ={})
+
+    assert not config.sends_authorization
+
+
+def test_a_context_without_a_cluster_is_refused_unless_one_is_given() -> None:
+    data = plain(context={"cluster": None})
+
+    with pytest.raises(ConfigError, match="context 'dev': it names no cluster"):
+        from_kubeconfig(data, environ={})
+    assert from_kubeconfig(data, environ={}, cluster="dev").server == SERVER
+    assert from_kubeconfig(data, environ={}, server="https://other").server == "https://other"
+
+
+def test_a_cluster_without_a_server_is_refused() -> None:
+    with pytest.raises(ConfigError, match="context 'dev' cannot be used: server: is missing"):
+        from_kubeconfig(plain(cluster={"server": None}), environ={})
+
+
+def test_the_only_context_is_the_current_one_and_of_several_one_must_be_named() -> None:
+    assert from_kubeconfig(several("a"), environ={}).server == "https://a"
+    with pytest.raises(
+        ConfigError, match="current-context is empty; set it, or ask with context= for one of 'a', 'b'"
+    ):
+        from_kubeconfig(several("a", "b"), environ={})
+    assert from_kubeconfig(several("a", "b"), environ={}, cluster="b").server == "https://b"
+
+
+def test_context_cluster_and_user_can_be_chosen_one_by_one() -> None:
+    data = several("a", "b", "c") | {"current-context": "a"}
+
+    assert from_kubeconfig(data, environ={}, context="b").server == "https://b"
+    mixed = from_kubeconfig(data, environ={}, cluster="b", user="c")
+    assert (mixed.server, mixed.token) == ("https://b", Secret("token-of-c"))
+
+
+def test_empty_overrides_override_nothing() -> None:
+    data = plain(user={"token": "t"}, cluster={"tls-server-name": "n"}, context={"namespace": "web"})
+    empty = from_kubeconfig(
+        data,
+        environ={},
+        context=None,
+        cluster="",
+        user=None,
+        namespace="",
+        server="",
+        proxy_url=None,
+        tls_server_name="",
+        insecure=None,
+        ca_file=None,
+        token="",
+        impersonate=None,
+    )
+
+    assert empty == from_kubeconfig(data, environ={})
+
+
+def test_another_server_takes_the_name_of_its_certificate_away_unless_that_is_given_too() -> None:
+    data = plain(cluster={"tls-server-name": "old"})
+
+    assert from_kubeconfig(data, environ={}, server="https://other").tls_server_name == ""
+    both = from_kubeconfig(data, environ={}, server="https://other", tls_server_name="new")
+    assert (both.server, both.tls_server_name) == ("https://other", "new")
+    assert from_kubeconfig(data, environ={}, tls_server_name="new").server == SERVER
+
+
+def test_insecure_or_another_authority_replaces_whatever_was_trusted(tmp_path: Path) -> None:
+    authority = tmp_path / "ca"
+    authority.write_text("x")
+    trusting = plain(cluster={"certificate-authority-data": packed("pem")})
+    careless = plain(cluster={"insecure-skip-tls-verify": True})
+
+    insecure = from_kubeconfig(trusting, environ={}, insecure=True)
+    assert (insecure.insecure, insecure.ca_data) == (True, "")
+    for data in (trusting, careless):
+        other = from_kubeconfig(data, environ={}, ca_file=str(authority))
+        assert (other.insecure, other.ca_data, other.ca_file) == (False, "", authority)
+    assert not from_kubeconfig(careless, environ={}, insecure=False).insecure
+    assert from_kubeconfig(trusting, environ={}, insecure=False).ca_data == "pem"
+    with pytest.raises(ConfigError, match="insecure: given together with an authority"):
+        from_kubeconfig(trusting, environ={}, insecure=True, ca_file=authority)
+
+
+def test_a_token_replaces_every_other_way_to_be_somebody_but_a_certificate() -> None:
+    user = {
+        "username": "me",
+        "password": "p",
+        "tokenFile": "/t",
+        "exec": {"command": "aws"},
+        "auth-provider": {"name": "gcp"},
+        "client-certificate-data": packed("c"),
+        "client-key-data": packed("k"),
+    }
+    config = from_kubeconfig(plain(user=user), environ={}, token=Secret("mine"))
+
+    assert config.token == Secret("mine")
+    assert (config.token_file, config.username, config.password) == (None, "", Secret())
+    assert (config.exec, config.oidc) == (None, None)
+    assert config.client_certificate_data == "c"
+
+
+def test_another_impersonation_replaces_the_whole_one() -> None:
+    data = plain(user={"as": "jane", "as-groups": ["admins"]})
+
+    assert from_kubeconfig(data, environ={}, impersonate="joe").impersonate == Impersonation(user="joe")
+    other = Impersonation(user="joe", groups=["users"])
+    assert from_kubeconfig(data, environ={}, impersonate=other).impersonate == other
+
+
+def test_plain_http_is_allowed_by_saying_so() -> None:
+    data = plain(cluster={"server": "http://10.0.0.1"}, user={"token": "t"})
+
+    with pytest.raises(ConfigError, match="plain HTTP"):
+        from_kubeconfig(data, environ={})
+    assert from_kubeconfig(data, environ={}, allow_plain_http=True).token == Secret("t")
+
+
+def test_the_environments_proxy_is_used_unless_another_is_named() -> None:
+    environ = {"HTTPS_PROXY": "http://proxy:3128"}
+    own = plain(cluster={"proxy-url": "http://own:1"})
+
+    assert from_kubeconfig(plain(), environ=environ).proxy_url == "http://proxy:3128"
+    assert from_kubeconfig(own, environ=environ).proxy_url == "http://own:1"
+    assert from_kubeconfig(own, environ=environ, proxy_url="http://given:1").proxy_url == "http://given:1"
+
+
+def test_an_override_that_nobody_knows_is_a_type_error() -> None:
+    misspelt = {"contxt": "a"}
+
+    with pytest.raises(
+        TypeError, match=r"load\(\) knows no argument 'contxt'; it overrides context, cluster"
+    ):
+        load(environ={}, **misspelt)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    with pytest.raises(TypeError, match=r"from_kubeconfig\(\) knows no argument 'contxt'"):
+        from_kubeconfig(plain(), **misspelt)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def test_the_process_own_environment_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "config", several("mine"))))
+
+    assert load().server == "https://mine"

@@ -1,0 +1,79 @@
+"""Lines of a stream, however it is cut."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.errors import ProtocolError
+from masthead.sansio.framing import Lines
+
+STREAMS = st.lists(st.sampled_from([b"\n", b"\r\n", b"{}", b'{"a":1}', b" ", b"x" * 40, b"\r"])).map(b"".join)
+
+
+def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
+    places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    return [stream[start:end] for start, end in itertools.pairwise(places)]
+
+
+@given(STREAMS, st.lists(st.integers(0, 200)))
+def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> None:
+    lines = Lines()
+
+    found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
+
+    *complete, unfinished = stream.split(b"\n")
+    assert found == [line.strip() for line in complete if line.strip()]
+    assert lines.rest == unfinished
+
+
+@given(STREAMS, st.lists(st.integers(0, 200)), st.integers(1, 50))
+def test_a_line_above_the_limit_is_refused_however_it_is_cut(
+    stream: bytes, cuts: list[int], limit: int
+) -> None:
+    lines = Lines(limit)
+    is_refused = False
+    try:
+        for piece in pieces(stream, cuts):
+            lines.feed(piece)
+    except ProtocolError:
+        is_refused = True
+
+    assert is_refused == any(len(line) > limit for line in stream.split(b"\n"))
+
+
+def test_the_refusal_says_what_may_be_wrong() -> None:
+    with pytest.raises(ProtocolError, match="more than 3 bytes; what answered is not an API server"):
+        Lines(3).feed(b"abcd")
+
+
+def test_the_limit_is_for_each_line_and_not_for_the_stream() -> None:
+    lines = Lines(3)
+
+    for _ in range(5):
+        assert lines.feed(b"ab") == []
+        assert lines.feed(b"c\n") == [b"abc"]
+
+
+def test_one_chunk_can_end_a_line_hold_others_and_begin_the_next() -> None:
+    lines = Lines()
+
+    assert lines.feed(b'{"a"') == []
+    assert lines.feed(b':1}\r\n\r\n{"b":2}\n{"c"') == [b'{"a":1}', b'{"b":2}']
+    assert lines.rest == b'{"c"'
+    assert lines.feed(b":3}\n") == [b'{"c":3}']
+    assert lines.rest == b""
+
+
+def test_what_is_unfinished_is_put_together_once() -> None:
+    """Each piece is kept as it came, so that a line in many pieces takes no time that grows with its square."""
+    lines = Lines()
+    piece = b"x" * 1000
+    for _ in range(1000):
+        lines.feed(piece)
+
+    assert lines._pieces == [piece] * 1000
+    assert lines.feed(b"\n") == [piece * 1000]

@@ -1,0 +1,196 @@
+"""Which requests are tried again, and when."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.errors import ConnectError, DeadlineError, ProtocolError, TransportError
+from masthead.sansio.retry import LONGEST_WAIT, Again, Answer, GiveUp, decide, parse_retry_after
+
+METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+READS = ["GET", "HEAD"]
+DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
+OUTCOMES = st.one_of(
+    st.builds(Answer, st.integers(100, 599), st.sampled_from(["", "0", "1", "7", "soon"]) | st.text()),
+    st.sampled_from([ConnectError("c"), ProtocolError("p"), DeadlineError("d"), TransportError("t")]),
+)
+
+
+def never() -> float:
+    return 0.0
+
+
+def who_retries(outcome: Answer | TransportError, *, stream: bool = False) -> list[str]:
+    return [
+        method
+        for method in METHODS
+        if isinstance(decide(method, outcome, attempt=1, random=never, stream=stream), Again)
+    ]
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 599])
+def test_what_the_server_asks_to_repeat_is_repeated_whatever_the_verb(status: int) -> None:
+    assert who_retries(Answer(status, "1")) == METHODS
+    assert who_retries(Answer(status, "1"), stream=True) == METHODS
+
+
+@pytest.mark.parametrize("status", [200, 301, 400, 404, 409, 410, 422])
+def test_retry_after_means_nothing_on_other_answers(status: int) -> None:
+    assert who_retries(Answer(status, "1")) == []
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_without_retry_after_only_reads_are_repeated(status: int) -> None:
+    assert who_retries(Answer(status)) == READS
+    assert who_retries(Answer(status, "rubbish")) == READS
+    assert who_retries(Answer(status), stream=True) == []
+
+
+@pytest.mark.parametrize("status", [500, 501, 505])
+def test_a_fault_of_the_server_is_repeated_only_on_request(status: int) -> None:
+    assert who_retries(Answer(status)) == []
+
+
+def test_what_was_never_sent_is_repeated_whatever_the_verb() -> None:
+    assert who_retries(ConnectError("refused")) == METHODS
+    assert who_retries(ConnectError("refused"), stream=True) == METHODS
+
+
+def test_what_may_have_been_done_is_repeated_only_if_doing_it_twice_is_harmless() -> None:
+    assert who_retries(ProtocolError("cut")) == [*READS, "OPTIONS"]
+    assert who_retries(ProtocolError("cut"), stream=True) == []
+
+
+def test_a_missed_deadline_is_final() -> None:
+    assert who_retries(DeadlineError("late")) == []
+
+
+def waits(outcome: Answer | TransportError, attempts: int = 11) -> list[float]:
+    found: list[float] = []
+    while True:
+        step = decide("GET", outcome, attempt=len(found) + 1, attempts=attempts, random=never)
+        if isinstance(step, GiveUp):
+            return found
+        found.append(step.after)
+
+
+def test_waits_double_and_end() -> None:
+    assert waits(Answer(503)) == pytest.approx([0.1, 0.2, 0.4])
+    assert waits(ProtocolError("cut")) == pytest.approx([0.1, 0.2, 0.4])
+    assert waits(ConnectError("refused")) == pytest.approx([1, 2, 4])
+
+
+def test_the_server_is_obeyed_ten_times() -> None:
+    assert waits(Answer(429, "3")) == [3] * 10
+    assert isinstance(decide("GET", Answer(429, "3"), attempt=10, random=never), Again)
+    assert isinstance(decide("GET", Answer(429, "3"), attempt=11, random=never), GiveUp)
+
+
+def test_the_caller_may_want_fewer_attempts() -> None:
+    assert waits(Answer(429, "3"), attempts=3) == [3, 3]
+    assert waits(ConnectError("refused"), attempts=1) == []
+
+
+def test_come_back_at_once_still_leaves_the_server_a_breath() -> None:
+    assert waits(Answer(429, "0"), attempts=3) == [0.1, 0.1]
+
+
+def test_more_than_the_longest_wait_is_told_instead_of_waited_for() -> None:
+    assert waits(Answer(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
+    answer = decide("GET", Answer(503, "3600"), attempt=1, random=never)
+    assert answer == GiveUp("the server asked to come back later, in 3600 seconds, which is too long to wait")
+
+
+@pytest.mark.parametrize(
+    ("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Again), (None, Again)]
+)
+def test_an_attempt_that_would_begin_too_late_is_not_waited_for(
+    remaining: float | None, expected: type[Again | GiveUp]
+) -> None:
+    step = decide("GET", Answer(429, "3"), attempt=1, remaining=remaining, random=never)
+
+    assert isinstance(step, expected)
+
+
+@given(
+    st.sampled_from(METHODS),
+    OUTCOMES,
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.none() | st.floats(0, 20),
+    st.booleans(),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_no_attempt_is_too_many_too_early_or_too_late(
+    method: str,
+    outcome: Answer | TransportError,
+    attempt: int,
+    attempts: int,
+    remaining: float | None,
+    stream: bool,
+    chance: float,
+) -> None:
+    step = decide(
+        method,
+        outcome,
+        attempt=attempt,
+        attempts=attempts,
+        remaining=remaining,
+        stream=stream,
+        random=lambda: chance,
+    )
+
+    assert step.why
+    if isinstance(step, Again):
+        assert attempt < attempts
+        assert 0.1 <= step.after < (math.inf if remaining is None else remaining)
+        if isinstance(outcome, Answer):
+            assert step.after >= (parse_retry_after(outcome.retry_after, date=outcome.date) or 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "expected"),
+    [
+        ("0", "", 0.0),
+        (" 12 ", "", 12.0),
+        ("9" * 5000, "", math.inf),
+        ("Sun, 06 Nov 1994 08:49:40 GMT", DATE, 3.0),
+        ("Mon, 07 Nov 1994 08:49:37 GMT", DATE, 86400.0),
+        ("Sun, 06 Nov 1994 08:49:30 GMT", DATE, 0.0),
+        ("Sun, 06 Nov 1994 08:49:40 GMT", "", None),
+        ("Sun, 31 Feb 1994 08:49:40 GMT", DATE, None),
+        ("Sun, 06 Foo 1994 08:49:40 GMT", DATE, None),
+        ("Sun, 06 Nov 0000 08:49:40 GMT", DATE, None),
+        ("Sun, 06 Nov 1994 08:49:60 GMT", DATE, None),
+        ("", "", None),
+        ("-1", "", None),
+        ("1.5", "", None),
+        ("1e3", "", None),
+        ("٣", "", None),
+        ("²", "", None),
+        ("nan", "", None),
+        ("soon", DATE, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date_by_the_servers_clock(
+    text: str, date: str, expected: float | None
+) -> None:
+    assert parse_retry_after(text, date=date) == expected
+
+
+@given(st.text(), st.text())
+def test_rubbish_in_retry_after_is_no_wish(text: str, date: str) -> None:
+    seconds = parse_retry_after(text, date=date)
+
+    assert seconds is None or seconds >= 0
+
+
+@given(st.from_regex(r"[A-Z][a-z]{2}, \d\d (Jan|Feb|Nov) \d{4} \d\d:\d\d:\d\d GMT", fullmatch=True))
+def test_dates_that_do_not_exist_are_no_wish_either(text: str) -> None:
+    seconds = parse_retry_after(text, date=DATE)
+
+    assert seconds is None or seconds >= 0

@@ -1,0 +1,187 @@
+"""Answers that are cut short, garbled or no HTTP at all: one kind of error, whatever it was."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.transport.servers import OK, always, answer, chunk, never, once, receive, serving
+
+from masthead.errors import DeadlineError, ProtocolError, TransportError
+from masthead.transport import HttpTransport, Request
+
+if TYPE_CHECKING:
+    from tests.unit.transport.servers import Handler
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+PACKED = gzip.compress(b"x" * 5000)
+
+BROKEN = {
+    "no answer": b"",
+    "half a status line": b"HTTP/1.1 20",
+    "half a head": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "not http": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "binary": bytes(range(256)),
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "a length that is no number": b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nab",
+    "a header without an end": b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000,
+    "a header that is too long": answer(b"", "X: " + "y" * 200_000),
+    "half a body": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+    "no end of chunks": CHUNKED + chunk(b"half"),
+    "half a chunk": CHUNKED + b"a\r\nhalf",
+    "a chunk of no length": CHUNKED + b"xyz\r\nhalf\r\n0\r\n\r\n",
+    "a chunk that is longer than it says": CHUNKED + b"2\r\nhalf\r\n0\r\n\r\n",
+    "gzip that is none": answer(b"not gzip", "Content-Encoding: gzip"),
+    "gzip that is garbled": answer(PACKED[:20] + b"\xff" * 9 + PACKED[29:], "Content-Encoding: gzip"),
+    "gzip without its end": answer(PACKED[:-9], "Content-Encoding: gzip"),
+    "gzip with a wrong sum": answer(PACKED[:-8] + b"\0" * 8, "Content-Encoding: gzip"),
+    "gzip and half a body": answer(PACKED, "Content-Encoding: gzip")[:-9],
+}
+
+
+def reset_after(said: bytes) -> Handler:
+    """Say something, and break the connection rudely."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(said)
+        await writer.drain()
+        raw = writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    return handle
+
+
+@pytest.mark.parametrize("said", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_broken_answer_is_a_protocol_error(said: bytes, method: str) -> None:
+    async with serving(once(said)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        failure = await _failure(transport, Request(method, "/x?token=s3cret", [("Authorization", "s3cret")]))
+        await transport.close()
+
+    assert type(failure) is ProtocolError
+    assert str(failure).startswith(f"{method} /x: ")
+    assert f"127.0.0.1:{server.port}" in str(failure)
+    assert (failure.verb, failure.url) == (method, "/x")
+    assert_no_secret(failure)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"HTTP/1.1 200", CHUNKED, CHUNKED + chunk(b"x"), answer(b"12345")[:-2]]
+)
+async def test_a_connection_that_is_reset_is_a_protocol_error(said: bytes) -> None:
+    async with serving(reset_after(said)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        failure = await _failure(transport, Request("POST", "/x"))
+        await transport.close()
+
+    assert type(failure) is ProtocolError
+
+
+async def test_an_error_in_the_middle_comes_after_what_was_fine() -> None:
+    heard = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(CHUNKED + chunk(b"one\n"))
+        await heard.wait()
+        writer.write(b"zz\r\n")
+        await reader.read()
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        chunks = (await transport.send(Request("GET", "/x"))).chunks()
+        assert await anext(chunks) == b"one\n"
+        heard.set()
+        with pytest.raises(
+            ProtocolError, match=r"^GET /x: the answer of 127.0.0.1:\d+ was cut short or garbled"
+        ):
+            await anext(chunks)
+        await transport.close()
+
+
+async def test_bytes_after_the_end_do_not_reach_the_next_answer() -> None:
+    async with serving(always(answer(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(3):
+            response = await transport.send(Request("GET", "/"))
+            assert (response.status, await response.read()) == (200, b"ok")
+        await transport.close()
+
+
+async def test_the_transport_works_after_a_broken_answer() -> None:
+    said = [b"rubbish\r\n\r\n", OK]
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(said.pop(0))
+        await writer.drain()
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        with pytest.raises(ProtocolError, match="not HTTP"):
+            await transport.send(Request("POST", "/"))
+
+        assert await (await transport.send(Request("POST", "/"))).read() == b"ok"
+        await transport.close()
+
+
+@pytest.mark.parametrize(
+    ("total", "silence", "problem"),
+    [
+        (0.03, None, "no complete answer from 127.0.0.1:{} within 0.03 s"),
+        (None, 0.03, "127.0.0.1:{} sent nothing for 0.03 s"),
+    ],
+)
+async def test_a_server_that_says_nothing_meets_a_deadline(
+    total: float | None, silence: float | None, problem: str
+) -> None:
+    async with serving(never) as server:
+        transport = HttpTransport(server.url, tls=None)
+        with pytest.raises(DeadlineError) as caught:
+            await transport.send(
+                Request("GET", "/x", [("Authorization", "s3cret")], total=total, silence=silence)
+            )
+        await transport.close()
+
+    assert problem.format(server.port) in str(caught.value)
+    assert isinstance(caught.value, TimeoutError)
+    assert_no_secret(caught.value)
+
+
+async def test_a_cancelled_request_leaves_nothing_behind() -> None:
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        del writer
+        assert await reader.read() == b""
+        gone.set()
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await transport.send(Request("GET", "/"))
+        await gone.wait()
+        await transport.close()
+
+
+async def _failure(transport: HttpTransport, request: Request) -> TransportError:
+    with pytest.raises(TransportError) as caught:
+        await (await transport.send(request)).read()
+    return caught.value
+
+
+def assert_no_secret(error: BaseException | None) -> None:
+    while error is not None:
+        assert "s3cret" not in repr(error)
+        assert "s3cret" not in str(error)
+        assert not type(error).__module__.startswith("aiohttp")
+        error = error.__cause__ or error.__context__

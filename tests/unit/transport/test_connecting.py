@@ -1,0 +1,177 @@
+"""Connections that cannot be made: the server has not seen the request, and the message says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.transport.servers import OK, Authority, Tls, always, never, serving
+
+from masthead.errors import AuthError, ConnectError, ProtocolError
+from masthead.transport import HttpTransport, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GET = Request("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port where nobody listens, and where nobody else will meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+async def refusal(transport: HttpTransport, request: Request = GET) -> ConnectError:
+    with pytest.raises(ConnectError) as caught:
+        await transport.send(request)
+    await transport.close()
+    error = caught.value
+    assert (error.verb, error.url) == ("GET", "/api")
+    assert str(error).startswith("GET /api: ")
+    assert "s3cret" not in f"{error} {error!r} {error.__cause__!r} {error.__context__!r}"
+    assert error.__context__ is None
+    return error
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_nobody_listens(closed_port: int, host: str) -> None:
+    error = await refusal(HttpTransport(f"http://{host}:{closed_port}", tls=None))
+
+    assert f"{host}:{closed_port} refused the connection; check that the API server runs there" in str(error)
+    assert isinstance(error.__cause__, OSError)
+
+
+async def test_the_name_is_unknown() -> None:
+    error = await refusal(HttpTransport("https://cluster.invalid:6443", tls=None))
+
+    assert "the name cluster.invalid cannot be resolved; check the address" in str(error)
+
+
+async def test_the_authority_is_not_trusted(authority: Authority) -> None:
+    async with serving(always(OK), authority.server()) as server:
+        tls = Tls(ssl.create_default_context())
+        error = await refusal(HttpTransport(server.secure_url, tls=tls))
+
+    assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority" in str(error)
+    assert "set certificate-authority (ca_file, ca_data)" in str(error)
+
+
+@pytest.mark.parametrize("name", ["kubernetes.example", "10.0.0.1"])
+async def test_the_certificate_is_for_another_name(authority: Authority, name: str) -> None:
+    async with serving(always(OK), authority.server(name)) as server:
+        error = await refusal(HttpTransport(server.secure_url, tls=authority.client()))
+
+    assert "is for another name" in str(error)
+    assert "set tls-server-name" in str(error)
+
+
+async def test_the_name_to_expect_can_be_set(authority: Authority) -> None:
+    async with serving(always(OK), authority.server("kubernetes.example")) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client(), server_name="kubernetes.example")
+
+        assert await (await transport.send(GET)).read() == b"ok"
+        await transport.close()
+
+
+async def test_the_server_speaks_no_tls(authority: Authority) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    async with serving(handle) as server:
+        error = await refusal(HttpTransport(server.secure_url, tls=authority.client()))
+
+    assert f"127.0.0.1:{server.port} does not speak TLS; perhaps its address begins with http://" in str(
+        error
+    )
+
+
+async def test_the_server_hangs_up_during_the_handshake(authority: Authority) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.transport.abort()
+
+    async with serving(handle) as server:
+        error = await refusal(HttpTransport(server.secure_url, tls=authority.client()))
+
+    assert "broke off while the connection was made" in str(error)
+
+
+async def test_the_handshake_does_not_end(authority: Authority) -> None:
+    async with serving(never) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=0.05)
+        error = await refusal(transport)
+
+    assert f"no connection to 127.0.0.1:{server.port} within 0.05 s" in str(error)
+
+
+async def test_the_server_wants_a_certificate_of_ours(authority: Authority) -> None:
+    context = authority.require_certificates(authority.server())
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # By hand, since asyncio's server hangs up without sending the alert.
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        shaken = context.wrap_bio(incoming, outgoing, server_side=True)
+        while True:
+            incoming.write(await reader.read(65536))
+            try:
+                shaken.do_handshake()
+            except ssl.SSLWantReadError:
+                writer.write(outgoing.read())
+            except ssl.SSLError:
+                writer.write(outgoing.read())
+                await reader.read()
+                return
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client())
+        # In TLS 1.3 the refusal comes after the handshake, and the request may be on its way.
+        with pytest.raises(ProtocolError, match="check client-certificate and client-key"):
+            await transport.send(GET)
+        await transport.close()
+
+
+async def test_every_connection_is_in_use() -> None:
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
+        transport = HttpTransport(server.url, tls=None, connections=2, connect_timeout=0.05)
+        streams = [await transport.send(GET) for _ in range(2)]
+        error = await refusal(transport)
+        del streams
+
+    assert f"all 2 connections to 127.0.0.1:{server.port} were in use for 0.05 s" in str(error)
+    assert server.connections == 2
+
+
+async def test_a_connection_that_becomes_free_is_used() -> None:
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
+        transport = HttpTransport(server.url, tls=None, connections=1)
+        first = await transport.send(GET)
+        async with asyncio.TaskGroup() as group:
+            second = group.create_task(transport.send(GET))
+            await asyncio.sleep(0)
+            first.close()
+
+        assert second.result().status == 200
+        await transport.close()
+
+
+async def test_what_the_tls_source_says_is_passed_on() -> None:
+    class Broken:
+        async def context(self) -> ssl.SSLContext:
+            raise AuthError("no certificate")
+
+    transport = HttpTransport("https://127.0.0.1:1", tls=Broken())
+    with pytest.raises(AuthError, match="no certificate"):
+        await transport.send(GET)
+    await transport.close()

@@ -1,0 +1,238 @@
+"""Which connection a request goes over, and what becomes of connections."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
+
+from masthead.errors import ClosedError, MastheadError, ProtocolError
+from masthead.transport import HttpTransport, Request
+from masthead.transport.sockets import open_socket
+
+if TYPE_CHECKING:
+    from tests.unit.transport.servers import Handler
+
+GET = Request("GET", "/")
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+async def fetch(transport: HttpTransport, request: Request = GET) -> bytes:
+    return await (await transport.send(request)).read()
+
+
+async def test_requests_one_after_the_other_share_a_connection(authority: Authority) -> None:
+    async with serving(always(OK), authority.server()) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client())
+        for _ in range(5):
+            assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 1
+
+
+async def test_no_connection_is_made_before_the_first_request() -> None:
+    async with serving(always(OK)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await transport.close()
+
+        assert server.connections == 0
+
+
+async def test_other_tls_settings_mean_another_connection(authority: Authority) -> None:
+    async with serving(always(OK), authority.server()) as server:
+        tls = authority.client()
+        transport = HttpTransport(server.secure_url, tls=tls)
+        await fetch(transport)
+        tls.current = authority.client().current
+        await fetch(transport)
+        await fetch(transport)
+        await transport.close()
+
+        assert server.connections == 2
+
+
+async def test_a_stream_goes_on_under_the_settings_that_it_began_with(authority: Authority) -> None:
+    writers: list[asyncio.StreamWriter] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await receive(reader)).line.startswith("GET /stream"):
+            writers.append(writer)
+            writer.write(CHUNKED)
+            await never(reader, writer)
+        writer.write(OK)
+
+    async with serving(handle, authority.server()) as server:
+        tls = authority.client()
+        transport = HttpTransport(server.secure_url, tls=tls)
+        chunks = (await transport.send(Request("GET", "/stream"))).chunks()
+        tls.current = authority.client().current
+        await fetch(transport)
+        writers[0].write(b"3\r\nstill\r\n"[:3] + b"one\r\n")
+
+        assert await anext(chunks) == b"one"
+        await transport.close()
+
+
+async def test_old_connections_are_closed_when_they_were_idle_for_long(authority: Authority) -> None:
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(OK)
+        await reader.read()
+        gone.set()
+
+    async with serving(handle, authority.server()) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client(), idle=0.02)
+        await fetch(transport)
+        await gone.wait()
+        await transport.close()
+
+
+def hang_up_on_the_second(seen: list[Seen]) -> Handler:
+    """Answer a connection's first request, read its second, and hang up instead of answering."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await receive(reader))
+        writer.write(OK)
+        seen.append(await receive(reader))
+
+    return handle
+
+
+async def test_a_get_that_meets_a_dying_connection_is_sent_again() -> None:
+    seen: list[Seen] = []
+    async with serving(hang_up_on_the_second(seen)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+    assert (len(seen), server.connections) == (3, 2)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_a_change_that_meets_a_dying_connection_is_not_sent_again(method: str) -> None:
+    seen: list[Seen] = []
+    async with serving(hang_up_on_the_second(seen)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+        with pytest.raises(ProtocolError, match="closed the connection without an answer") as caught:
+            await fetch(transport, Request(method, "/x", body=b"{}"))
+        await transport.close()
+
+    assert caught.value.__context__ is None
+    assert (len(seen), server.connections) == (2, 1)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_connection_that_was_closed_while_idle_is_not_used(method: str) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(3):
+            assert await fetch(transport, Request(method, "/")) == b"ok"
+        await transport.close()
+
+        assert server.connections == 3
+
+
+def test_sockets_notice_a_dead_peer() -> None:
+    address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 1))
+    with open_socket(address) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        for name, value in {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_USER_TIMEOUT": 45_000}.items():
+            if hasattr(socket, name):
+                assert made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
+        assert not made.getblocking()
+
+
+async def test_a_closed_transport_sends_nothing() -> None:
+    async with serving(always(OK)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+        await transport.close()
+        await transport.close()
+
+        with pytest.raises(ClosedError, match=f"the client of 127.0.0.1:{server.port} is closed"):
+            await transport.send(GET)
+
+
+@pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
+async def test_closing_wakes_streams_and_requests(authority: Authority, *, secure: bool) -> None:
+    """One reads a stream, one waits for the head of an answer, one for a free connection."""
+    waiting = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await receive(reader)).line.startswith("GET /stream"):
+            writer.write(CHUNKED)
+        else:
+            waiting.set()
+        await reader.read()
+
+    async with serving(handle, authority.server() if secure else None) as server:
+        transport = HttpTransport(
+            server.secure_url if secure else server.url,
+            tls=authority.client() if secure else None,
+            connections=2,
+        )
+        stream = await transport.send(Request("GET", "/stream"))
+        async with asyncio.TaskGroup() as group:
+            ends = [
+                group.create_task(outcome(work))
+                for work in (stream.read(), fetch(transport), fetch(transport, Request("GET", "/third")))
+            ]
+            await waiting.wait()
+            await transport.close()
+
+    assert [type(end.result()) for end in ends] == [ClosedError] * 3
+    assert server.connections == 2
+
+
+async def test_closing_while_a_connection_is_made_leaves_nothing_behind(authority: Authority) -> None:
+    connected = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        await never(reader, writer)
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=0.1)
+        async with asyncio.TaskGroup() as group:
+            end = group.create_task(outcome(transport.send(GET)))
+            await connected.wait()
+            await transport.close()
+
+    assert isinstance(end.result(), ClosedError)
+
+
+async def test_being_cancelled_stays_being_cancelled() -> None:
+    async with serving(never) as server, asyncio.TaskGroup() as group:
+        transport = HttpTransport(server.url, tls=None)
+        task = group.create_task(transport.send(GET))
+        await asyncio.sleep(0)
+        task.cancel()
+        await transport.close()
+
+    assert task.cancelled()
+
+
+async def outcome(work: object) -> object:
+    assert asyncio.iscoroutine(work)
+    try:
+        return await work
+    except MastheadError as error:
+        return error

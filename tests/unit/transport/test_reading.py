@@ -1,0 +1,246 @@
+"""Bodies: whole or as they come, compressed or not, given up half-way."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import gzip
+import itertools
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.transport.servers import OK, always, answer, chunk, once, receive, serving
+
+from masthead.errors import ClosedError, DeadlineError, ProtocolError
+from masthead.transport import HttpTransport, Request
+from masthead.transport.body import Gunzip
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED_GZIP = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"
+
+
+class Stream:
+    """A server whose answers' bodies a test writes piece by piece."""
+
+    def __init__(self, head: bytes = CHUNKED) -> None:
+        self.head = head
+        self.writer: asyncio.StreamWriter | None = None
+        self.gone = asyncio.Event()
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                await receive(reader)
+                self.writer = writer
+                writer.write(self.head)
+        finally:
+            self.gone.set()
+
+    def say(self, data: bytes) -> None:
+        assert self.writer is not None
+        self.writer.write(data)
+
+
+@pytest.fixture
+async def stream() -> Stream:
+    return Stream()
+
+
+@pytest.fixture
+async def transport(stream: Stream) -> AsyncIterator[HttpTransport]:
+    async with serving(stream.handle) as server:
+        made = HttpTransport(server.url, tls=None)
+        yield made
+        await made.close()
+
+
+async def test_a_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
+    chunks = (await transport.send(Request("GET", "/?watch=1"))).chunks()
+    heard: list[bytes] = []
+    for line in (b"one\n", b"two\n"):
+        stream.say(chunk(line))
+        heard.append(await anext(chunks))
+    stream.say(b"0\r\n\r\n")
+
+    assert [each async for each in chunks] == []
+    assert heard == [b"one\n", b"two\n"]
+
+
+async def test_a_compressed_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
+    stream.head = CHUNKED_GZIP
+    pack = zlib.compressobj(wbits=31)
+    chunks = (await transport.send(Request("GET", "/?watch=1"))).chunks()
+    heard: list[bytes] = []
+    for line in (b"one\n", b"two\n"):
+        stream.say(chunk(pack.compress(line) + pack.flush(zlib.Z_SYNC_FLUSH)))
+        heard.append(await anext(chunks))
+    stream.say(chunk(pack.flush()) + b"0\r\n\r\n")
+
+    assert [each async for each in chunks] == []
+    assert heard == [b"one\n", b"two\n"]
+
+
+async def test_a_compressed_body_is_unpacked() -> None:
+    body = b'{"kind":"PodList"}' * 10_000
+    async with serving(always(answer(gzip.compress(body), "Content-Encoding: gzip"))) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(2):
+            assert await (await transport.send(Request("GET", "/"))).read() == body
+        await transport.close()
+
+        assert server.connections == 1
+
+
+async def test_a_large_body_is_read_whole() -> None:
+    body = bytes(range(256)) * 2**14
+    async with serving(always(answer(body))) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(2):
+            assert await (await transport.send(Request("GET", "/"))).read() == body
+        await transport.close()
+
+        assert server.connections == 1
+
+
+async def test_a_body_without_a_length_ends_with_the_connection() -> None:
+    async with serving(once(b"HTTP/1.1 200 OK\r\n\r\nall of it")) as server:
+        transport = HttpTransport(server.url, tls=None)
+
+        assert await (await transport.send(Request("GET", "/"))).read() == b"all of it"
+        await transport.close()
+
+
+async def test_an_encoding_that_nobody_asked_for_is_a_protocol_error() -> None:
+    async with serving(always(answer(b"?", "Content-Encoding: br"))) as server:
+        transport = HttpTransport(server.url, tls=None)
+        with pytest.raises(ProtocolError, match="'br', which was not asked for"):
+            await transport.send(Request("GET", "/"))
+        await transport.close()
+
+
+async def test_silence_is_measured_from_byte_to_byte(transport: HttpTransport, stream: Stream) -> None:
+    chunks = (await transport.send(Request("GET", "/watch?x=y", silence=0.05))).chunks()
+    stream.say(chunk(b"one\n"))
+    assert await anext(chunks) == b"one\n"
+
+    with pytest.raises(DeadlineError, match=r"^GET /watch: 127.0.0.1:\d+ sent nothing for 0.05 s") as caught:
+        await anext(chunks)
+    await stream.gone.wait()
+
+    assert (caught.value.verb, caught.value.url) == ("GET", "/watch")
+
+
+async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: Stream) -> None:
+    response = await transport.send(Request("GET", "/x", total=0.05))
+    stream.say(chunk(b"half of"))
+    with pytest.raises(DeadlineError, match=r"no complete answer from 127.0.0.1:\d+ within 0.05 s"):
+        await response.read()
+    await stream.gone.wait()
+
+
+async def test_closing_half_way_frees_the_connection(transport: HttpTransport, stream: Stream) -> None:
+    response = await transport.send(Request("GET", "/"))
+    response.close()
+    response.close()
+    await stream.gone.wait()
+
+    with pytest.raises(ClosedError, match="GET /: closed before all"):
+        await response.read()
+
+
+async def test_closing_wakes_whoever_reads(transport: HttpTransport) -> None:
+    response = await transport.send(Request("GET", "/"))
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(_outcome(response.read()))
+        await asyncio.sleep(0)
+        response.close()
+
+    assert isinstance(reading.result(), ClosedError)
+
+
+async def test_closing_what_was_read_keeps_the_connection() -> None:
+    async with serving(always(OK)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(3):
+            response = await transport.send(Request("GET", "/"))
+            await response.read()
+            response.close()
+        await transport.close()
+
+        assert server.connections == 1
+
+
+async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport, stream: Stream) -> None:
+    response = await transport.send(Request("GET", "/"))
+    stream.say(chunk(b"one"))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await response.read()
+
+    await stream.gone.wait()
+
+
+async def test_an_answer_that_nobody_reads_is_dropped_with_its_last_reference(
+    transport: HttpTransport, stream: Stream
+) -> None:
+    asyncio.get_running_loop().set_debug(True)  # then aiohttp would complain of it
+    response = await transport.send(Request("GET", "/"))
+    del response
+    gc.collect()
+
+    await stream.gone.wait()
+
+
+async def test_an_iteration_that_is_left_early_ends_with_its_last_reference(
+    transport: HttpTransport, stream: Stream
+) -> None:
+    chunks = (await transport.send(Request("GET", "/"))).chunks()
+    stream.say(chunk(b"one"))
+    async for _ in chunks:
+        break
+    del chunks
+
+    await stream.gone.wait()
+
+
+async def test_streams_do_not_wait_for_each_other(transport: HttpTransport) -> None:
+    streams = [await transport.send(Request("GET", f"/{number}")) for number in range(20)]
+
+    assert [stream.status for stream in streams] == [200] * 20
+
+
+@given(
+    body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3)
+)
+def test_gzip_unpacks_however_it_is_cut(body: bytes, cuts: list[int], members: int) -> None:
+    packed = gzip.compress(body) * members
+    unpack = Gunzip()
+    borders = sorted({0, *(cut for cut in cuts if cut < len(packed)), len(packed)})
+    plain = b"".join(unpack.feed(packed[a:b]) for a, b in itertools.pairwise(borders))
+    unpack.finish()
+
+    assert plain == body * members
+
+
+@given(body=st.binary(max_size=3000), data=st.data())
+def test_gzip_without_its_end_is_noticed(body: bytes, data: st.DataObject) -> None:
+    packed = gzip.compress(body)
+    unpack = Gunzip()
+    unpack.feed(packed[: data.draw(st.integers(1, len(packed) - 1))])
+
+    with pytest.raises(zlib.error):
+        unpack.finish()
+
+
+async def _outcome(work: object) -> object:
+    assert asyncio.iscoroutine(work)
+    try:
+        return await work
+    except Exception as error:  # noqa: BLE001
+        return error
