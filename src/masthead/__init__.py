@@ -1,7 +1,13 @@
 """Kubernetes for Python.
 
-What is offered here is imported when it is first used: ``import masthead`` by itself costs next to nothing.
-Types of the API live in ``masthead.api``, one module per group and version; the words that they share in
+::
+
+    with masthead.Client() as client:
+        for pod in client.core_v1.pods("default").list(label_selector="app=web"):
+            print(pod.metadata.name, pod.status.phase)
+
+The client here blocks; `masthead.aio` has the same names, to be awaited. What is offered is imported when it is first
+used: ``import masthead`` by itself costs next to nothing. Types of the API live in ``masthead.api``, one module per group and version; the words that they share in
 ``masthead.meta``; every error in ``masthead.errors``.
 """
 
@@ -9,28 +15,72 @@ from masthead.lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from masthead.client import conditions as conditions
+    from masthead.client.conditions import Condition as Condition
+    from masthead.client.event import Event as Event
+    from masthead.client.event import EventType as EventType
+    from masthead.client.extraction import extract as extract
+    from masthead.config.model import Config as Config
+    from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import StatusError as StatusError
     from masthead.meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead.meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead.meta.object import Object as Object
     from masthead.meta.object import ObjectList as ObjectList
+    from masthead.meta.patch import Patch as Patch
     from masthead.meta.quantity import Quantity as Quantity
     from masthead.meta.registry import register as register
     from masthead.meta.unstructured import Unstructured as Unstructured
+    from masthead.sync.client import Client as Client
+    from masthead.sync.conflicts import retry_on as retry_on
+    from masthead.sync.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead.sync.discovery import DiscoveryClient as DiscoveryClient
+    from masthead.sync.dynamic import DynamicResource as DynamicResource
+    from masthead.sync.logs import LogStream as LogStream
+    from masthead.sync.mapper import Mapper as Mapper
+    from masthead.sync.metadata import MetadataResource as MetadataResource
+    from masthead.sync.resource import Resource as Resource
+    from masthead.sync.rest import RestClient as RestClient
+    from masthead.sync.reviews import Reviews as Reviews
+    from masthead.sync.scales import Scales as Scales
+    from masthead.sync.typed import TypedResource as TypedResource
+    from masthead.sync.watch import Watch as Watch
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "conditions": "masthead.client",
+    "Condition": "masthead.client.conditions",
+    "Event": "masthead.client.event",
+    "EventType": "masthead.client.event",
+    "extract": "masthead.client.extraction",
+    "Config": "masthead.config.model",
+    "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead.meta.gvk",
     "GroupVersionResource": "masthead.meta.gvk",
     "Object": "masthead.meta.object",
     "ObjectList": "masthead.meta.object",
+    "Patch": "masthead.meta.patch",
     "Quantity": "masthead.meta.quantity",
     "register": "masthead.meta.registry",
     "Unstructured": "masthead.meta.unstructured",
+    "Client": "masthead.sync.client",
+    "retry_on": "masthead.sync.conflicts",
+    "retry_on_conflict": "masthead.sync.conflicts",
+    "DiscoveryClient": "masthead.sync.discovery",
+    "DynamicResource": "masthead.sync.dynamic",
+    "LogStream": "masthead.sync.logs",
+    "Mapper": "masthead.sync.mapper",
+    "MetadataResource": "masthead.sync.metadata",
+    "Resource": "masthead.sync.resource",
+    "RestClient": "masthead.sync.rest",
+    "Reviews": "masthead.sync.reviews",
+    "Scales": "masthead.sync.scales",
+    "TypedResource": "masthead.sync.typed",
+    "Watch": "masthead.sync.watch",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -20,6 +20,7 @@
      │   └─ ProtocolError            ... that could be understood
      ├─ ClosedError                  the client, informer or stream is closed
      ├─ InconsistentListError        two ways of listing disagree: the server is at fault
+     ├─ ManifestError                manifests could not be read, applied or deleted
      └─ StatusError                  the server answered with a failure: one subclass per reason
          ├─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
 
@@ -31,8 +32,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import Status, StatusDetails
 
 
@@ -149,6 +151,23 @@ class ClosedError(MastheadError):
 
 class InconsistentListError(MastheadError):
     """The same version of a collection, read in two ways, is not the same."""
+
+
+class ManifestError(MastheadError):
+    """Manifests could not be read, applied or deleted.
+
+    Attributes:
+        problems: What is wrong, each with its file and document; nothing was sent then. Empty if a call failed, which
+            is the error's cause.
+        done: What was applied or deleted before, in that order.
+    """
+
+    def __init__(
+        self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
+    ) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+        self.done = tuple(done)
 
 
 class StatusError(MastheadError):

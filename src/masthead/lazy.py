@@ -16,7 +16,7 @@ def exports(
 
     Args:
         package: The package's name.
-        homes: The module that each name comes from.
+        homes: The module that each name comes from; or the package, for a name that is a module itself.
     """
     namespace = vars(importlib.import_module(package))
 
@@ -24,7 +24,10 @@ def exports(
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        namespace[name] = value = getattr(importlib.import_module(home), name)
+        module = importlib.import_module(home)
+        if not hasattr(module, name):
+            importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
+        namespace[name] = value = getattr(module, name)
         return value
 
     def names() -> list[str]:

@@ -13,7 +13,7 @@ from tests.conformance.run import answers
 if TYPE_CHECKING:
     from tests.conformance.target import Target
 
-pytestmark = pytest.mark.xdist_group("real")
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)

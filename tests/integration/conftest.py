@@ -43,7 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if "real_only" not in only:
             servers.append("embedded")
         if "embedded_only" not in only:
-            servers.append(pytest.param("real", marks=pytest.mark.xdist_group("real")))
+            servers.append(pytest.param("real", marks=[pytest.mark.real, pytest.mark.xdist_group("real")]))
         metafunc.parametrize("cluster", servers, indirect=True, scope="session")
     if "facade" in metafunc.fixturenames:
         metafunc.parametrize("facade", ["aio", "sync"])

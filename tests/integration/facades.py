@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-_ASYNC_HOMES = ("masthead.client", "masthead.discovery", "masthead.rest")
+_ASYNC_HOMES = ("masthead.client.{}", "masthead.discovery.{}", "masthead.{}.client")
 _END = object()
 
 
@@ -63,9 +63,9 @@ def faced(value: Any) -> Any:
 def async_twin(blocking: type) -> type:
     """The async class of the same name."""
     home = blocking.__module__.removeprefix("masthead.sync.")
-    for package in _ASYNC_HOMES:
+    for place in _ASYNC_HOMES:
         try:
-            module = importlib.import_module(f"{package}.{home}")
+            module = importlib.import_module(place.format(home))
         except ModuleNotFoundError:
             continue
         if found := vars(module).get(blocking.__name__):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-pytestmark = pytest.mark.xdist_group("real")
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
 def lists_of(server: RealServer) -> Iterator[tuple[type[Object], bytes]]:

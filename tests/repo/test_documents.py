@@ -32,7 +32,15 @@ def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/server.md", "docs/conformance.md"]
+    "document",
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/client.md",
+        "docs/server.md",
+        "docs/conformance.md",
+    ],
 )
 def test_every_make_target_that_a_document_names_is_there(document: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
@@ -42,14 +50,22 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/server.md"],
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "docs/client.md",
+        "docs/server.md",
+    ],
 )
 def test_every_link_within_the_repository_leads_somewhere(document: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", read(document)):
         assert ((ROOT / document).parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/server.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/client.md", "docs/server.md"])
 def test_the_examples_of_a_document_run(document: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
 

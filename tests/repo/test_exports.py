@@ -12,7 +12,17 @@ import pytest
 import masthead
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ["masthead", "masthead.meta"]
+PACKAGES = [
+    "masthead",
+    "masthead.aio",
+    "masthead.auth",
+    "masthead.client",
+    "masthead.config",
+    "masthead.discovery",
+    "masthead.meta",
+    "masthead.rest",
+    "masthead.transport",
+]
 
 
 def names_for_type_checkers(package: str) -> dict[str, str]:

@@ -86,8 +86,8 @@ class OidcToken:
     """Sends an id token, and has a new one made shortly before it ends or when the server refuses it.
 
     Guarantees: one renewal at a time, shared by all who wait for it. A token that has ended is not sent, unless the
-    issuer made it so: then clocks differ, and it is good until the server refuses it. If renewing fails, those who waited get an
-    AuthError, and the next to ask tries again.
+    issuer made it so: then clocks differ, and it is good until the server refuses it. If renewing fails, those who
+    waited get an AuthError, and the next to ask tries again.
 
     Cancellation: a renewal belongs to the caller that began it. A refresh token may be good for one use only, so an
     exchange that has begun is finished, and what came of it kept, before the caller's cancellation goes on.
@@ -102,7 +102,7 @@ class OidcToken:
         refresh_token: What a new one is had for; may be empty.
         fetch: Sends an HTTP request.
         now: The time, with its zone.
-        save: Writes new tokens back; None to keep them here only. If it fails, the log says so, and the tokens are used.
+        save: Writes new tokens back; None to keep them here only. If it fails, the log says so, and they are used.
     """
 
     def __init__(

@@ -37,6 +37,7 @@ _METHODS: Final = {
     "deletecollection": "DELETE",
 }
 _WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
+_ANSWERED_WITH_LIST: Final = frozenset({"list", "deletecollection"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +138,7 @@ class ResourceAccess(Generic[T]):
             query or (),
             body,
             content_type,
-            target.accept_list if verb == "list" else target.accept,
+            target.accept_list if verb in _ANSWERED_WITH_LIST else target.accept,
             timeout=timeout,
             silence=silence,
         )

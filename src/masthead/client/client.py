@@ -6,19 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from masthead.client.clientset import Clientset
-from masthead.client.manifests import apply_manifests, delete_manifests
-from masthead.client.typed import TypedResource
-from masthead.discovery.client import DiscoveryClient
-from masthead.discovery.disk import DiskCache
-from masthead.discovery.mapper import Mapper
-
 from masthead.client.access import Access, Habits
+from masthead.client.clientset import Clientset
 from masthead.client.dynamic import DynamicResource
+from masthead.client.manifests import apply_manifests, delete_manifests
 from masthead.client.metadata import MetadataResource
 from masthead.client.scales import Scales
 from masthead.client.target import any_kind, metadata_only, typed
+from masthead.client.typed import TypedResource
 from masthead.config.loading import load
+from masthead.discovery.client import DiscoveryClient
+from masthead.discovery.disk import DiskCache
+from masthead.discovery.mapper import Mapper
 from masthead.errors import ConfigError, InvalidValueError
 from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.object import Object
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead.client.manifests import Source
-
     from masthead.client.options import FieldValidation
     from masthead.client.target import Target
     from masthead.config.model import Config
     from masthead.meta.unstructured import Unstructured
+    from masthead.meta.v1 import DeletionPropagation
     from masthead.rest.client import RestClient
     from masthead.sansio.warnings import ServerWarning
 
@@ -213,6 +212,9 @@ class Client(Clientset):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+        wait_for_crds: bool = True,
+        timeout: float | None = None,
     ) -> Sequence[Unstructured]:
         """Apply manifests on the server's side: files, folders, text or objects, of any kinds, in the right order.
 
@@ -225,6 +227,9 @@ class Client(Clientset):
             field_manager: Who owns the fields; needed, here or as the client's own.
             force: Take fields over that others own.
             dry_run: Go through everything, and store nothing.
+            field_validation: What becomes of fields that the server does not know.
+            wait_for_crds: Wait until a definition that was applied is served.
+            timeout: Seconds for each call, and for each wait.
 
         Returns:
             The objects as the server stored them, in the order in which they were applied.
@@ -233,23 +238,49 @@ class Client(Clientset):
             ManifestError: if a manifest cannot be read or sent; it says which, and what was applied before it.
         """
         return await apply_manifests(
-            self, source, namespace=namespace, field_manager=field_manager, force=force, dry_run=dry_run
+            self,
+            source,
+            namespace=namespace,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+            field_validation=field_validation,
+            wait_for_crds=wait_for_crds,
+            timeout=timeout,
         )
 
     async def delete_manifests(
-        self, source: Source, *, namespace: str | None = None, dry_run: bool = False
-    ) -> None:
+        self,
+        source: Source,
+        *,
+        namespace: str | None = None,
+        propagation_policy: DeletionPropagation | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Sequence[Unstructured]:
         """Delete what manifests describe, in the reverse order; what is not there is passed over.
 
         Args:
             source: As for `apply_manifests`.
             namespace: For objects that name none; None for the client's own.
+            propagation_policy: What becomes of what the objects own.
             dry_run: Go through everything, and delete nothing.
+            timeout: Seconds for each call.
+
+        Returns:
+            What was there and was deleted.
 
         Raises:
             ManifestError: if a manifest cannot be read, or its object not be deleted.
         """
-        await delete_manifests(self, source, namespace=namespace, dry_run=dry_run)
+        return await delete_manifests(
+            self,
+            source,
+            namespace=namespace,
+            propagation_policy=propagation_policy,
+            dry_run=dry_run,
+            timeout=timeout,
+        )
 
     async def close(self) -> None:
         """Close every connection; watches and calls that are under way end. Closing twice does nothing."""

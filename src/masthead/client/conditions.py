@@ -4,7 +4,7 @@
 
     await pods.wait_for("web", pod_ready() | pod_finished(), timeout=60)
     await deployments.wait_for("web", deployment_rolled_out() & condition_is("Available"))
-    await jobs.wait_for("import", matches(lambda job: job is not None and job.status.succeeded == 3, "3 pods done"))
+    await jobs.wait_for("import", matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
 A condition is asked about an object, or about None where there is no such object. The ready-made ones look at objects
 with and without types, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
@@ -12,7 +12,7 @@ with and without types, and decide as ``kubectl wait`` and ``kubectl rollout sta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
 from masthead.client.fieldpaths import parse_path, plain, value_at
 from masthead.client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
@@ -85,14 +85,23 @@ class Condition(Generic[T_contra]):
         """How things are with an object, in words, as far as this condition cares."""
         return self._says(obj)
 
-    def __and__(self: Condition[T], other: Condition[T]) -> Condition[T]:
+    # Overloaded, because a condition for any object and one for pods together are one for pods, whichever comes first.
+    @overload
+    def __and__(self: Condition[Object], other: Condition[T]) -> Condition[T]: ...
+    @overload
+    def __and__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
+    def __and__(self, other: Condition[Any]) -> Condition[Any]:
         return Condition(
             lambda obj: self(obj) and other(obj),
             f"({self.description} and {other.description})",
             says=lambda obj: _both(self, other, obj),
         )
 
-    def __or__(self: Condition[T], other: Condition[T]) -> Condition[T]:
+    @overload
+    def __or__(self: Condition[Object], other: Condition[T]) -> Condition[T]: ...
+    @overload
+    def __or__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
+    def __or__(self, other: Condition[Any]) -> Condition[Any]:
         return Condition(
             lambda obj: self(obj) or other(obj),
             f"({self.description} or {other.description})",
@@ -114,14 +123,14 @@ class Condition(Generic[T_contra]):
         return f"Condition({self.description})"
 
 
-def matches(test: Callable[[T | None], bool], description: str) -> Condition[T]:
-    """A condition of one's own.
+def matches(test: Callable[[T], bool], description: str) -> Condition[T]:
+    """The object is there, and a function of one's own is true of it.
 
     Args:
-        test: Is given the object, or None if there is none.
+        test: Is given the object. Where it is to be asked about objects that are not there, too, make a `Condition`.
         description: What is true then, in words; for messages.
     """
-    return Condition(test, description)
+    return Condition(lambda obj: obj is not None and test(obj), description)
 
 
 def exists() -> Condition[Object]:

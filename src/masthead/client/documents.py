@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from masthead.client.ordering import is_definition
-from masthead.errors import DecodeError, InvalidValueError, MastheadError, UnknownKindError
+from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
 from masthead.meta import names, yaml
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.model import Struct
@@ -17,13 +17,12 @@ from masthead.meta.registry import registry
 from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from masthead.meta.object import Object
 
 __all__ = [
     "Document",
-    "ManifestError",
     "Readable",
     "Served",
     "Source",
@@ -49,23 +48,6 @@ Source: TypeAlias = (
 list of objects, or several of these. A ``str`` is text, never a path."""
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-
-
-class ManifestError(MastheadError):
-    """Manifests could not be read, applied or deleted.
-
-    Attributes:
-        problems: What is wrong, each with its file and document; nothing was sent then. Empty if a call failed, which
-            is the error's cause.
-        done: What was applied or deleted before, in that order.
-    """
-
-    def __init__(
-        self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
-    ) -> None:
-        super().__init__(message)
-        self.problems = tuple(problems)
-        self.done = tuple(done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +208,9 @@ def _problem_with(data: Mapping[str, object]) -> str:
     except DecodeError as error:
         return f"{kind}: {error.path}: {error.problem}" if error.path else f"{kind}: {error.problem}"
     except InvalidValueError as error:
-        has_name = "name" in cast("Any", data.get("metadata") or {})
-        return str(error) if has_name else f"{kind}: metadata.name is missing"
+        return f"{kind}: {error}"
+    if not obj.metadata.name:
+        return f"{kind}: metadata.name is missing"
     if obj.metadata.managed_fields:
         return f"{kind} {obj.key}: leave out metadata.managedFields; the server keeps them"
     return _type_problem(gvk, obj, data)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from masthead.client.options import list_query
 from masthead.errors import ExpiredError
 from masthead.meta.object import Object, ObjectList
+from masthead.meta.unstructured import UnstructuredList
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from masthead.client.options import FieldSelection, LabelSelection, Query
     from masthead.meta.v1 import ResourceVersionMatch
 
-__all__ = ["ListWish", "in_pages", "whole"]
+__all__ = ["ListWish", "in_pages", "name_kinds", "whole"]
 
 T = TypeVar("T", bound=Object)
 
@@ -108,3 +109,14 @@ def _forget_paging(result: ObjectList[Any]) -> None:
     """A list that is whole has no next page."""
     result.metadata.continue_ = ""
     result.metadata.remaining_item_count = None
+
+
+def name_kinds(page: ObjectList[Any]) -> None:
+    """Say of each item without a type what it is: of the built-in kinds, servers say so of the list alone."""
+    if not isinstance(page, UnstructuredList):
+        return
+    kind = page.kind.removesuffix("List")
+    for item in page.items:
+        if not item.kind:
+            item.kind = kind
+            item.api_version = item.api_version or page.api_version

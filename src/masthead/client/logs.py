@@ -121,7 +121,7 @@ class LogStream:
         return self._stream
 
     async def _each_line(self) -> AsyncIterator[str]:
-        lines = Lines()
+        lines = Lines(verbatim=True)
         async for chunk in self.chunks():
             for line in lines.feed(chunk):
                 yield line.decode("utf-8", "replace")

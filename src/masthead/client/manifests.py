@@ -19,7 +19,6 @@ from masthead.client.conditions import crd_established
 from masthead.client.conflicts import retry_on
 from masthead.client.documents import (
     Document,
-    ManifestError,
     Served,
     Source,
     defined_kinds,
@@ -27,7 +26,13 @@ from masthead.client.documents import (
     read_documents,
 )
 from masthead.client.ordering import installation_order, is_definition
-from masthead.errors import InvalidValueError, MastheadError, NotFoundError, UnknownKindError
+from masthead.errors import (
+    InvalidValueError,
+    ManifestError,
+    MastheadError,
+    NotFoundError,
+    UnknownKindError,
+)
 from masthead.sansio.backoff import Attempts
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
 
-__all__ = ["Cluster", "ManifestError", "Source", "apply_manifests", "delete_manifests"]
+__all__ = ["Cluster", "Source", "apply_manifests", "delete_manifests"]
 
 _SHOWN: Final = 20
 """How many problems a message tells; the error has all of them."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead.client.waiting import wait_for
-
 from masthead.client.access import ResourceAccess
-from masthead.client.listing import ListWish, in_pages, whole
+from masthead.client.listing import ListWish, in_pages, name_kinds, whole
 from masthead.client.options import read_query
+from masthead.client.waiting import wait_for
 from masthead.client.watch import Watch, WatchSource
 from masthead.client.watchlist import watch_list
 from masthead.meta.object import Object, ObjectList
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from masthead.client.conditions import Condition
-
     from masthead.client.options import FieldSelection, LabelSelection, Query
     from masthead.errors import DecodeError
     from masthead.meta.v1 import ResourceVersionMatch
@@ -237,7 +235,9 @@ class Reading(ResourceAccess[T], Generic[T]):
         self, query: Query, timeout: float | None, on_error: Callable[[DecodeError], None] | None
     ) -> ObjectList[T]:
         answer = await self._access.rest.call(await self._call("list", query=query, timeout=timeout))
-        return (await self._target()).items.from_wire(answer.body, on_error=on_error)
+        page = (await self._target()).items.from_wire(answer.body, on_error=on_error)
+        name_kinds(page)
+        return page
 
     def _page_size(self, page_size: int | None) -> int:
         return self._access.habits.page_size if page_size is None else page_size

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead.client.creating import Creating
+from masthead.client.conflicts import Retrying
 from masthead.client.deleting import Deleting, Patching
 from masthead.client.reading import Reading
 from masthead.meta.object import Object
@@ -36,7 +36,7 @@ __all__ = ["Resource"]
 T = TypeVar("T", bound=Object)
 
 
-class Resource(Reading[T], Creating[T], Patching[T], Deleting[T], Generic[T]):
+class Resource(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
     """The objects of one kind, in one namespace or in all."""
 
     async def update(

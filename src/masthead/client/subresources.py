@@ -206,14 +206,13 @@ class Scaling(Parts[T], Generic[T]):
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
         cls = await self._kind_of("scale")
-        query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager), force=force)
-        call = await self._call(
-            "patch",
-            name=name,
+        call = await self._patch_call(
+            name,
+            patch,
             subresource="scale",
-            query=query,
-            body=patch.body,
-            content_type=patch.type,
+            force=force,
+            dry_run=dry_run,
+            field_manager=field_manager,
             timeout=timeout,
         )
         return cast("Scale", cls.from_wire((await self._access.rest.call(call)).body))
@@ -238,6 +237,6 @@ class Scaling(Parts[T], Generic[T]):
             Patch.apply(scale),
             force=force or None,
             dry_run=dry_run,
-            field_manager=field_manager,
+            field_manager=self._owner(field_manager, f"the scale of {name}"),
             timeout=timeout,
         )

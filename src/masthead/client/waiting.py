@@ -20,7 +20,7 @@ import random
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead.client.event import EventType
-from masthead.errors import DeadlineError, ExpiredError, InvalidValueError
+from masthead.errors import DeadlineError, ExpiredError, InvalidValueError, NameFormatError
 from masthead.meta import names
 from masthead.meta.object import Object
 from masthead.sansio.backoff import Backoff
@@ -54,6 +54,8 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
         InvalidValueError: if objects of several namespaces have the name.
         MastheadError: as a list or a watch does.
     """
+    if not name:
+        raise NameFormatError("say the name of the object to wait for", value=name)
     names.check_path_segment_name(name)
     wait = _Wait(resource, name, condition)
     limit = asyncio.timeout(None if timeout == math.inf else timeout)
@@ -76,6 +78,7 @@ class _Wait(Generic[T]):
         self._condition = condition
         self._kind = ""
         self._has_seen = False
+        self._was_told = False
         self._last: T | None = None
 
     async def until_true(self) -> T | None:
@@ -85,11 +88,12 @@ class _Wait(Generic[T]):
             if self._condition(self._last):
                 return self._last
             try:
-                if await self._watch(version, backoff):
+                if await self._watch(version):
                     return self._last
             except ExpiredError:
-                # A server that forgets at once must not be asked without pause.
-                await asyncio.sleep(backoff.next(asyncio.get_running_loop().time(), random.random))
+                # A server that forgets at once, before it has told anything, must not be asked without pause.
+                if not self._was_told:
+                    await asyncio.sleep(backoff.next(asyncio.get_running_loop().time(), random.random))
 
     def message(self, seconds: float) -> str:
         """Say what was waited for in vain, and how things are."""
@@ -111,8 +115,9 @@ class _Wait(Generic[T]):
         self._last, self._has_seen = (found[0] if found else None), True
         return listed.metadata.resource_version
 
-    async def _watch(self, version: str, backoff: Backoff) -> bool:
+    async def _watch(self, version: str) -> bool:
         """Follow the changes; returns whether the condition came true before the watch ended."""
+        self._was_told = False
         async with self._resource.watch(since=version, field_selector=self._selector) as events:
             async for event in events:
                 if (
@@ -122,7 +127,7 @@ class _Wait(Generic[T]):
                     continue
                 if self._last is not None and self._last.key != event.object.key:
                     self._refuse_several(self._last, event.object)
-                backoff.reset()
+                self._was_told = True
                 self._last = None if event.type is EventType.DELETED else event.object
                 if self._condition(self._last):
                     return True

@@ -108,6 +108,7 @@ class Watch(Generic[T]):
     async def close(self) -> None:
         """End the watch. Closing twice does nothing."""
         self._closed.set()
+        self._ready.clear()  # or a reader who closes in its own loop would be told what came in the same batch
         self._drop()
 
     async def __aenter__(self) -> Self:

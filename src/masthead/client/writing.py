@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead.client.options import FieldValidation
+    from masthead.rest.call import Call
 
 __all__ = ["Writing"]
 
@@ -83,6 +84,37 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
+        call = await self._patch_call(
+            name,
+            patch,
+            namespace=namespace,
+            subresource=subresource,
+            force=force,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+        return await self._one(call)
+
+    async def _patch_call(
+        self,
+        name: str,
+        patch: Patch,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        force: bool | None = None,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Call:
+        """The call of a patch, for parts too that are answered with something else than the object.
+
+        Raises:
+            InvalidValueError: if it is to be forced, and cannot be.
+        """
         is_apply = patch.type is PatchType.APPLY
         if force is not None and not is_apply:
             raise InvalidValueError(
@@ -94,7 +126,7 @@ class Writing(ResourceAccess[T], Generic[T]):
             field_validation=self._validation(field_validation),
             force=force,
         )
-        call = await self._call(
+        return await self._call(
             "apply" if is_apply else "patch",
             name=name,
             namespace=namespace,
@@ -104,7 +136,6 @@ class Writing(ResourceAccess[T], Generic[T]):
             content_type=patch.type,
             timeout=timeout,
         )
-        return await self._one(call)
 
     async def _apply(
         self,
@@ -118,11 +149,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         timeout: float | None = None,
     ) -> T:
         given = await self._given(obj)
-        manager = self._manager(field_manager)
-        if not manager:
-            raise InvalidValueError(
-                f"to apply {given.key}, say who owns its fields: field_manager=..., here or for the client"
-            )
+        manager = self._owner(field_manager, given.key)
         if given.metadata.managed_fields:
             raise InvalidValueError(
                 f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "
@@ -140,3 +167,16 @@ class Writing(ResourceAccess[T], Generic[T]):
             field_validation=field_validation,
             timeout=timeout,
         )
+
+    def _owner(self, field_manager: str | None, subject: str) -> str:
+        """Who owns what is applied.
+
+        Raises:
+            InvalidValueError: if nobody has said.
+        """
+        manager = self._manager(field_manager)
+        if not manager:
+            raise InvalidValueError(
+                f"to apply {subject}, say who owns its fields: field_manager=..., here or for the client"
+            )
+        return manager

@@ -33,7 +33,8 @@ __all__ = ["DiscoveryClient"]
 _EXPIRY: Final = 600.0
 _EXPIRY_OF_FAILURES: Final = 30.0
 """A server behind an aggregated API comes back within moments, and nobody should wait ten minutes to see it."""
-_LOOKS, _WINDOW = 5, 5.0
+_LOOKS: Final = 5
+_WINDOW: Final = 5.0
 """So many looks in so many seconds before a refresh is put off. An unchanged answer costs the server next to nothing,
 but whoever asks in a loop for what is not there should not ask the server each time."""
 

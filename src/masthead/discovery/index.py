@@ -138,12 +138,13 @@ class Index:
     def nearest(self, name: str) -> list[str]:
         """What may have been meant, by what to say instead: ``deployments.apps``."""
         wanted = name.strip().lower().partition(".")[0]
-        tables = (self._by_name, self._by_kind, self._by_short_name)
-        exact = [table[wanted] for table in tables if wanted in table]  # in another group or version
-        near = difflib.get_close_matches(wanted, sorted({*self._by_name, *self._by_kind}), n=_NEAR)
-        alike = [table[each] for each in near for table in tables if each in table]
-        names = [str(each.gvr.group_resource) for resources in (*exact, *alike) for each in resources]
-        return list(dict.fromkeys(names))[:_NEAR]
+        # What is called exactly so is in another group or version than was asked for.
+        known = sorted({*self._by_name, *self._by_kind})
+        near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=_NEAR)
+        alike = [
+            each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())
+        ]
+        return list(dict.fromkeys(str(each.gvr.group_resource) for each in alike))[:_NEAR]
 
     def _add(self, each: ApiResource) -> None:
         for name in {each.name.lower(), each.singular.lower() or each.kind.lower()}:

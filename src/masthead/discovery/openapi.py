@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -66,7 +67,8 @@ class OpenApi:
         return _plain((await self._fetching[name].take()).body, name)
 
     async def _read_index(self) -> dict[str, str]:
-        found = await self._documents.get(_INDEX)
+        # The index is JSON, but kube-apiserver calls it text/plain.
+        found = await self._documents.get(_INDEX, accept="*/*")
         try:
             entries = msgspec.json.decode(found.body, type=_Index).paths or {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -85,8 +87,11 @@ class OpenApi:
     async def _at(self, name: str, index: dict[str, str]) -> Document:
         address = index.get(name)
         if address is None:
+            near = difflib.get_close_matches(name, sorted(index), n=3)
+            hint = f"the nearest are {', '.join(near)}" if near else "see client.discovery.openapi_paths()"
             raise UnknownKindError(
-                f"the server has no OpenAPI document for {name}; it has {', '.join(sorted(index)) or 'none at all'}"
+                f"the server has no OpenAPI document for {name}; {hint}. "
+                "Those of new custom resources come some seconds after their definition."
             )
         parts = urlsplit(address)
         if parts.scheme or parts.netloc or not parts.path.startswith("/"):

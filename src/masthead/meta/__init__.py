@@ -7,6 +7,7 @@
 | `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
+| `secret` | text that must not be shown by accident |
 | `conditions`, `owners`, `finalizers` | what every controller does with metadata and status |
 
 The names below can be imported from here; each is imported when it is first used.

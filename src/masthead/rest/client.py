@@ -6,30 +6,26 @@ import asyncio
 import logging
 import math
 import random
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import parse_qsl
 
-from masthead.errors import (
-    ClosedError,
-    DeadlineError,
-    MastheadError,
-    StatusError,
-    TransportError,
-)
-from masthead.rest.answer import Answer, failure, refuse_unreadable
+from masthead.errors import ClosedError, DeadlineError, MastheadError, ProtocolError, TransportError
+from masthead.rest.answer import Answer, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead.rest.call import JSON, Call, Subject
+from masthead.rest.headers import has_header, merged
+from masthead.rest.notices import Notices
+from masthead.rest.pace import Pace, Patience
 from masthead.rest.paths import encoded
 from masthead.rest.settings import RestSettings, default_user_agent
 from masthead.rest.stream import Stream
 from masthead.sansio import retry
-from masthead.sansio.tokens import TokenBucket
-from masthead.sansio.warnings import parse_warnings
 from masthead.transport.contract import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from masthead.auth.contract import Credentials
-    from masthead.sansio.warnings import ServerWarning
     from masthead.transport.contract import Response, Transport
 
 __all__ = ["RestClient"]
@@ -43,6 +39,26 @@ _NOT_MODIFIED: Final = 304
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An attempt that came to nothing.
+
+    Attributes:
+        error: What the caller is told, if it was the last one.
+        outcome: What decides about another attempt.
+        shown: The credentials that were sent; empty if they were not ours.
+    """
+
+    error: MastheadError
+    outcome: retry.Answer | TransportError
+    shown: str = field(repr=False)
+
+    @property
+    def is_of_credentials(self) -> bool:
+        """Whether the server did not believe what it was shown."""
+        return isinstance(self.outcome, retry.Answer) and self.outcome.status == _UNAUTHORIZED
+
+
 class RestClient:
     """Speaks to one API server as one user.
 
@@ -51,7 +67,16 @@ class RestClient:
         answer = await client.rest.get("/version")
         answer.json()["gitVersion"]
 
-    One instance belongs to one event loop; calls may be made at the same time.
+    Guarantees:
+        A call is repeated as the table in `masthead.sansio.retry` says, with the same body, and within its timeout.
+        When the server does not know who is asking, credentials are renewed and shown once more; without credentials
+        that should be there, nothing is sent. Every answer is read to its end or closed.
+
+    Cancellation:
+        Cancelling a call cancels whatever it waits for, and gives back its turn under the rate limit.
+
+    Threads:
+        One instance belongs to one event loop; calls may be made at the same time.
     """
 
     def __init__(
@@ -78,9 +103,8 @@ class RestClient:
         agent = self.settings.user_agent or default_user_agent()
         self._headers = (("User-Agent", agent), *headers)
         self._random = random
-        rate = self.settings.rate
-        self._bucket = TokenBucket(rate, self.settings.burst) if rate else None
-        self._warned: set[str] = set()
+        self._pace = Pace(self.settings.rate, self.settings.burst)
+        self._notices = Notices(self.settings.on_warning)
         self._closed = False
 
     async def call(self, call: Call) -> Answer:
@@ -90,10 +114,12 @@ class RestClient:
             StatusError: if the server refuses it.
             TransportError: if no usable answer comes.
             AuthError: if the credentials cannot be had.
+            ConfigError: if the authority's certificate cannot be read.
+            InvalidValueError: if a header or the query holds what cannot be sent.
             ClosedError: if the client is closed.
         """
-        answer = await self._exchange(call, self._read, silence=None)
-        if call.accept.startswith(JSON):
+        answer = await self._exchange(call, self._read, is_stream=False)
+        if answer.status != _NOT_MODIFIED and call.method != "HEAD" and call.wants_json:
             refuse_unreadable(call, answer)
         return answer
 
@@ -106,15 +132,18 @@ class RestClient:
             StatusError: if the server refuses it.
             TransportError: if no usable answer comes.
             AuthError: if the credentials cannot be had.
+            ConfigError: if the authority's certificate cannot be read.
+            InvalidValueError: if a header or the query holds what cannot be sent.
             ClosedError: if the client is closed.
         """
-
-        async def keep(response: Response) -> Stream:
-            self._warnings_of(response)
-            return Stream(call, response)
-
-        silence = self.settings.silence if call.silence is None else call.silence
-        return await self._exchange(call, keep, silence=silence)
+        stream = await self._exchange(call, self._keep, is_stream=True)
+        try:
+            if call.wants_json:
+                refuse_other_content(call, stream.content_type, None)
+        except ProtocolError:
+            stream.close()
+            raise
+        return stream
 
     async def get(
         self,
@@ -137,7 +166,7 @@ class RestClient:
         Raises:
             MastheadError: as `call` does.
         """
-        return await self.verb("GET", path, query=query, accept=accept, headers=headers, timeout=timeout)
+        return await self.call(_raw("GET", path, query, accept=accept, headers=headers, timeout=timeout))
 
     async def delete(
         self,
@@ -153,7 +182,7 @@ class RestClient:
         Raises:
             MastheadError: as `call` does.
         """
-        return await self.verb("DELETE", path, query=query, body=body, headers=headers, timeout=timeout)
+        return await self.call(_raw("DELETE", path, query, body, headers=headers, timeout=timeout))
 
     async def post(
         self,
@@ -170,8 +199,8 @@ class RestClient:
         Raises:
             MastheadError: as `call` does.
         """
-        return await self.verb(
-            "POST", path, query=query, body=body, content_type=content_type, headers=headers, timeout=timeout
+        return await self.call(
+            _raw("POST", path, query, body, content_type, headers=headers, timeout=timeout)
         )
 
     async def put(
@@ -189,9 +218,7 @@ class RestClient:
         Raises:
             MastheadError: as `call` does.
         """
-        return await self.verb(
-            "PUT", path, query=query, body=body, content_type=content_type, headers=headers, timeout=timeout
-        )
+        return await self.call(_raw("PUT", path, query, body, content_type, headers=headers, timeout=timeout))
 
     async def patch(
         self,
@@ -208,8 +235,8 @@ class RestClient:
         Raises:
             MastheadError: as `call` does.
         """
-        return await self.verb(
-            "PATCH", path, query=query, body=body, content_type=content_type, headers=headers, timeout=timeout
+        return await self.call(
+            _raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout)
         )
 
     async def verb(
@@ -224,148 +251,186 @@ class RestClient:
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """Make a call with any HTTP method.
+        """Make a call with any HTTP method. The path may have a query of its own.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: as `call` does, or if the path is not one.
         """
         return await self.call(
-            Call(
-                method=method,
-                path=path,
-                subject=Subject(_VERBS.get(method, method.lower()), path),
-                query=tuple((query or {}).items()),
-                body=body,
-                content_type=content_type,
-                accept=accept,
-                headers=tuple((headers or {}).items()),
-                timeout=timeout,
-            )
+            _raw(method, path, query, body, content_type, accept=accept, headers=headers, timeout=timeout)
         )
 
     async def close(self) -> None:
-        """Close every connection. Closing twice does nothing."""
+        """Close every connection, and end whatever waits. Closing twice does nothing."""
         self._closed = True
+        self._pace.close()
         await self._transport.close()
 
     async def _exchange(
-        self, call: Call, use: Callable[[Response], Awaitable[T]], *, silence: float | None
+        self, call: Call, use: Callable[[Call, Response], Awaitable[T]], *, is_stream: bool
     ) -> T:
         """Send a call, again where that is wise, and hand a good answer to `use`."""
         if self._closed:
             raise ClosedError(f"{call.subject}: the client is closed; make a new one")
-        now = asyncio.get_running_loop().time
-        timeout = self.settings.timeout if call.timeout is None else call.timeout
-        deadline = now() + timeout
-        is_stream = silence is not None
-        renewed = False
+        patience = Patience(self.settings.timeout if call.timeout is None else call.timeout)
+        may_renew = not has_header(call.headers, "authorization")
+        before: MastheadError | None = None
         attempt = 0
         while True:
             attempt += 1
-            await self._take_turn()
-            authorization = await self._credentials.authorization()
-            left = deadline - now()
-            request = self._request(call, authorization, None if left == math.inf else left, silence)
-            outcome: retry.Answer | TransportError
-            error: MastheadError
-            try:
-                response = await self._send_within(request, left, is_stream=is_stream)
-                if response.status < 300 or response.status == _NOT_MODIFIED:
-                    return await use(response)
-                error, outcome = await self._refusal(call, response)
-            except TransportError as lost:
-                error, outcome = _about(call, lost, attempt), lost
-            if isinstance(outcome, retry.Answer) and outcome.status == _UNAUTHORIZED and not renewed:
-                renewed = True
-                if await self._credentials.renew(authorization):
+            result = await self._attempt(call, use, patience, is_stream=is_stream)
+            if not isinstance(result, _Failed):
+                return result
+            if may_renew and result.is_of_credentials:
+                may_renew = False
+                if await patience.uncounted(self._credentials.renew(result.shown)):
                     continue
             decision = retry.decide(
                 call.method,
-                outcome,
+                result.outcome,
                 attempt=attempt,
                 attempts=self.settings.retries + 1,
-                remaining=deadline - now(),
+                remaining=patience.left(),
                 random=self._random,
                 stream=is_stream,
             )
             if isinstance(decision, retry.GiveUp):
-                raise error
+                raise _last(result.error, attempt, before)
             _log.info("%s: %s; trying again in %.1f s", call.subject, decision.why, decision.after)
-            await asyncio.sleep(decision.after)
+            before = result.error
+            await self._pace.pause(decision.after)
 
-    async def _read(self, response: Response) -> Answer:
-        body = await response.read()
-        etag, content_type = response.header("ETag"), response.header("Content-Type")
-        return Answer(response.status, body, content_type, etag, self._warnings_of(response))
+    async def _attempt(
+        self,
+        call: Call,
+        use: Callable[[Call, Response], Awaitable[T]],
+        patience: Patience,
+        *,
+        is_stream: bool,
+    ) -> T | _Failed:
+        shown = ""
+        try:
+            await self._pace.turn(patience.left())
+            if not has_header(call.headers, "authorization"):
+                shown = await patience.uncounted(self._credentials.authorization())
+            response = await self._send(call, shown, patience.left(), is_stream=is_stream)
+            status = response.status
+            if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
+                return await use(call, response)
+            return await self._refused(call, response, shown)
+        except TransportError as lost:
+            return _Failed(_about(call, lost), lost, shown)
 
-    def _request(self, call: Call, authorization: str, total: float | None, silence: float | None) -> Request:
-        headers: list[tuple[str, str]] = [*self._headers, ("Accept", call.accept), *call.headers]
-        if authorization:
-            headers.append(("Authorization", authorization))
-        if call.body is not None:
-            headers.append(("Content-Type", call.content_type))
-        return Request(
-            call.method,
-            encoded(call.path, call.query),
-            headers,
-            call.body,
-            total if silence is None else None,
-            silence,
+    async def _read(self, call: Call, response: Response) -> Answer:
+        try:
+            body = await response.read()
+        except BaseException:
+            response.close()
+            raise
+        return Answer(
+            response.status,
+            body,
+            response.header("Content-Type"),
+            response.header("ETag"),
+            self._notices.read(response),
+            call.subject,
         )
 
-    async def _send_within(self, request: Request, left: float, *, is_stream: bool) -> Response:
+    async def _keep(self, call: Call, response: Response) -> Stream:
+        return Stream(call, response, self._notices.read(response))
+
+    async def _refused(self, call: Call, response: Response, shown: str) -> _Failed:
+        self._notices.read(response)
+        header = response.header
+        body = await read_bounded(response)
+        error = failure(call, response.status, header("Content-Type"), body, header("Location"))
+        asked = header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
+        return _Failed(error, retry.Answer(response.status, asked, header("Date")), shown)
+
+    def _send(self, call: Call, shown: str, left: float, *, is_stream: bool) -> Awaitable[Response]:
         """Send; a stream has its deadline for the head alone, because its body may come for hours."""
-        if not is_stream or left == math.inf:
-            return await self._transport.send(request)
+        request = self._request(call, shown, left, is_stream=is_stream)
+        sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
+        return self._tell(call, sending) if _log.isEnabledFor(logging.DEBUG) else sending
+
+    async def _tell(self, call: Call, sending: Awaitable[Response]) -> Response:
+        now = asyncio.get_running_loop().time
+        began = now()
+        response = await sending
+        _log.debug("%s %s: %d after %.3f s", call.method, call.path, response.status, now() - began)
+        return response
+
+    async def _send_within(self, call: Call, request: Request, left: float) -> Response:
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(None if left == math.inf else left):
                 return await self._transport.send(request)
         except TimeoutError as error:
             if isinstance(error, MastheadError):
                 raise
-            raise DeadlineError(
-                f"no answer began within {left:.1f} s", verb=request.method, url=request.target
-            ) from None
+        raise DeadlineError(f"no answer began within {left:.1f} s", verb=call.method, url=call.path)
 
-    async def _refusal(self, call: Call, response: Response) -> tuple[StatusError, retry.Answer]:
-        self._warnings_of(response)
-        error = failure(call, response.status, response.header("Content-Type"), await response.read())
-        asked = response.header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
-        return error, retry.Answer(response.status, asked, response.header("Date"))
-
-    async def _take_turn(self) -> None:
-        if self._bucket is None:
-            return
-        now = asyncio.get_running_loop().time
-        turn = self._bucket.reserve(now())
-        try:
-            await asyncio.sleep(turn.wait)
-        except asyncio.CancelledError:
-            self._bucket.cancel(turn)
-            raise
-
-    def _warnings_of(self, response: Response) -> tuple[ServerWarning, ...]:
-        values = response.headers_of("Warning")
-        if not values:
-            return ()
-        warnings = tuple(parse_warnings(values))
-        self._hand_over(warnings)
-        return warnings
-
-    def _hand_over(self, warnings: Iterable[ServerWarning]) -> None:
-        for each in warnings:
-            if self.settings.on_warning is not None:
-                try:
-                    self.settings.on_warning(each)
-                except Exception:  # noqa: BLE001 - whatever a hook does, the call is not about it
-                    _log.exception("on_warning failed; the call goes on")
-            elif each.text not in self._warned:
-                self._warned.add(each.text)
-                _log.warning("the server warns: %s", each.text)
+    def _request(self, call: Call, shown: str, left: float, *, is_stream: bool) -> Request:
+        headers = merged(self._headers, call.headers)
+        if call.body is not None and not has_header(call.headers, "content-type"):
+            headers.append(("Content-Type", call.content_type))
+        if not has_header(call.headers, "accept"):
+            headers.append(("Accept", call.accept))
+        if shown:
+            headers.append(("Authorization", shown))
+        target = encoded(call.path, call.query)
+        if is_stream:
+            silence = self.settings.silence if call.silence is None else call.silence
+            return Request(call.method, target, headers, call.body, silence=_finite(silence))
+        # In hundredths: a transport may keep its settings for each limit that it has seen.
+        return Request(call.method, target, headers, call.body, total=_finite(round(left, 2)))
 
 
-def _about(call: Call, error: TransportError, attempts: int) -> TransportError:
+def _raw(
+    method: str,
+    path: str,
+    query: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+    content_type: str = JSON,
+    *,
+    accept: str = JSON,
+    headers: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> Call:
+    """A call that is about a path; what follows a question mark in it goes before the query."""
+    path, has_query, given = path.partition("?")
+    asked = parse_qsl(given, keep_blank_values=True) if has_query else []
+    method = method.upper()
+    return Call(
+        method=method,
+        path=path,
+        subject=Subject(_VERBS.get(method, method.lower()), path),
+        query=(*asked, *query.items()) if query else asked,
+        body=body,
+        content_type=content_type,
+        accept=accept,
+        headers=tuple(headers.items()) if headers else (),
+        timeout=timeout,
+    )
+
+
+def _finite(seconds: float) -> float | None:
+    return None if seconds == math.inf else seconds
+
+
+def _about(call: Call, error: TransportError) -> TransportError:
     """The same error, with what it was about."""
-    about = type(error)(f"{call.subject}: {error}", verb=call.method, url=call.path, attempts=attempts)
-    about.__cause__ = error
+    said = str(error).removeprefix(f"{call.method} {call.path}: ")
+    about = type(error)(f"{call.subject}: {said}", verb=call.method, url=call.path)
+    about.__cause__ = error.__cause__
     return about
+
+
+def _last(error: MastheadError, attempts: int, before: MastheadError | None) -> MastheadError:
+    """The error of the last attempt, with a word about those before it."""
+    if isinstance(error, TransportError):
+        error.attempts = attempts
+    if attempts > 1:
+        error.add_note(f"This was attempt {attempts}.")
+    if before is not None and str(before) != str(error):
+        error.add_note(f"The one before it: {before}")
+    return error

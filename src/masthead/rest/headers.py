@@ -19,9 +19,9 @@ _IN_HEADER_NAMES: Final = "!#$&'*+.^_`|~-"
 """What may stand in the name of a header as it is, beside letters and digits; the rest of an extra's key is escaped."""
 
 
-def has_header(headers: Iterable[tuple[str, str]], name: str) -> bool:
+def has_header(headers: Sequence[tuple[str, str]], name: str) -> bool:
     """Whether a header is there; its name is given in small letters."""
-    return any(each.lower() == name for each, _ in headers)
+    return bool(headers) and any(each.lower() == name for each, _ in headers)
 
 
 def merged(ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

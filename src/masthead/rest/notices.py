@@ -41,7 +41,7 @@ class Notices:
         for each in found:
             try:
                 self._tell(each)
-            except Exception:
+            except Exception:  # noqa: BLE001 - whatever a hook does, the call is not about it
                 _log.exception("on_warning failed; the call goes on")
         return found
 

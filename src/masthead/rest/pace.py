@@ -82,7 +82,9 @@ class Pace:
                     " which is too late; raise rate or burst, or allow more time"
                 )
             if turn.wait > _WORTH_TELLING:
-                _log.info("the client's own limit of %g calls a second delays one by %.1f s", self._rate, turn.wait)
+                _log.info(
+                    "the client's own limit of %g calls a second delays one by %.1f s", self._rate, turn.wait
+                )
             await self.pause(turn.wait)
         except BaseException:
             self._bucket.cancel(turn)

@@ -85,4 +85,6 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
     try:
         return f"{path}?{urlencode(query)}"
     except UnicodeEncodeError as error:
-        raise InvalidValueError(f"the query of {path} is not text: {error.reason}. Nothing was sent.") from None
+        raise InvalidValueError(
+            f"the query of {path} is not text: {error.reason}. Nothing was sent."
+        ) from None

@@ -10,16 +10,23 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from masthead.rest.call import Call
+    from masthead.sansio.warnings import ServerWarning
     from masthead.transport.contract import Response
 
 __all__ = ["Stream"]
 
 
 class Stream:
-    """An open answer; close it, or leave its ``async with`` block, to give its connection back."""
+    """An open answer; close it, or leave its ``async with`` block, to give its connection back.
 
-    def __init__(self, call: Call, response: Response) -> None:
+    Attributes:
+        call: What was asked.
+        warnings: What the server warned of.
+    """
+
+    def __init__(self, call: Call, response: Response, warnings: tuple[ServerWarning, ...] = ()) -> None:
         self.call = call
+        self.warnings = warnings
         self._response = response
 
     @property
@@ -33,6 +40,7 @@ class Stream:
         Raises:
             DeadlineError: if the server is silent for too long.
             ProtocolError: if the answer is cut short.
+            ClosedError: if the stream was closed.
         """
         return self._response.chunks()
 
@@ -44,6 +52,7 @@ class Stream:
         Raises:
             DeadlineError: if the server is silent for too long.
             ProtocolError: if the answer is cut short, or a line is longer than any object.
+            ClosedError: if the stream was closed.
         """
         lines = Lines()
         async for chunk in self._response.chunks():

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from masthead.auth.exec import ExecPlugin
 from masthead.auth.execcredential import cluster_info
 from masthead.auth.oidc import OidcToken
 from masthead.auth.tls import TlsContexts
 from masthead.auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead.config.proxies import proxy_for
 from masthead.config.writeback import write_user_tokens
+from masthead.errors import ConfigError
 from masthead.meta.secret import Secret
 from masthead.rest.client import RestClient
+from masthead.rest.headers import impersonation_headers
 from masthead.transport.contract import Request
 from masthead.transport.http import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from masthead.auth.contract import Credentials
-    from masthead.config.model import Config, ExecConfig, Impersonation, OidcConfig
+    from masthead.config.model import Config, ExecConfig, OidcConfig
     from masthead.rest.settings import RestSettings
 
-__all__ = ["connect", "impersonation_headers"]
+__all__ = ["connect", "credentials_of"]
 
-_IN_HEADER_NAMES = "!$&'*+.^_`|~-"
-"""What may stand in the name of a header as it is; the rest of an extra's key is escaped."""
+_ISSUER_TIMEOUT: Final = 30.0
+"""Seconds that an OpenID Connect issuer may take for one answer."""
 
 
 def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
@@ -46,7 +52,7 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
     credentials = credentials_of(config)
     transport = HttpTransport(
         config.server,
-        tls=_tls_of(config, credentials) if config.server.startswith("https:") else None,
+        tls=_tls_of(config, credentials) if _is_encrypted(config) else None,
         server_name=config.tls_server_name,
         proxy_url=config.proxy_url,
         compression=not config.disable_compression,
@@ -60,10 +66,11 @@ def credentials_of(config: Config) -> Credentials:
     """What a configuration shows beside a certificate of its own.
 
     A token wins over a password, and both over what has to be asked for. A file with a token wins over a token that
-    stands beside it, once it can be read.
+    stands beside it, once it can be read. A program is not run where a certificate of our own is shown.
 
     Raises:
         AuthError: if they cannot be used.
+        ConfigError: if a program is to be told of an authority that cannot be read.
     """
     if config.token_file is not None:
         return TokenFile(config.token_file, fallback=config.token, now=time.monotonic)
@@ -71,29 +78,20 @@ def credentials_of(config: Config) -> Credentials:
         return BearerToken(config.token)
     if config.username or config.password:
         return BasicAuth(config.username, config.password)
-    if config.exec is not None and not _has_certificate(config):
+    if config.exec is not None and not _shows_certificate(config):
         return _exec_plugin(config, config.exec)
     if config.oidc is not None:
         return _oidc_token(config.oidc)
     return Anonymous()
 
 
-def impersonation_headers(whom: Impersonation) -> tuple[tuple[str, str], ...]:
-    """The headers that say as whom to act."""
-    return (
-        ("Impersonate-User", whom.user),
-        *((("Impersonate-Uid", whom.uid),) if whom.uid else ()),
-        *(("Impersonate-Group", group) for group in whom.groups),
-        *(
-            (f"Impersonate-Extra-{quote(key.lower(), safe=_IN_HEADER_NAMES)}", value)
-            for key, values in whom.extra.items()
-            for value in values
-        ),
-    )
+def _is_encrypted(config: Config) -> bool:
+    return urlsplit(config.server).scheme == "https"
 
 
-def _has_certificate(config: Config) -> bool:
-    return config.client_certificate_file is not None or bool(config.client_certificate_data)
+def _shows_certificate(config: Config) -> bool:
+    has_one = config.client_certificate_file is not None or bool(config.client_certificate_data)
+    return has_one and _is_encrypted(config)
 
 
 def _tls_of(config: Config, credentials: Credentials) -> TlsContexts:
@@ -117,7 +115,7 @@ def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
             server=config.server,
             tls_server_name=config.tls_server_name,
             insecure=config.insecure,
-            ca_data=config.ca_file.read_text() if config.ca_file is not None else config.ca_data,
+            ca_data=config.ca_data or _text_of(config.ca_file),
             proxy_url=config.proxy_url,
             disable_compression=config.disable_compression,
             config=plugin.cluster_config,
@@ -134,16 +132,37 @@ def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
     )
 
 
+def _text_of(authority: Path | None) -> str:
+    """The authority's certificate.
+
+    Raises:
+        ConfigError: if it cannot be read.
+    """
+    if authority is None:
+        return ""
+    try:
+        return authority.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigError(f"the certificate authority {authority} cannot be read: {why}") from None
+
+
 def _oidc_token(oidc: OidcConfig) -> OidcToken:
     async def fetch(
         method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> tuple[int, bytes]:
         parts = urlsplit(url)
-        tls = TlsContexts(ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic)
-        transport = HttpTransport(f"{parts.scheme}://{parts.netloc}", tls=tls)
+        # The cluster's proxy need not lead to the issuer; the environment says what does.
+        transport = HttpTransport(
+            f"{parts.scheme}://{parts.netloc}",
+            tls=TlsContexts(
+                ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
+            ),
+            proxy_url=proxy_for(url, os.environ),
+        )
         try:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-            request = Request(method, target, tuple(headers.items()), body, total=30.0)
+            request = Request(method, target, tuple(headers.items()), body, total=_ISSUER_TIMEOUT)
             response = await transport.send(request)
             return response.status, await response.read()
         finally:
@@ -151,7 +170,13 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
 
     async def save(id_token: Secret, refresh_token: Secret) -> None:
         if oidc.kubeconfig is not None:
-            write_user_tokens(oidc.kubeconfig, oidc.user, id_token=id_token, refresh_token=refresh_token)
+            await asyncio.to_thread(
+                write_user_tokens,
+                oidc.kubeconfig,
+                oidc.user,
+                id_token=id_token,
+                refresh_token=refresh_token,
+            )
 
     return OidcToken(
         oidc.issuer,

@@ -27,8 +27,8 @@ class Backoff:
           └────────────────┴──────progress─────┴───────────reset────────────────┘
 
     A connection that was made is no progress: a server in trouble takes connections and drops them again. And time
-    alone never starts the row anew, so that a long outage is not met with a burst every few minutes (differs from
-    client-go, where it does so every two).
+    alone never starts the row anew, so that a long outage is not met with a burst every few minutes.
+    differs from client-go: there, it starts anew two minutes after it last did, whatever happened.
 
     Args:
         first: The first delay, in seconds.

@@ -11,7 +11,7 @@
 
 Every wait is lengthened by chance, so that clients who were turned away together do not come back together.
 
-Differs from client-go: there, nothing without ``Retry-After`` is tried again, though a load balancer in front of the
+differs from client-go: there, nothing without ``Retry-After`` is tried again, though a load balancer in front of the
 server hardly ever sends one, and reading twice does no harm; a write whose connection was refused is not tried again
 either, though nobody can have seen it; and dates in ``Retry-After`` are ignored. A plain 500 stays final, as there: it
 comes from a fault that the next attempt meets again.

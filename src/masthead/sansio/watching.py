@@ -181,6 +181,7 @@ class Watching:
         At once, if there was something new in it. If there was not, a server that has nothing to tell must not be
         asked without pause. If it ended before the mark that it had promised, that is a failure: the server did much
         work for nothing, and would do so again.
+        differs from client-go: there, it is asked for all of them again at once.
 
         Raises:
             ClosedError: if the watch is done.

@@ -173,6 +173,7 @@ class Retrying(Facade, Generic[T]):
 
         Raises:
             ConflictError: if the last attempt meets one, too.
+            AlreadyExistsError: if an object of that name comes and goes while this is tried.
             TypeError: if `mutate` returns what is no object.
             InvalidValueError: if the object has no name, or `mutate` changes name or namespace.
         """

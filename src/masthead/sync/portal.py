@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import logging
 import os
 import threading
@@ -25,6 +24,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead.errors import ClosedError
+from masthead.sync.loops import new_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
-__all__ = ["Portal"]
+__all__ = ["Portal", "wait_until_free"]
 
 R = TypeVar("R")
 
@@ -40,6 +40,8 @@ _log: Final = logging.getLogger("masthead.sync")
 
 _AT_EXIT: Final = 2.0
 """Seconds that the interpreter waits at its end for a client that nobody closed."""
+_LOOK_UP: Final = 1.0
+"""Seconds after which a waiting thread looks whether it was interrupted."""
 _CLOSED: Final = "the client is closed; make a new one"
 _FORKED: Final = (
     "the client was used before the process was forked, and cannot be used after it; make a new one here"
@@ -49,6 +51,15 @@ _WITHIN: Final = (
     "such as on_warning or a condition, must not call the client"
 )
 _UNCLOSED: Final = "unclosed client; use it in a with block, or call close()"
+
+
+def wait_until_free(lock: threading.Lock) -> None:
+    """Take a lock, and let signal handlers run meanwhile.
+
+    A signal that comes just before the wait begins does not end it, so it has to be looked for.
+    """
+    while not lock.acquire(timeout=_LOOK_UP):
+        pass
 
 
 class Portal:
@@ -77,15 +88,13 @@ class Portal:
         """
         hop = _Hop(coroutine)
         try:
-            self._loop.send(hop.start)
-        except Exception:
-            coroutine.close()
-            raise
-        try:
-            hop.done.acquire()
-        except BaseException:
-            self._loop.soon(hop.cancel)
-            hop.done.acquire()
+            self._loop.send(hop.start, hop.sent)
+            wait_until_free(hop.done)
+        except BaseException:  # refused; or interrupted, at any moment
+            if not hop.is_sent:
+                coroutine.close()
+            elif self._loop.soon(hop.cancel):
+                wait_until_free(hop.done)
             raise
         return hop.result()
 
@@ -128,8 +137,8 @@ class Portal:
 
     def __del__(self) -> None:
         if self._loop.is_running:
-            warnings.warn(_UNCLOSED, ResourceWarning, stacklevel=2, source=self)
             self._loop.begin_stop()  # waiting is not for a finalizer, which may run in any thread
+            warnings.warn(_UNCLOSED, ResourceWarning, stacklevel=2, source=self)
 
 
 class _LoopThread:
@@ -157,19 +166,27 @@ class _LoopThread:
         if self.is_closed:
             raise ClosedError(_CLOSED)
 
-    def send(self, start: Callable[[_LoopThread], object]) -> None:
-        """Have something called that may begin a task; what is taken is called, even if the end comes meanwhile."""
+    def send(self, start: Callable[[_LoopThread], object], sent: Callable[[], object] = lambda: None) -> None:
+        """Have something called that may begin a task; what is taken is called, even if the end comes meanwhile.
+
+        `sent` is called once it is not refused, and not yet on its way.
+        """
         self.check()
         with self._gate:
             if self.is_closed:
                 raise ClosedError(_CLOSED)
             loop = self._loop or self._begin()
+            sent()
             loop.call_soon_threadsafe(start, self)
 
-    def soon(self, callback: Callable[[], object]) -> None:
-        if self._loop is not None and self._pid == os.getpid():
-            with contextlib.suppress(RuntimeError):  # it has closed, which it may do at any moment
-                self._loop.call_soon_threadsafe(callback)
+    def soon(self, callback: Callable[[], object]) -> bool:
+        if self._loop is None or self._pid != os.getpid():
+            return False
+        try:
+            self._loop.call_soon_threadsafe(callback)
+        except RuntimeError:  # it has closed, which it may do at any moment
+            return False
+        return True
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Begin a task; on the loop only."""
@@ -189,16 +206,16 @@ class _LoopThread:
 
     def begin_stop(self) -> None:
         with self._gate:
-            if self.is_running:
+            was_running, self.is_closed = self.is_running, True
+            if was_running:
                 self.soon(self._stopping.set)
-            self.is_closed = True
 
     def wait(self, timeout: float | None) -> None:
         if self._thread is not None:
             self._thread.join(timeout)
 
     def _begin(self) -> asyncio.AbstractEventLoop:
-        loop = _new_loop()
+        loop = new_loop()
         thread = threading.Thread(target=self._serve, args=(loop,), name="masthead-client", daemon=True)
         try:
             thread.start()
@@ -231,9 +248,10 @@ class _Hop(Generic[R]):
 
     Attributes:
         done: Held until the call has ended.
+        is_sent: Whether the loop may know of it.
     """
 
-    __slots__ = ("_coroutine", "_error", "_is_closing", "_task", "_value", "done")
+    __slots__ = ("_coroutine", "_error", "_is_closing", "_task", "_value", "done", "is_sent")
 
     _value: R
 
@@ -242,8 +260,12 @@ class _Hop(Generic[R]):
         self._error: BaseException | None = None
         self._is_closing = False
         self._task: asyncio.Task[None] | None = None
+        self.is_sent = False
         self.done = threading.Lock()
         self.done.acquire()
+
+    def sent(self) -> None:
+        self.is_sent = True
 
     def start(self, loop: _LoopThread) -> None:
         self._task = loop.spawn(self._run())
@@ -253,6 +275,9 @@ class _Hop(Generic[R]):
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
+        else:
+            self._coroutine.close()
+            self.done.release()
 
     async def _run(self) -> None:
         try:
@@ -283,15 +308,6 @@ class _Hop(Generic[R]):
         finally:
             self._error = None
             del error  # or its traceback, which holds this frame, would be held by it
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    """A loop, as fast as can be had."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 _begun: Final[weakref.WeakSet[_LoopThread]] = weakref.WeakSet()

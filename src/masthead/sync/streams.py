@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead.errors import ClosedError
 from masthead.sync.facade import Facade
+from masthead.sync.portal import wait_until_free
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -64,7 +65,8 @@ class Items(Generic[Item]):
         self._portal = portal
         self._turn = threading.Lock()
         self._batch: deque[Item] = deque()
-        self._pump = _Pump(source, limit, close or getattr(source, "aclose", _nothing))
+        ends: Callable[[], Awaitable[object]] = close or getattr(source, "aclose", None) or _nothing
+        self._pump = _Pump(source, limit, ends)
 
     def __iter__(self) -> Self:
         return self
@@ -161,10 +163,14 @@ class _Pump(Generic[Item]):
             waiting = None if self._items or self._is_over else threading.Lock()
             if waiting is not None:
                 waiting.acquire()
-            self._waiting = waiting
+            self._waiting, is_paused = waiting, self._is_paused
         if waiting is not None:
-            self._ask(portal)
-            waiting.acquire()
+            if not self._is_begun:
+                portal.start(self._begin)
+                self._is_begun = True
+            elif is_paused:
+                portal.soon(self._go_on)
+            wait_until_free(waiting)
         with self._lock:
             items, self._items = self._items, deque()
         if items:
@@ -175,14 +181,6 @@ class _Pump(Generic[Item]):
         finally:
             del error  # or its traceback, which holds this frame, would be held by it
 
-    def _ask(self, portal: Portal) -> None:
-        if not self._is_begun:
-            portal.start(self._begin)
-            self._is_begun = True
-        elif self._is_paused:
-            self._is_paused = False
-            portal.soon(self._go_on)
-
     def _begin(self, spawn: Spawn) -> None:
         if not self._is_stopped:
             self._task = spawn(self._run())
@@ -190,6 +188,8 @@ class _Pump(Generic[Item]):
             self._task.add_done_callback(lambda _: self._end())
 
     def _go_on(self) -> None:
+        with self._lock:
+            self._is_paused = False
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
 

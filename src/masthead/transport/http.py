@@ -16,7 +16,7 @@ from masthead.errors import ClosedError, ConfigError, InvalidValueError
 from masthead.transport.body import PACKINGS, HttpResponse, drop
 from masthead.transport.failures import Failures, LostError
 from masthead.transport.proxy import Proxy
-from masthead.transport.sockets import open_socket
+from masthead.transport.sockets import Sockets
 from masthead.transport.socks import SocksConnector
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class HttpTransport:
         self._tls = tls
         self._server_name = server_name or None
         self._proxy = Proxy.parse(proxy_url) if proxy_url else None
-        self._encodings = "gzip" if compression else "identity"
         self._connections = connections
         self._connect_timeout = connect_timeout
         self._idle = idle
@@ -93,17 +92,17 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
         self._sending = 0
+        self._sockets = Sockets()
         self._readers: dict[asyncio.Future[None], ref[HttpResponse]] = {}
-        self._through_http_proxy()
-
-    def _through_http_proxy(self) -> None:
-        """Say once how each request passes an HTTP proxy."""
-        proxy = self._proxy if self._proxy is not None and not self._proxy.is_socks else None
-        self._proxy_url = URL(proxy.url) if proxy is not None else None
-        shown = {"Proxy-Authorization": proxy.authorization()} if proxy and proxy.authorization() else {}
+        # A proxy tunnels what is encrypted, and learns who we are from the first words; the rest it passes on itself.
+        forward = self._proxy if self._proxy is not None and not self._proxy.is_socks else None
+        shown = forward.headers() if forward is not None else {}
         is_tunnelled = self._base.startswith("https:")
+        self._proxy_url = URL(forward.url) if forward is not None else None
         self._tunnel_headers = shown if is_tunnelled else None
-        self._headers = {"Accept-Encoding": self._encodings, **({} if is_tunnelled else shown)}
+        self._headers = {"Accept-Encoding": "gzip" if compression else "identity"}
+        if not is_tunnelled:
+            self._headers |= shown
 
     async def send(self, request: Request) -> HttpResponse:
         """Send a request and wait for the head of its answer; any status is an answer.
@@ -147,6 +146,7 @@ class HttpTransport:
             stream.close()
         if self._session is not None:
             await self._session.close()
+        await self._sockets.finish()
 
     async def _ask(self, request: Request, context: ssl.SSLContext | bool) -> aiohttp.ClientResponse:
         session = self._session
@@ -200,6 +200,7 @@ class HttpTransport:
 
     def _start(self) -> aiohttp.ClientSession:
         """Open the pool, inside the loop that it will belong to."""
+        self._ensure_open()  # it may have been closed while the TLS settings were waited for
         return aiohttp.ClientSession(
             connector=self._connector(),
             headers=self._headers,
@@ -211,14 +212,19 @@ class HttpTransport:
 
     def _connector(self) -> aiohttp.BaseConnector:
         if self._proxy is not None and self._proxy.is_socks:
-            return SocksConnector(self._proxy, limit=self._connections, keepalive_timeout=self._idle)
+            return SocksConnector(
+                self._proxy,
+                limit=self._connections,
+                keepalive_timeout=self._idle,
+                socket_factory=self._open_socket,
+            )
         return aiohttp.TCPConnector(
             limit=self._connections, keepalive_timeout=self._idle, socket_factory=self._open_socket
         )
 
     def _open_socket(self, address: AddressInfo) -> socket.socket:
         self._ensure_open()  # closing breaks connections, and aiohttp would make new ones to try again
-        return open_socket(address)
+        return self._sockets.open(address)
 
     def _explain(self, error: Exception, request: Request) -> Exception:
         if self._closed:
@@ -229,7 +235,7 @@ class HttpTransport:
             return self._failures.sending(error, request)
         if isinstance(error, ValueError):
             return InvalidValueError(f"{self._failures.what(request)}: a header cannot be sent: {error}")
-        return error  # used from another loop, or our bug
+        return error  # used from another loop, or a bug
 
     def _is_crowded(self) -> bool:
         return 0 < self._connections < len(self._streams()) + self._sending

@@ -77,8 +77,9 @@ class Proxy:
         """Whether it speaks SOCKS5, not HTTP."""
         return self.scheme.startswith("socks")
 
-    def authorization(self) -> str:
-        """The value of ``Proxy-Authorization``; empty if there is none to send."""
+    def headers(self) -> dict[str, str]:
+        """What to send to an HTTP proxy, so that it knows who we are."""
         if not self.user and not self.password:
-            return ""
-        return "Basic " + base64.b64encode(f"{self.user}:{self.password.reveal()}".encode()).decode()
+            return {}
+        shown = base64.b64encode(f"{self.user}:{self.password.reveal()}".encode()).decode()
+        return {"Proxy-Authorization": f"Basic {shown}"}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from contextlib import suppress
 from typing import Final, TypeAlias
+from weakref import WeakSet
 
-__all__ = ["AddressInfo", "open_socket"]
+__all__ = ["AddressInfo", "Sockets"]
 
 AddressInfo: TypeAlias = (
     "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
@@ -19,6 +22,9 @@ _INTERVAL_S: Final = 15
 _PROBES: Final = 3
 _UNANSWERED_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
 
+_TURNS: Final = 20
+"""How often the loop may turn until what was cut off is closed. A handful is enough, with TLS too."""
+
 # By name, since each platform knows some of these only. Darwin calls the idle time TCP_KEEPALIVE.
 _TCP_OPTIONS: Final = {
     "TCP_KEEPIDLE": _IDLE_S,
@@ -29,22 +35,46 @@ _TCP_OPTIONS: Final = {
 }
 
 
-def open_socket(address: AddressInfo) -> socket.socket:
-    """Make a non-blocking, unconnected socket for an address, with keepalive on.
+class Sockets:
+    """Opens the sockets of one transport, and sees to it that all of them are closed in the end."""
 
-    Raises:
-        OSError: if there can be no such socket.
-    """
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setblocking(False)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _TCP_OPTIONS.items():
-            option = getattr(socket, name, None)
-            if option is not None:
-                made.setsockopt(socket.IPPROTO_TCP, option, value)
-    except BaseException:
-        made.close()
-        raise
-    return made
+    def __init__(self) -> None:
+        self._opened: WeakSet[socket.socket] = WeakSet()
+
+    def open(self, address: AddressInfo) -> socket.socket:
+        """Make a non-blocking, unconnected socket for an address, with keepalive on.
+
+        Raises:
+            OSError: if there can be no such socket.
+        """
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setblocking(False)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _TCP_OPTIONS.items():
+                option = getattr(socket, name, None)
+                if option is not None:
+                    made.setsockopt(socket.IPPROTO_TCP, option, value)
+        except BaseException:
+            made.close()
+            raise
+        self._opened.add(made)
+        return made
+
+    async def finish(self) -> None:
+        """Cut off every connection that is still there, and let the loop close it.
+
+        A TLS connection that was given up lingers until the other side has said goodbye, which a server that hangs
+        never does.
+        """
+        for each in self._open():
+            with suppress(OSError):  # it was never connected
+                each.shutdown(socket.SHUT_RDWR)
+        for _ in range(_TURNS):
+            if not self._open():
+                return
+            await asyncio.sleep(0)
+
+    def _open(self) -> list[socket.socket]:
+        return [each for each in self._opened if each.fileno() >= 0]

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import aiohttp
 
-from masthead.transport.sockets import open_socket
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from aiohttp.client_proto import ResponseHandler
     from aiohttp.tracing import Trace
@@ -59,9 +57,17 @@ class SocksConnector(aiohttp.BaseConnector):
     The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
     """
 
-    def __init__(self, proxy: Proxy, *, limit: int, keepalive_timeout: float) -> None:
+    def __init__(
+        self,
+        proxy: Proxy,
+        *,
+        limit: int,
+        keepalive_timeout: float,
+        socket_factory: Callable[[AddressInfo], socket.socket],
+    ) -> None:
         super().__init__(limit=limit, keepalive_timeout=keepalive_timeout)
         self._proxy = proxy
+        self._open_socket = socket_factory
 
     async def _create_connection(
         self,
@@ -92,7 +98,7 @@ class SocksConnector(aiohttp.BaseConnector):
     async def _first_of(self, addresses: Sequence[AddressInfo]) -> socket.socket:
         problem = OSError("no address")
         for address in addresses:
-            connection = open_socket(address)
+            connection = self._open_socket(address)
             try:
                 await self._loop.sock_connect(connection, address[-1])
             except OSError as error:

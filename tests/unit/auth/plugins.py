@@ -109,6 +109,10 @@ class Call:
         self._reader = reader
         self._writer = writer
 
+    def hang_up(self) -> None:
+        """Let the program go on."""
+        self._writer.write(b".")
+
     async def is_gone(self) -> bool:
         """Wait until every process that held the line is gone."""
         async with asyncio.timeout(30):

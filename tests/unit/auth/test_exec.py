@@ -84,6 +84,25 @@ def test_cancelling_who_began_a_run_kills_the_program_and_its_children_and_the_n
 
 
 @both_loops_any_thread
+def test_a_child_that_escaped_with_the_output_does_not_hold_up_the_end(
+    tmp_path: Path, loop: str, thread: bool
+) -> None:
+    async def main() -> None:
+        async with Line() as line:
+            body = f"if os.fork() == 0:\n    os.setsid()\n    hang({line.port})\n    sys.exit()\ngive()"
+            plugin = Program(tmp_path, body).gives(token="abc").plugin()
+            async with asyncio.TaskGroup() as group:
+                asking = group.create_task(plugin.authorization())
+                call = await line.called()
+                asking.cancel()
+            assert asking.cancelled()
+            call.hang_up()
+            assert await call.is_gone()
+
+    run_in(loop, thread=thread, main=main)
+
+
+@both_loops_any_thread
 def test_a_missing_program_brings_the_install_hint(loop: str, thread: bool) -> None:
     async def main() -> None:
         plugin = ExecPlugin("no-such-login", install_hint="\nGet it from example.com.\n", now=Clock())
@@ -329,6 +348,7 @@ async def test_those_who_waited_share_a_failure_and_the_next_tries_again(tmp_pat
 
     assert {type(outcome) for outcome in outcomes} == {AuthError}
     assert len({id(outcome) for outcome in outcomes}) == 50
+    assert all("not logged in" in str(outcome) for outcome in outcomes)
     assert program.runs == 1
     assert await plugin.authorization() == "Bearer abc"
 

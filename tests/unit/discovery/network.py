@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from masthead.discovery.client import DiscoveryClient
-from masthead.discovery.disk import DiskCache
 from masthead.errors import MastheadError
 from masthead.rest.client import RestClient
 from masthead.rest.settings import RestSettings
-from masthead.transport.contract import Request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from masthead.discovery.disk import DiskCache
+    from masthead.transport.contract import Request
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 PLAIN = "application/json"
@@ -62,7 +64,6 @@ class Network:
     pages: dict[str, Page] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     under_way: int = 0
     at_once: int = 0
     is_closed: bool = False
@@ -72,7 +73,6 @@ class Network:
 
     async def send(self, request: Request) -> Reply:
         self.asked.append(request)
-        self.arrived.set()
         self.under_way += 1
         self.at_once = max(self.at_once, self.under_way)
         try:
@@ -137,7 +137,9 @@ def page(data: object, content_type: str = PLAIN, **headers: str) -> Reply:
     return Reply(200, json.dumps(data).encode(), {"Content-Type": content_type, **headers})
 
 
-def tagged(data: object, etag: str, content_type: str = AGGREGATED.format("v2")) -> Callable[[Request], Reply]:
+def tagged(
+    data: object, etag: str, content_type: str = AGGREGATED.format("v2")
+) -> Callable[[Request], Reply]:
     """A page that is sent only to those who do not have it."""
 
     def answer(request: Request) -> Reply:
@@ -253,7 +255,8 @@ def _part(owner: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Let others run until something is so."""
-    turns: deque[None] = deque([None] * 1000)
-    while not is_so():
-        turns.pop()
+    for _ in range(1000):
+        if is_so():
+            return
         await asyncio.sleep(0)
+    raise AssertionError("it never became so")

@@ -30,6 +30,15 @@ def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> Non
     assert lines.rest == unfinished
 
 
+@given(STREAMS, st.lists(st.integers(0, 200)))
+def test_text_is_given_as_it_came(stream: bytes, cuts: list[int]) -> None:
+    lines = Lines(verbatim=True)
+
+    found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
+
+    assert [*found, lines.rest] == stream.split(b"\n")
+
+
 @given(STREAMS, st.lists(st.integers(0, 200)), st.integers(1, 50))
 def test_a_line_above_the_limit_is_refused_however_it_is_cut(
     stream: bytes, cuts: list[int], limit: int

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
 
 from masthead.errors import ClosedError, MastheadError, ProtocolError
 from masthead.transport import HttpTransport, Request
-from masthead.transport.sockets import open_socket
+from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
+    import ssl
+
     from tests.unit.transport.servers import Handler
 
 GET = Request("GET", "/")
@@ -152,7 +154,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_used(method: str) 
 
 def test_sockets_notice_a_dead_peer() -> None:
     address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 1))
-    with open_socket(address) as made:
+    with Sockets().open(address) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         for name, value in {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_USER_TIMEOUT": 45_000}.items():
             if hasattr(socket, name):
@@ -210,13 +212,56 @@ async def test_closing_while_a_connection_is_made_leaves_nothing_behind(authorit
         await never(reader, writer)
 
     async with serving(handle) as server:
-        transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=0.1)
+        transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=60)
         async with asyncio.TaskGroup() as group:
             end = group.create_task(outcome(transport.send(GET)))
             await connected.wait()
             await transport.close()
 
     assert isinstance(end.result(), ClosedError)
+
+
+async def test_closing_while_tls_settings_are_waited_for_opens_nothing(authority: Authority) -> None:
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def context(self) -> ssl.SSLContext:
+            asked.set()
+            await go.wait()
+            return authority.client().current
+
+    transport = HttpTransport("https://127.0.0.1:1", tls=Slow())
+    async with asyncio.TaskGroup() as group:
+        end = group.create_task(outcome(transport.send(GET)))
+        await asked.wait()
+        await transport.close()
+        go.set()
+
+    assert isinstance(end.result(), ClosedError)
+
+
+async def test_nothing_lingers_after_closing_although_the_server_says_no_goodbye(
+    authority: Authority,
+) -> None:
+    """A TLS connection that was given up waits for the other side's last word, which does not come here."""
+    received = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        cast("asyncio.Transport", writer.transport).pause_reading()
+        received.set()
+        await never(reader, writer)
+
+    async with serving(handle, authority.server()) as server:
+        transport = HttpTransport(server.secure_url, tls=authority.client())
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(transport.send(GET))
+            await received.wait()
+            task.cancel()
+        opened = list(transport._sockets._opened)
+        await transport.close()
+
+        assert [each.fileno() for each in opened] == [-1]
 
 
 async def test_being_cancelled_stays_being_cancelled() -> None:

@@ -190,11 +190,11 @@ def _taken_items(items: list[object], owned: OwnedFields, facts: Facts) -> list[
         if found is None:
             continue
         keys, below = found
+        part = _taken(item, below, known)
         if keys:
-            held = cast("dict[str, object]", item)
-            taken.append(_keys_of(held, keys, known) | _taken_fields(held, below, known))
-        else:
-            taken.append(_taken(item, below, known))
+            named = _keys_of(cast("dict[str, object]", item), keys, known)
+            part = named | cast("dict[str, object]", part)
+        taken.append(part)
     return taken
 
 

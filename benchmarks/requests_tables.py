@@ -1,0 +1,187 @@
+"""The tables of the request benchmark: what was measured, and how ours compares with the peers."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.report import Column, Row, Table, Target
+from benchmarks.requests_clients import AT_ONCE, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
+from benchmarks.requests_work import WIDTHS, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from benchmarks.measure import Figures
+    from benchmarks.requests_clients import Client
+
+SMALL: Final = 3.0
+"""Times the official client's small calls per second, and its CPU for a call."""
+AHEAD: Final = 1.0
+"""Times the best peer's."""
+LIST_CPU: Final = 1 / 10
+"""Of the official client's CPU for a list."""
+LIST_MEMORY: Final = 1 / 5
+"""Of the memory that the official client's list holds."""
+LIST_LIGHTKUBE: Final = 1 / 3
+"""Of lightkube's CPU for a list."""
+FACADE: Final = 150.0
+"""Microseconds that a blocking call takes longer than an async one."""
+
+_KINDS: Final = ("get", "create")
+_MEGA: Final = 1e6
+
+
+def small_table(
+    clients: Mapping[str, Client], rounds: Sequence[Mapping[str, Figures]], seconds: float
+) -> Table:
+    """Lay out small calls per second, and the CPU of one."""
+    shapes = list(itertools.product(_KINDS, WIDTHS))
+    columns = tuple(
+        column
+        for kind, width in shapes
+        for column in (
+            Column(f"{kind}s_{width}", f"{kind}s/s, {width}", 0),
+            Column(f"{kind}_{width}_cpu_us", "CPU µs", 0),
+        )
+    )
+    rows: list[Row] = []
+    for name, client in clients.items():
+        figures = (
+            value
+            for kind, width in shapes
+            for value in (
+                1 / middle(rounds, name, figure(kind, width, "wall")),
+                1e6 * middle(rounds, name, figure(kind, width, "cpu")),
+            )
+        )
+        rows.append(Row(name, client.title, tuple(figures)))
+    title = (
+        f"A small ConfigMap, one call at a time and {AT_ONCE} at once, {seconds:g} s of each: "
+        f"median of {len(rounds)}"
+    )
+    return Table("small", title, columns, tuple(rows))
+
+
+def list_table(clients: Mapping[str, Client], lists: Mapping[str, Figures], count: int) -> Table:
+    """Lay out what a long list takes, and what is left of it in memory, as it comes and with each pod's phase read."""
+    columns = (
+        Column("pods", "pods", 0),
+        Column("wall_s", "wall s", 2),
+        Column("cpu_s", "CPU s", 2),
+        Column("cpu_us", "CPU µs per pod", 1),
+        Column("held_mb", "held MB", 0),
+        Column("peak_mb", "peak MB", 0),
+        Column("held_bytes", "held bytes per pod", 0),
+    )
+    rows: list[Row] = []
+    for name, taken in lists.items():
+        client = clients[name]
+        read = client.pods(count)
+        for key, title in (
+            ("list", client.title.partition(", 16")[0]),
+            ("touch", "  and status.phase of each"),
+        ):
+            figures = (
+                read,
+                taken[f"{key}_wall"],
+                taken[f"{key}_cpu"],
+                _scaled(taken[f"{key}_cpu"], 1e6 / read),
+                _scaled(taken[f"{key}_held"], 1 / _MEGA),
+                _scaled(taken[f"{key}_peak"], 1 / _MEGA),
+                _scaled(taken[f"{key}_held"], 1 / read),
+            )
+            rows.append(Row(f"{name}_{key}", title, figures))
+    return Table("list", f"A list of {count:,} pods of 5.9 KB, all of it kept: one run", columns, tuple(rows))
+
+
+def facade_table(facades: Mapping[str, Figures], rounds: int) -> Table:
+    """Lay out what the blocking façade costs, on each kind of loop."""
+    titles = {"own": "asyncio's own loop", "uvloop": "uvloop"}
+    columns = (
+        Column("async_us", "masthead.aio: µs"),
+        Column("blocking_us", "masthead: µs"),
+        Column("hop_us", "the hop alone: µs"),
+        Column("over_us", "over: µs"),
+    )
+    rows: list[Row] = []
+    for name, taken in facades.items():
+        over = taken["over_us"]
+        target = None if over is None else Target(f"facade_{name}_us", over, FACADE)
+        rows.append(Row(name, titles[name], tuple(taken[each.name] for each in columns), target))
+    title = f"One small get at a time through both façades, in turn: wall time, median of {rounds}"
+    return Table("facade", title, columns, tuple(rows))
+
+
+def compare_table(
+    clients: Mapping[str, Client],
+    rounds: Sequence[Mapping[str, Figures]],
+    lists: Mapping[str, Figures],
+    count: int,
+) -> Table:
+    """Lay out how many times better ours is than the official client, and than the best peer; judges masthead.aio."""
+    rows: list[Row] = []
+    peers = [name for name, client in clients.items() if client.peer]
+    if OFFICIAL in clients:
+        rows += _small_rows("official", "the official client's", [OFFICIAL], rounds, SMALL)
+    if peers:
+        rows += _small_rows("peers", "the best peer's", peers, rounds, AHEAD)
+    per_pod = {
+        name: {key: _scaled(value, 1 / clients[name].pods(count)) for key, value in taken.items()}
+        for name, taken in lists.items()
+    }
+    for name, key, title, limit in (
+        (OFFICIAL, "list_cpu", "list: CPU, of the official client's", LIST_CPU),
+        (OFFICIAL, "list_held", "list: memory held, of the official client's", LIST_MEMORY),
+        (LIGHTKUBE, "list_cpu", "list: CPU, of lightkube's", LIST_LIGHTKUBE),
+    ):
+        if name in clients:
+            rows.append(_list_row(f"{key}_of_{name}", title, key, name, per_pod, limit))
+    columns = (Column("aio", "masthead.aio", 3), Column("blocking", "masthead", 3))
+    return Table("compare", "Ours, times (or of) the peers'; masthead.aio is judged", columns, tuple(rows))
+
+
+def _small_rows(
+    name: str, title: str, peers: Sequence[str], rounds: Sequence[Mapping[str, Figures]], limit: float
+) -> Iterable[Row]:
+    words = {"wall": "per second, times", "cpu": "CPU, how many times less than"}
+    for kind, width, what in itertools.product(_KINDS, WIDTHS, words):
+        key = figure(kind, width, what)
+        ours, blocking = (times(rounds, each, peers, key) for each in (OURS, OURS_BLOCKING))
+        target = Target(f"{key}_{name}", ours, limit, is_least=True)
+        yield Row(f"{key}_{name}", f"{kind}s, {width}: {words[what]} {title}", (ours, blocking), target)
+
+
+def _list_row(
+    name: str, title: str, key: str, peer: str, per_pod: Mapping[str, Figures], limit: float
+) -> Row:
+    ours, blocking = (_ratio(per_pod[each][key], per_pod[peer][key]) for each in (OURS, OURS_BLOCKING))
+    target = None if ours is None else Target(name, ours, limit)
+    return Row(name, title, (ours, blocking), target)
+
+
+def times(rounds: Sequence[Mapping[str, Figures]], name: str, peers: Sequence[str], key: str) -> float:
+    """How many times less a client takes than the best of some peers, by the median of what the rounds say."""
+    return statistics.median(
+        min(_taken(each[peer], key) for peer in peers) / _taken(each[name], key) for each in rounds
+    )
+
+
+def middle(rounds: Sequence[Mapping[str, Figures]], name: str, key: str) -> float:
+    """The median of what a client took in the rounds."""
+    return statistics.median(_taken(each[name], key) for each in rounds)
+
+
+def _taken(figures: Figures, key: str) -> float:
+    taken = figures[key]
+    assert taken is not None, "small calls are measured on every platform"
+    return taken
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return value / base if value is not None and base else None

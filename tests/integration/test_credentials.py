@@ -1,0 +1,396 @@
+"""Who we are: every kind of credential, from kubeconfigs on disk to servers that look at them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import tempfile
+import traceback
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.conftest import connected
+from tests.integration.guarded import Gate, kubeconfig, of, running
+from tests.unit.auth.plugins import V1, V1BETA1, Line, Program
+from tests.unit.config.samples import packed
+from tests.unit.transport.servers import serving
+
+import masthead.server
+from masthead.auth.exec import ExecPlugin
+from masthead.config import in_cluster
+from masthead.errors import (
+    AuthError,
+    ClosedError,
+    ForbiddenError,
+    MastheadError,
+    TransportError,
+    UnauthorizedError,
+)
+from masthead.rest import wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from masthead.config import Config
+    from masthead.server import Server
+
+TOKEN = "t0ken-that-opens"
+WRONG = "t0ken-that-does-not"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with masthead.server.run(tls=True, token=TOKEN) as running_server:
+        yield running_server
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+async def ask(config: Config, facade: str, **options: Any) -> Any:
+    """Read the one object that every cluster has."""
+    async with connected(config, facade, **options) as client:
+        return await client.core_v1.namespaces().get("default")
+
+
+async def refused(config: Config, facade: str, server: Server, **options: Any) -> tuple[MastheadError, int]:
+    """The error that comes instead, and how many requests the server saw."""
+    before = len(server.requests)
+    with pytest.raises(MastheadError) as caught:
+        await ask(config, facade, **options)
+    return caught.value, len(server.requests) - before
+
+
+@pytest.mark.parametrize(
+    "user", [{"token": TOKEN}, {"username": "me", "password": TOKEN}], ids=["bearer", "basic"]
+)
+async def test_a_token_or_a_password_lets_us_in(
+    server: Server, tmp_path: Path, facade: str, user: dict[str, str]
+) -> None:
+    found = await ask(of(server, tmp_path, user), facade)
+
+    assert found.metadata.name == "default"
+
+
+async def test_a_token_in_a_file_beside_the_kubeconfig_lets_us_in(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+
+    found = await ask(of(server, tmp_path, {"tokenFile": "token"}), facade)
+
+    assert found.metadata.name == "default"
+
+
+async def test_a_kubeconfig_is_all_that_a_client_needs(server: Server, tmp_path: Path, facade: str) -> None:
+    path = server.write_kubeconfig(tmp_path / "config")
+    no_config: Any = None
+
+    found = await ask(no_config, facade, kubeconfig=path, context="masthead")
+
+    assert found.metadata.name == "default"
+
+
+async def test_a_token_that_is_refused_is_shown_once_and_never_left_out(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    error, requests = await refused(of(server, tmp_path, {"token": WRONG}), facade, server)
+
+    assert isinstance(error, UnauthorizedError)
+    assert "Renew the credentials" in str(error)
+    assert requests == 1
+
+
+async def test_nobody_is_somebody_who_may_do_little(server: Server, tmp_path: Path, facade: str) -> None:
+    error, _ = await refused(of(server, tmp_path, {}), facade, server)
+
+    assert isinstance(error, ForbiddenError)
+    assert "system:anonymous" in str(error)
+
+
+async def test_a_missing_token_file_sends_nothing(server: Server, tmp_path: Path, facade: str) -> None:
+    error, requests = await refused(of(server, tmp_path, {"tokenFile": "absent"}), facade, server)
+
+    assert isinstance(error, AuthError)
+    assert str(tmp_path / "absent") in str(error)
+    assert requests == 0
+
+
+async def test_a_pod_finds_its_own_server(server: Server, tmp_path: Path, facade: str) -> None:
+    host, _, port = server.url.removeprefix("https://").partition(":")
+    for name, content in {"token": TOKEN, "ca.crt": server.ca, "namespace": "shop"}.items():
+        (tmp_path / name).write_text(content)
+    environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+
+    async with connected(in_cluster(environ, tmp_path), facade) as client:
+        assert (await client.core_v1.namespaces().get("default")).metadata.name == "default"
+        assert client.namespace == "shop"
+
+
+@pytest.mark.parametrize("kept", ["files", "data"])
+async def test_a_client_certificate_is_shown(gate: Gate, tmp_path: Path, facade: str, kept: str) -> None:
+    pair = gate.pair("alice")
+    (tmp_path / "alice.crt").write_text(pair.certificate)
+    (tmp_path / "alice.key").write_text(pair.key)
+    user = {"client-certificate": "alice.crt", "client-key": "alice.key"}
+    if kept == "data":
+        user = {
+            "client-certificate-data": packed(pair.certificate),
+            "client-key-data": packed(pair.key),
+        }
+    async with serving(gate.handle, gate.context()) as guarded:
+        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
+
+    assert gate.users == ["alice"]
+
+
+async def test_a_server_that_misses_a_certificate_is_understood(
+    gate: Gate, tmp_path: Path, facade: str
+) -> None:
+    async with serving(gate.shut) as guarded:
+        config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, {"token": TOKEN})
+        with pytest.raises(TransportError, match="does not accept our client certificate, or wants one"):
+            await ask(config, facade, retries=0)
+
+    assert not gate.seen
+
+
+async def test_a_server_that_is_not_trusted_is_sent_nothing(gate: Gate, tmp_path: Path, facade: str) -> None:
+    async with serving(gate.handle, gate.context(optional=True)) as guarded:
+        config = kubeconfig(tmp_path, guarded.secure_url, Gate().trusted, {"token": TOKEN})
+        with pytest.raises(
+            TransportError, match="signed by an authority that is not trusted; set certificate-auth"
+        ):
+            await ask(config, facade, retries=0)
+
+    assert not gate.seen
+
+
+async def test_another_user_can_be_acted_as(gate: Gate, tmp_path: Path, facade: str) -> None:
+    user = {
+        "token": TOKEN,
+        "as": "bob",
+        "as-uid": "17",
+        "as-groups": ["ops", "dev"],
+        "as-user-extra": {"example.com/scope": ["read"]},
+    }
+    async with serving(gate.handle, gate.context(optional=True)) as guarded:
+        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
+
+    (seen,) = gate.seen
+    assert [pair for pair in seen.pairs if pair[0].startswith("impersonate-")] == [
+        ("impersonate-user", "bob"),
+        ("impersonate-uid", "17"),
+        ("impersonate-group", "ops"),
+        ("impersonate-group", "dev"),
+        ("impersonate-extra-example.com%2fscope", "read"),
+    ]
+    assert seen.headers["authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("version", [V1, V1BETA1])
+async def test_a_program_is_told_what_it_is_for_and_gives_a_token(
+    server: Server, tmp_path: Path, facade: str, version: str
+) -> None:
+    program = Program(
+        tmp_path,
+        "with open(os.path.join(here, 'info'), 'w') as file: json.dump([info, os.environ['HINT']], file)\ngive()",
+    )
+    program.gives(token=TOKEN)
+    user = running(program, version=version, provideClusterInfo=True, env=[{"name": "HINT", "value": "x"}])
+
+    assert (await ask(of(server, tmp_path, user), facade)).metadata.name == "default"
+
+    info, hint = json.loads((tmp_path / "info").read_text())
+    assert (info["apiVersion"], info["kind"], hint) == (version, "ExecCredential", "x")
+    assert info["spec"]["interactive"] is False
+    assert info["spec"]["cluster"]["server"] == server.url
+
+
+async def test_a_program_may_give_a_certificate(gate: Gate, tmp_path: Path, facade: str) -> None:
+    program = Program(tmp_path).gives(**gate.pair("carol").as_status())
+    async with serving(gate.handle, gate.context()) as guarded:
+        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program)), facade)
+
+    assert gate.users == ["carol"]
+    assert "authorization" not in gate.seen[0].headers
+
+
+async def test_calls_at_the_same_time_share_one_run_of_the_program(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    program = Program(tmp_path).gives(token=TOKEN)
+    async with connected(of(server, tmp_path, running(program)), facade) as client:
+        namespaces = client.core_v1.namespaces()
+        await asyncio.gather(*(namespaces.get("default") for _ in range(12)))
+        await namespaces.get("default")
+
+    assert program.runs == 1
+
+
+@pytest.mark.parametrize(("first", "runs"), [("2001", 2), ("2999", 1)])
+async def test_a_program_runs_again_once_what_it_gave_has_expired(
+    server: Server, tmp_path: Path, facade: str, first: str, runs: int
+) -> None:
+    year = f"({first!r} if run == 1 else '2999')"
+    program = Program(tmp_path, f"reply(token={TOKEN!r}, expirationTimestamp={year} + '-01-01T00:00:00Z')")
+    async with connected(of(server, tmp_path, running(program)), facade) as client:
+        for _ in range(3):
+            await client.core_v1.namespaces().get("default")
+
+    assert program.runs == runs
+
+
+async def test_a_program_runs_again_when_the_server_refuses_what_it_gave(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    program = Program(tmp_path, f"reply(token={WRONG!r} if run == 1 else {TOKEN!r})")
+
+    found = await ask(of(server, tmp_path, running(program)), facade)
+
+    assert found.metadata.name == "default"
+    assert program.runs == 2
+
+
+async def test_a_program_that_insists_on_a_refused_token_is_not_asked_for_ever(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    program = Program(tmp_path).gives(token=WRONG)
+
+    error, requests = await refused(of(server, tmp_path, running(program)), facade, server)
+
+    assert isinstance(error, UnauthorizedError)
+    assert (program.runs, requests) == (2, 1)
+
+
+FAILING = {
+    "fails": ("sys.exit('log in first')", "failed with exit code 1; it said: log in first"),
+    "dies": ("os.kill(os.getpid(), 9)", "failed with signal 9"),
+    "says nothing": ("", "printed"),
+    "talks rubbish": ("print('hello')", "printed"),
+    "gives no credential": ("reply()", "neither"),
+    "gives half a certificate": ("reply(clientCertificateData='x')", "without its key"),
+    "gives an empty token": ("reply(token='')", ""),
+    "speaks another version": ("reply(version='client.authentication.k8s.io/v7', token='x')", "v7"),
+    "gives another kind": ("reply(kind='Pod', token='x')", "Pod"),
+    "hangs": ("import signal; signal.pause()", "did not finish within 0.3 s, and was killed"),
+}
+
+
+@pytest.mark.parametrize(("body", "said"), FAILING.values(), ids=FAILING.keys())
+async def test_without_the_programs_credential_nothing_is_sent(
+    server: Server,
+    tmp_path: Path,
+    facade: str,
+    body: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A failure that is logged and swallowed turns into requests from nobody, and puzzling refusals."""
+    if "pause" in body:
+        monkeypatch.setattr(wiring, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
+    user = running(Program(tmp_path, body))
+
+    error, requests = await refused(of(server, tmp_path, user), facade, server)
+
+    assert type(error) is AuthError
+    assert "exec plugin" in str(error)
+    assert said in str(error)
+    assert requests == 0
+
+
+async def test_a_program_that_is_not_there_comes_with_the_hint_where_to_get_it(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    user = {
+        "exec": {
+            "apiVersion": V1,
+            "command": "./absent",
+            "installHint": "Get it.",
+            "interactiveMode": "Never",
+        }
+    }
+
+    error, requests = await refused(of(server, tmp_path, user), facade, server)
+
+    assert type(error) is AuthError
+    assert "Get it." in str(error)
+    assert requests == 0
+
+
+async def test_closing_the_client_ends_a_program_that_hangs(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    async with Line() as line:
+        program = Program(tmp_path, f"hang({line.port})")
+        client = connected(of(server, tmp_path, running(program)), facade)
+        before = len(server.requests)
+
+        async def ask_in_vain() -> None:
+            with pytest.raises((ClosedError, asyncio.CancelledError)):
+                await client.core_v1.namespaces().get("default")
+
+        async with asyncio.TaskGroup() as group:
+            asking = group.create_task(ask_in_vain())
+            call = await line.called()
+            if facade == "aio":
+                asking.cancel()
+            await client.close()
+
+        assert await call.is_gone()
+        assert len(server.requests) == before
+
+
+async def test_keys_leave_no_files_behind(
+    gate: Gate, tmp_path: Path, facade: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each login that writes its key to a temporary file, and forgets it there, leaves a key for everybody."""
+    home = tmp_path / "temporary"
+    home.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(home))
+    monkeypatch.setenv("TMPDIR", str(home))
+    program = Program(tmp_path).gives(
+        **gate.pair("dave").as_status(), expirationTimestamp="2001-01-01T00:00:00Z"
+    )
+    async with serving(gate.handle, gate.context()) as guarded:
+        config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program))
+        async with connected(config, facade) as client:
+            for _ in range(3):
+                await client.core_v1.namespaces().get("default")
+                assert list(home.iterdir()) == []
+
+    assert list(home.iterdir()) == []
+
+
+def everything_said(error: BaseException, *others: object) -> str:
+    return "".join(traceback.format_exception(error)) + "".join(f"{each!r} {each}" for each in others)
+
+
+SHY: dict[str, dict[str, Any]] = {
+    "token": {"token": WRONG},
+    "password": {"username": "me", "password": WRONG},
+    "program": {"exec": {}},
+}
+
+
+@pytest.mark.parametrize("user", SHY.values(), ids=SHY.keys())
+async def test_secrets_are_never_told(
+    server: Server, tmp_path: Path, facade: str, user: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    if "exec" in user:
+        user = running(Program(tmp_path).gives(token=WRONG))
+    config = of(server, tmp_path, user)
+    async with connected(config, facade) as client:
+        namespaces = client.core_v1.namespaces()
+        with pytest.raises(MastheadError) as caught:
+            await namespaces.get("default")
+        said = everything_said(caught.value, config, client, namespaces)
+
+    assert WRONG not in said + caplog.text
+    assert "default" in said

@@ -1,0 +1,233 @@
+"""Objects of any kind, without types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.conformance.objects import config_map, deployment, named, pod
+
+from masthead.errors import (
+    ConflictError,
+    InvalidValueError,
+    MethodNotAllowedError,
+    NotFoundError,
+    UnknownKindError,
+)
+from masthead.meta.gvk import GroupVersionResource
+from masthead.meta.patch import Patch
+from masthead.meta.unstructured import Unstructured
+
+if TYPE_CHECKING:
+    from tests.integration.conftest import Cluster
+
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+MAPS = GroupVersionResource("", "v1", "configmaps")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (DEPLOYMENTS,),
+        ("apps/v1", "deployments"),
+        ("apps/v1", "deployment"),
+        ("apps/v1", "Deployment"),
+        ("apps/v1", "deploy"),
+        ("deployments",),
+        ("Deployment",),
+        ("deploy",),
+        ("deployments.apps",),
+        ("deployments.v1.apps",),
+    ],
+    ids=str,
+)
+async def test_a_resource_goes_by_many_names(client: Any, namespace: str, words: tuple[Any, ...]) -> None:
+    await client.apps_v1.deployments(namespace).create(deployment("web"))
+
+    found = await client.dynamic(*words, namespace=namespace).get("web")
+
+    assert isinstance(found, Unstructured)
+    assert (found.api_version, found.kind, found.metadata.name) == ("apps/v1", "Deployment", "web")
+
+
+async def test_what_goes_in_and_out_is_plain_data(client: Any, namespace: str) -> None:
+    maps = client.dynamic(MAPS, namespace=namespace)
+
+    made = await maps.create(config_map("plain", data={"a": "1"}))
+    plain = made.to_dict()
+    plain["data"]["b"] = "2"
+    updated = await maps.update(plain)
+
+    assert made.to_dict()["data"] == {"a": "1"}
+    assert updated.get("data") == {"a": "1", "b": "2"}
+    assert updated.get("data", "b") == "2"
+    with pytest.raises(ConflictError):
+        await maps.update(plain)
+
+
+async def test_objects_are_listed_watched_patched_and_deleted(client: Any, namespace: str) -> None:
+    maps = client.dynamic("cm", namespace=namespace)
+    for name in ("a", "b"):
+        await maps.create(config_map(name, labels={"here": "yes"}))
+
+    listed = await maps.list(label_selector="here=yes", page_size=1)
+    await maps.patch("a", Patch.merge({"data": {"x": "y"}}))
+    await maps.delete("b")
+    await maps.delete_collection(label_selector="here=yes")
+
+    assert [each.metadata.name for each in listed] == ["a", "b"]
+    assert (listed.kind, {each.kind for each in listed}) == ("ConfigMapList", {"ConfigMap"})
+    seen = []
+    async with maps.watch(since=listed.metadata.resource_version, label_selector="here=yes") as events:
+        async for event in events:
+            seen.append((event.type, event.object.metadata.name))
+            if len(seen) == 3:
+                break
+    assert seen == [("MODIFIED", "a"), ("DELETED", "b"), ("DELETED", "a")]
+    assert await maps.delete(await fresh_name(maps)) is None
+
+
+async def fresh_name(maps: Any) -> str:
+    made = await maps.create({**config_map(), "metadata": {"generateName": "made-"}})
+    name: str = made.metadata.name
+    return name
+
+
+async def test_what_a_plain_object_may_leave_out_the_server_does_not_guess(
+    client: Any, namespace: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+        await client.dynamic("cm", namespace=namespace).create({"data": {}})
+
+
+async def test_the_object_may_say_its_namespace_itself(client: Any, namespace: str) -> None:
+    created = await client.dynamic("cm").create(config_map("own", namespace=namespace))
+
+    assert created.metadata.namespace == namespace
+    with pytest.raises(InvalidValueError, match="say which"):
+        await client.dynamic("cm").get("own")
+
+
+async def test_parts_are_read_and_written(client: Any, namespace: str) -> None:
+    deployments = client.dynamic(DEPLOYMENTS, namespace=namespace)
+    await deployments.create(deployment("web", replicas=1))
+
+    scale = (await deployments.get("web", subresource="scale")).to_dict()
+    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 1})
+    scale["spec"]["replicas"] = 3
+    updated = await deployments.update(scale, subresource="scale")
+    patched = await deployments.patch("web", Patch.merge({"status": {"replicas": 2}}), subresource="status")
+
+    assert updated.get("spec", "replicas") == 3
+    assert patched.get("spec", "replicas") == 3
+    assert patched.get("status", "replicas") == 2
+
+
+async def test_something_can_be_sent_to_a_part(client: Any, namespace: str) -> None:
+    pods = client.dynamic("v1", "pods", namespace=namespace)
+    await pods.create(pod("bound"))
+    await pods.create(pod("evicted"))
+
+    node = {"target": {"kind": "Node", "name": "node-1"}}
+    answer = await pods.create(named("v1", "Binding", "bound", **node), subresource="binding")
+    await pods.create(named("policy/v1", "Eviction", "evicted"), subresource="eviction")
+
+    assert (answer.kind, answer.get("status")) == ("Status", "Success")
+    assert (await pods.get("bound")).get("spec", "nodeName") == "node-1"
+    with pytest.raises(NotFoundError):
+        await pods.get("evicted")
+    await pods.delete("bound", grace_period_seconds=0)
+
+
+async def test_what_is_sent_to_a_part_may_leave_the_name_to_the_call(client: Any, namespace: str) -> None:
+    accounts = client.dynamic("sa", namespace=namespace)
+    await accounts.create(named("v1", "ServiceAccount", "robot"))
+
+    wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["a"]}}
+    answer = await accounts.create(wanted, name="robot", subresource="token")
+
+    assert answer.get("status", "token")
+    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+        await accounts.create(wanted, subresource="token")
+
+
+async def test_what_lives_in_no_namespace_takes_none(client: Any, namespace: str) -> None:
+    found = await client.dynamic("namespaces").get(namespace)
+
+    assert found.get("status", "phase") == "Active"
+    with pytest.raises(InvalidValueError, match="live in no namespace"):
+        await client.dynamic("ns", namespace=namespace).get(namespace)
+
+
+async def test_a_name_that_nothing_has_is_unknown_before_anything_is_sent(
+    client: Any, namespace: str
+) -> None:
+    with pytest.raises(UnknownKindError, match=r'no resource "deploymets".*nearest are deployments\.apps'):
+        await client.dynamic("deploymets", namespace=namespace).list()
+    with pytest.raises(UnknownKindError, match=r"in v1; the nearest are deployments\.apps"):
+        await client.dynamic("v1", "deployments", namespace=namespace).get("web")
+    with pytest.raises(UnknownKindError, match=r"example\.com/v1"):
+        await client.dynamic("example.com/v1", "widgets").create(named("example.com/v1", "Widget", "a"))
+    with pytest.raises(InvalidValueError, match="names no resource"):
+        await client.dynamic("pods/log").list()
+    with pytest.raises(InvalidValueError, match="says it all"):
+        client.dynamic(MAPS, "configmaps")
+
+
+async def test_a_full_name_is_believed_and_refused_by_the_server(client: Any, namespace: str) -> None:
+    absent = client.dynamic(GroupVersionResource("example.com", "v1", "widgets"), namespace=namespace)
+
+    with pytest.raises(NotFoundError):
+        await absent.list()
+
+
+async def test_of_several_groups_the_core_group_is_meant(client: Any, namespace: str) -> None:
+    assert (await client.dynamic("events", namespace=namespace).list()).api_version == "v1"
+    other = await client.dynamic("events.events.k8s.io", namespace=namespace).list()
+    assert other.api_version == "events.k8s.io/v1"
+
+
+async def test_a_verb_that_a_resource_does_not_have_is_refused(client: Any, namespace: str) -> None:
+    with pytest.raises(MethodNotAllowedError):
+        await client.dynamic("authorization.k8s.io/v1", "selfsubjectaccessreviews").list()
+    with pytest.raises((MethodNotAllowedError, NotFoundError)):
+        await client.dynamic("v1", "bindings", namespace=namespace).list()
+
+
+async def test_questions_are_answered(client: Any, namespace: str) -> None:
+    reviews = client.dynamic("authorization.k8s.io/v1", "selfsubjectaccessreviews")
+    asked = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}}
+
+    answer = await client.authorization_v1.self_subject_access_reviews().create({"spec": asked})
+
+    assert answer.status.allowed is True
+    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+        await reviews.create({"spec": asked})
+
+
+@pytest.mark.embedded_only
+async def test_a_full_name_costs_no_look_at_what_there_is(
+    cluster: Cluster, client: Any, namespace: str
+) -> None:
+    server = cluster.embedded
+    assert server is not None
+    before = len(server.requests)
+
+    await client.dynamic(MAPS, namespace=namespace).list()
+
+    assert [each.path for each in list(server.requests)[before:]] == [
+        f"/api/v1/namespaces/{namespace}/configmaps"
+    ]
+
+
+@pytest.mark.embedded_only
+async def test_what_there_is_is_looked_up_once(cluster: Cluster, client: Any, namespace: str) -> None:
+    server = cluster.embedded
+    assert server is not None
+    await client.dynamic("cm", namespace=namespace).list()
+    before = len(server.requests)
+
+    await client.dynamic("deploy", namespace=namespace).list()
+    await client.dynamic("v1", "Pod", namespace=namespace).list()
+
+    assert len(server.requests) == before + 2

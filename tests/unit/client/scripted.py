@@ -1,0 +1,106 @@
+"""A network with a scripted server at its other end, for what the embedded one does not do yet."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from masthead.auth.tokens import Anonymous
+from masthead.client.access import Access, Habits
+from masthead.rest.client import RestClient
+from masthead.rest.settings import RestSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from masthead.transport.contract import Request
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, as transports give it.
+
+    Attributes:
+        stays_open: Whether a stream goes on behind what is there, with nothing in it.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    stays_open: bool = False
+
+    def header(self, name: str) -> str:
+        return "application/json" if name.lower() == "content-type" else ""
+
+    def headers_of(self, name: str) -> list[str]:
+        return [value] if (value := self.header(name)) else []
+
+    async def read(self) -> bytes:
+        return self.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body
+        if self.stays_open:
+            await asyncio.Event().wait()
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, taken apart."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: object
+
+    @property
+    def is_watch(self) -> bool:
+        return self.query.get("watch") == "true"
+
+
+@dataclass
+class Network:
+    """Hands each request to a function, and keeps it."""
+
+    answer: Callable[[Asked], Reply]
+    asked: list[Asked] = field(default_factory=list)
+
+    async def send(self, request: Request) -> Reply:
+        parts = urlsplit(request.target)
+        body = json.loads(request.body) if request.body else None
+        asked = Asked(request.method, parts.path, dict(parse_qsl(parts.query)), body)
+        self.asked.append(asked)
+        return self.answer(asked)
+
+    async def close(self) -> None:
+        pass
+
+
+def access_over(network: Network, *, field_manager: str = "") -> Access:
+    rest = RestClient(network, Anonymous(), settings=RestSettings(retries=0))
+    return Access(rest, Habits(field_manager=field_manager))
+
+
+def reply(data: object, status: int = 200) -> Reply:
+    return Reply(status, json.dumps(data).encode())
+
+
+def stream(*events: object, stays_open: bool = True) -> Reply:
+    lines = b"".join(json.dumps(each).encode() + b"\n" for each in events)
+    return Reply(body=lines, stays_open=stays_open)
+
+
+def failure(code: int, reason: str) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "code": code,
+        "reason": reason,
+        "message": f"it is {reason}",
+    }

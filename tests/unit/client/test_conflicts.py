@@ -1,0 +1,284 @@
+"""Changing what others change too: the async façade, against the embedded server."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.api.core.v1 import ConfigMap, Namespace, Service
+from masthead.auth.tokens import BearerToken
+from masthead.client.access import Access, Habits
+from masthead.client.changes import changed, laid_over, schedule, to_create
+from masthead.client.conflicts import retry_on, retry_on_conflict
+from masthead.client.resource import Resource
+from masthead.client.target import typed
+from masthead.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidValueError,
+    NotFoundError,
+)
+from masthead.meta.patch import Patch
+from masthead.meta.secret import Secret
+from masthead.rest.client import RestClient
+from masthead.sansio.backoff import Attempts
+from masthead.transport.http import HttpTransport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from masthead.server import Server
+
+AT_ONCE = Attempts(count=3, first=0.0, factor=1.0, jitter=0.0)
+
+
+@asynccontextmanager
+async def config_maps(
+    server: Server, namespace: str | None = "default"
+) -> AsyncIterator[Resource[ConfigMap]]:
+    rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
+    try:
+        yield Resource(Access(rest, Habits()), typed(ConfigMap), namespace)
+    finally:
+        await rest.close()
+
+
+def verbs(server: Server) -> list[str]:
+    return [each.call.verb for each in server.requests]
+
+
+class Flaky:
+    """Fails some times, then answers with how often it was called."""
+
+    def __init__(self, error: Exception, times: int) -> None:
+        self.error, self.times, self.calls = error, times, 0
+
+    async def __call__(self) -> int:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise self.error
+        return self.calls
+
+
+async def test_a_conflict_is_met_with_another_attempt() -> None:
+    assert await retry_on_conflict(Flaky(ConflictError("taken"), 2), attempts=AT_ONCE) == 3
+    assert await retry_on_conflict(Flaky(ConflictError("taken"), 4)) == 5
+
+
+async def test_the_last_conflict_is_raised() -> None:
+    flaky = Flaky(ConflictError("taken"), 9)
+    with pytest.raises(ConflictError, match="taken"):
+        await retry_on_conflict(flaky, attempts=2)
+    assert flaky.calls == 2
+
+
+@pytest.mark.parametrize("error", [AlreadyExistsError("there"), NotFoundError("gone"), KeyError("mine")])
+async def test_nothing_but_a_conflict_is_tried_again(error: Exception) -> None:
+    flaky = Flaky(error, 1)
+    with pytest.raises(type(error)):
+        await retry_on_conflict(flaky)
+    assert flaky.calls == 1
+
+
+async def test_other_errors_can_be_named() -> None:
+    assert await retry_on(Flaky(KeyError("a"), 1), KeyError, NotFoundError, attempts=AT_ONCE) == 2
+
+
+async def test_waiting_for_another_attempt_can_be_cancelled() -> None:
+    flaky = Flaky(ConflictError("taken"), 9)
+    for_ever = Attempts(count=2, first=1e6, factor=1.0, jitter=0.0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await retry_on_conflict(flaky, attempts=for_ever)
+    assert flaky.calls == 1
+
+
+@pytest.mark.parametrize("attempts", [0, -1])
+def test_one_attempt_is_the_least(attempts: int) -> None:
+    with pytest.raises(InvalidValueError, match="one is the least"):
+        schedule(attempts)
+
+
+@given(st.integers(1, 20))
+def test_there_is_one_wait_fewer_than_there_are_attempts(attempts: int) -> None:
+    assert len(list(schedule(attempts).delays(lambda: 0.5))) == attempts - 1
+
+
+def add_one(obj: ConfigMap) -> None:
+    obj.data["count"] = str(int(obj.data.get("count", "0")) + 1)
+
+
+async def test_a_change_is_repeated_on_what_the_object_is_by_then(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a"))
+        kube_server.faults.conflict(verb="update", times=2)
+        changed_ = await maps.update_with_retry("a", add_one, attempts=AT_ONCE)
+        assert changed_.data == {"count": "1"}
+        assert verbs(kube_server) == ["create", *["get", "update"] * 3]
+
+
+async def test_many_at_once_lose_nothing(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a"))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(8):
+                tasks.create_task(maps.update_with_retry("a", add_one, attempts=100))
+        assert (await maps.get("a")).data == {"count": "8"}
+
+
+async def test_what_is_not_changed_is_not_written(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a", data={"b": "c"}))
+        same = await maps.update_with_retry("a", lambda obj: obj.data.update(b="c"))
+        assert same.data == {"b": "c"}
+        assert verbs(kube_server) == ["create", "get"]
+
+
+async def test_a_cached_object_is_copied_and_after_a_conflict_the_server_is_asked(
+    kube_server: Server,
+) -> None:
+    async with config_maps(kube_server, None) as maps:
+        cached = await maps.create(ConfigMap.new("a", namespace="default"))
+        before = cached.to_json()
+        await maps.update(ConfigMap.new("a", namespace="default", data={"count": "5"}))
+
+        async def from_cache() -> ConfigMap:
+            return cached
+
+        assert (await maps.update_with_retry(from_cache, add_one)).data == {"count": "6"}
+        assert cached.to_json() == before
+        assert verbs(kube_server) == ["create", "update", "update", "get", "update"]
+
+
+async def test_the_last_conflict_of_an_update_is_raised_and_what_is_not_there_is_not_found(
+    kube_server: Server,
+) -> None:
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a"))
+        kube_server.faults.conflict(verb="update", times=None)
+        with pytest.raises(ConflictError):
+            await maps.update_with_retry("a", add_one, attempts=AT_ONCE)
+        with pytest.raises(NotFoundError):
+            await maps.update_with_retry("b", add_one)
+
+
+async def test_an_object_is_created_then_left_alone_then_updated(kube_server: Server) -> None:
+    wanted = ConfigMap.new("a", labels={"app": "web"}, data={"b": "1"})
+    before = wanted.to_json()
+    async with config_maps(kube_server) as maps:
+        made, outcome = await maps.create_or_update(wanted)
+        assert (made.data, outcome) == ({"b": "1"}, "created")
+        await maps.patch("a", Patch.merge({"metadata": {"labels": {"other": "kept"}}, "data": {"c": "2"}}))
+        updated, outcome = await maps.create_or_update(wanted)
+        assert (updated.data, outcome) == ({"b": "1"}, "updated")
+        assert updated.metadata.labels == {"app": "web", "other": "kept"}
+        same, outcome = await maps.create_or_update(wanted)
+        assert (same.metadata.resource_version, outcome) == (updated.metadata.resource_version, "unchanged")
+    assert verbs(kube_server) == ["get", "create", "patch", "get", "update", "get"]
+    assert wanted.to_json() == before
+
+
+async def test_mutate_makes_the_object_what_it_should_be_whether_it_is_there_or_not(
+    kube_server: Server,
+) -> None:
+    wanted = ConfigMap.new("a")
+    async with config_maps(kube_server) as maps:
+        first, outcome = await maps.create_or_update(wanted, add_one)
+        assert (first.data, outcome) == ({"count": "1"}, "created")
+        second, outcome = await maps.create_or_update(wanted, add_one)
+        assert (second.data, outcome) == ({"count": "2"}, "updated")
+        _, outcome = await maps.create_or_update(wanted, lambda _: None)
+        assert outcome == "unchanged"
+
+
+async def test_races_about_being_there_are_run_again(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a"))
+        # It seems not to be there, so it is created, which fails; the next attempt finds it.
+        kube_server.faults.answer(404, reason="NotFound", verb="get")
+        _, outcome = await maps.create_or_update(ConfigMap.new("a", data={"b": "c"}), attempts=AT_ONCE)
+        assert outcome == "updated"
+        # It goes between being read and being written.
+        kube_server.faults.answer(404, reason="NotFound", verb="update")
+        again, outcome = await maps.create_or_update(ConfigMap.new("a", data={"b": "d"}), attempts=AT_ONCE)
+        assert (again.data, outcome) == ({"b": "d"}, "updated")
+        kube_server.faults.answer(404, reason="NotFound", verb="update", times=None)
+        with pytest.raises(ConflictError, match="was deleted after it was read"):
+            await maps.create_or_update(ConfigMap.new("a", data={"b": "e"}), attempts=AT_ONCE)
+
+
+async def test_a_server_that_fills_in_more_is_believed_when_it_says_that_nothing_changed(
+    kube_server: Server,
+) -> None:
+    wanted = Service.new("a", namespace="default", spec={"ports": [{"port": 80}]})
+
+    async with config_maps(kube_server) as maps:
+        services = Resource(maps._access, typed(Service), "default")
+        assert (await services.create_or_update(wanted))[1] == "created"
+        live, outcome = await services.create_or_update(wanted)
+        assert outcome == "unchanged"
+        assert live.spec.cluster_ip
+        assert (await services.create_or_update(wanted, dry_run=True))[1] == "updated"
+
+
+async def test_an_object_to_create_or_update_has_a_name(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        with pytest.raises(InvalidValueError, match=r"set metadata\.name"):
+            await maps.create_or_update(ConfigMap.new(generate_name="a-"))
+
+
+def live(**data: str) -> ConfigMap:
+    text = ConfigMap.from_dict(
+        {"metadata": {"name": "a", "namespace": "default", "resourceVersion": "7", "uid": "u"}, "data": data}
+    ).to_json()
+    return ConfigMap.from_wire(text)
+
+
+def test_another_object_may_be_returned_and_keeps_the_version_that_was_read() -> None:
+    other = changed(live(a="1"), lambda _: ConfigMap.new("a", namespace="default", data={"b": "2"}))
+    assert other is not None
+    assert (other.data, other.metadata.resource_version) == ({"b": "2"}, "7")
+    assert changed(live(a="1"), lambda obj: obj.copy()) is None
+
+
+def test_what_mutate_returns_by_mistake_is_refused() -> None:
+    with pytest.raises(TypeError, match="mutate returned str"):
+        changed(live(), cast("Any", lambda obj: obj.data.setdefault("a", "b")))
+
+
+def test_mutate_may_not_make_another_object_of_it() -> None:
+    def rename(obj: ConfigMap) -> None:
+        obj.metadata.name = "b"
+
+    with pytest.raises(InvalidValueError, match="default/b out of default/a"):
+        changed(live(), rename)
+    with pytest.raises(InvalidValueError, match="b out of a"):
+        to_create(ConfigMap.new("a"), rename)
+
+
+def test_what_is_created_begins_a_life_of_its_own() -> None:
+    made = to_create(live(a="1"), None)
+    assert (made.metadata.resource_version, made.metadata.uid, made.data) == ("", "", {"a": "1"})
+
+
+def test_status_and_finalizers_of_the_live_object_stay() -> None:
+    found = Namespace.from_dict(
+        {
+            "metadata": {"name": "a", "finalizers": ["x"], "resourceVersion": "7"},
+            "status": {"phase": "Active"},
+        }
+    )
+    assert laid_over(found, Namespace.new("a", status={"phase": "Terminating"})) is None
+    over = laid_over(found, Namespace.new("a", annotations={"b": "c"}))
+    assert over is not None
+    assert over.to_dict() == {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "a", "finalizers": ["x"], "resourceVersion": "7", "annotations": {"b": "c"}},
+        "status": {"phase": "Active"},
+    }

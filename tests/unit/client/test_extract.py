@@ -1,0 +1,326 @@
+"""What a manager owns; the managed fields are as a real server of 1.36 wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.client.extraction import extract
+from masthead.client.fields_v1 import read_fields_v1
+from masthead.errors import DecodeError, InvalidValueError
+from masthead.meta.unstructured import Unstructured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.meta.object import Object
+
+
+def managed(manager: str, fields: dict[str, Any], **more: str) -> dict[str, Any]:
+    return {
+        "manager": manager,
+        "operation": "Apply",
+        "apiVersion": "apps/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+        **more,
+    }
+
+
+MINE = {
+    "f:metadata": {"f:finalizers": {'v:"example.com/hold"': {}}, "f:labels": {"f:app": {}}},
+    "f:spec": {
+        "f:replicas": {},
+        "f:selector": {},
+        "f:template": {
+            "f:metadata": {"f:labels": {"f:app": {}}},
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"web"}': {
+                        ".": {},
+                        "f:command": {},
+                        "f:env": {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}},
+                        "f:image": {},
+                        "f:name": {},
+                        "f:ports": {
+                            'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}
+                        },
+                        "f:resources": {"f:limits": {"f:cpu": {}}},
+                    }
+                },
+                "f:securityContext": {},
+                "f:tolerations": {},
+                "f:volumes": {'k:{"name":"tmp"}': {".": {}, "f:emptyDir": {}, "f:name": {}}},
+            },
+        },
+    },
+}
+THEIRS = {
+    "f:metadata": {"f:finalizers": {'v:"example.com/other"': {}}, "f:labels": {"f:tier": {}}},
+    "f:spec": {
+        "f:template": {
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"web"}': {
+                        ".": {},
+                        "f:env": {'k:{"name":"B"}': {".": {}, "f:name": {}, "f:value": {}}},
+                        "f:name": {},
+                    }
+                },
+                "f:nodeSelector": {},
+                "f:securityContext": {"f:runAsUser": {}},
+            }
+        }
+    },
+}
+LIVE = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "web",
+        "namespace": "default",
+        "uid": "62c19e47",
+        "resourceVersion": "240",
+        "generation": 2,
+        "labels": {"app": "web", "tier": "front"},
+        "finalizers": ["example.com/hold", "example.com/other"],
+        "managedFields": [
+            managed("me", MINE),
+            managed("other", THEIRS),
+            managed("me", {"f:spec": {"f:paused": {}}}, operation="Update"),
+            managed("me", {"f:status": {"f:replicas": {}}}, subresource="status"),
+        ],
+    },
+    "spec": {
+        "paused": False,
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "web",
+                        "image": "nginx",
+                        "command": ["run", "it"],
+                        "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                        "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+                        "resources": {"limits": {"cpu": "500m"}},
+                        "imagePullPolicy": "Always",
+                    }
+                ],
+                "nodeSelector": {"disk": "ssd"},
+                "restartPolicy": "Always",
+                "securityContext": {"runAsUser": 1000},
+                "volumes": [{"name": "tmp", "emptyDir": {}}],
+            },
+        },
+    },
+    "status": {"replicas": 1, "readyReplicas": 1},
+}
+WHAT_I_APPLIED = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "web",
+        "namespace": "default",
+        "labels": {"app": "web"},
+        "finalizers": ["example.com/hold"],
+    },
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "web",
+                        "image": "nginx",
+                        "command": ["run", "it"],
+                        "ports": [{"containerPort": 80}],
+                        "env": [{"name": "A", "value": "1"}],
+                        "resources": {"limits": {"cpu": "500m"}},
+                    }
+                ],
+                "securityContext": {},
+                "tolerations": [],
+                "volumes": [{"name": "tmp", "emptyDir": {}}],
+            },
+        },
+    },
+}
+both = pytest.mark.parametrize("cls", [Deployment, Unstructured])
+
+
+@both
+def test_what_a_manager_applied_comes_back_and_nothing_else(cls: type[Object]) -> None:
+    mine = extract(cls.from_dict(LIVE), "me")
+    assert type(mine) is cls
+    assert mine.to_dict() == WHAT_I_APPLIED
+
+
+@both
+def test_managers_who_share_lists_and_maps_get_their_own_items(cls: type[Object]) -> None:
+    theirs = extract(cls.from_dict(LIVE), "other").to_dict()
+    assert theirs["metadata"]["labels"] == {"tier": "front"}
+    assert theirs["metadata"]["finalizers"] == ["example.com/other"]
+    assert theirs["spec"] == {
+        "template": {
+            "spec": {
+                "containers": [{"name": "web", "env": [{"name": "B", "value": "2"}]}],
+                "nodeSelector": {"disk": "ssd"},
+                "securityContext": {"runAsUser": 1000},
+            }
+        }
+    }
+
+
+@both
+def test_a_part_is_asked_for_by_its_name(cls: type[Object]) -> None:
+    assert extract(cls.from_dict(LIVE), "me", subresource="status").to_dict()["status"] == {"replicas": 1}
+
+
+@both
+def test_who_owns_nothing_gets_a_name(cls: type[Object]) -> None:
+    assert extract(cls.from_dict(LIVE), "nobody").to_dict() == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+    }
+
+
+@both
+def test_the_object_itself_is_left_alone_and_the_result_can_be_changed(cls: type[Object]) -> None:
+    live = cls.from_dict(LIVE)
+    before = live.to_json()
+    extract(live, "me").metadata.labels["app"] = "other"
+    assert live.to_json() == before
+
+
+def test_a_type_that_is_one_value_comes_whole_also_as_the_item_of_a_list() -> None:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "cm", "uid": "u-1"}
+    entry = managed("me", {"f:metadata": {"f:ownerReferences": {'k:{"uid":"u-1"}': {}}}}, apiVersion="v1")
+    other = {**owner, "uid": "u-2"}
+    data = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "ownerReferences": [other, owner], "managedFields": [entry]},
+    }
+    for cls in (Pod, Unstructured):
+        assert extract(cls.from_dict(data), "me").to_dict()["metadata"]["ownerReferences"] == [owner]
+
+
+def test_a_key_that_the_server_takes_for_granted_names_an_item_all_the_same() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:containers": {'k:{"name":"web"}': {"f:ports": {
+        'k:{"containerPort":80,"protocol":"TCP"}': {"f:containerPort": {}},
+        'k:{"containerPort":53,"protocol":"UDP"}': {"f:containerPort": {}},
+    }}}}}  # fmt: skip
+    ports = [{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}, {"containerPort": 81}]
+    data = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "managedFields": [managed("me", fields, apiVersion="v1")]},
+        "spec": {"containers": [{"name": "web", "ports": ports}]},
+    }
+    for cls in (Pod, Unstructured):
+        [container] = extract(cls.from_dict(data), "me").to_dict()["spec"]["containers"]
+        assert container == {"name": "web", "ports": ports[:2]}
+
+
+def test_of_a_kind_without_a_type_everything_owned_is_taken_as_it_stands() -> None:
+    fields = {"f:spec": {
+        "f:size": {}, "f:free": {}, "f:tags": {'v:"a"': {}}, "f:numbers": {"v:1": {}},
+        "f:parts": {'k:{"id":1}': {".": {}, "f:id": {}, "f:v": {}}}, "f:rows": {"i:1": {}}, "f:gone": {},
+    }}  # fmt: skip
+    spec = {
+        "size": 1,
+        "color": "red",
+        "free": {"a": {"b": 1}},
+        "tags": ["a", "c"],
+        "numbers": [1, True, 2],
+        "parts": [{"id": True, "v": "no"}, {"id": 1, "v": "x", "w": "z"}],
+        "rows": ["first", "second"],
+    }
+    data = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "managedFields": [managed("me", fields, apiVersion="example.com/v1")]},
+        "spec": spec,
+    }
+    assert extract(Unstructured.from_dict(data), "me")["spec"] == {
+        "size": 1,
+        "free": {"a": {"b": 1}},
+        "tags": ["a"],
+        "numbers": [1],
+        "parts": [{"id": 1, "v": "x"}],
+        "rows": ["second"],
+    }
+
+
+def test_of_several_entries_the_one_in_the_objects_version_counts() -> None:
+    old = managed("me", {"f:data": {"f:old": {}}}, apiVersion="v0")
+    new = managed("me", {"f:data": {"f:new": {}}}, apiVersion="v1")
+    data = {"metadata": {"name": "a", "managedFields": [old, new]}, "data": {"old": "1", "new": "2"}}
+    assert extract(ConfigMap.from_dict(data), "me").data == {"new": "2"}
+
+
+def test_a_manager_must_be_named() -> None:
+    with pytest.raises(InvalidValueError, match="field_manager"):
+        extract(ConfigMap.new("a"), "")
+
+
+@pytest.mark.parametrize("element", ["x:a", "i:one", "k:[1]", "k:{", "v:{", "name", ""])
+def test_what_is_no_element_of_a_field_set_is_refused(element: str) -> None:
+    with pytest.raises(DecodeError, match="no element of a field set"):
+        read_fields_v1({element: {}})
+    with pytest.raises(DecodeError, match="no element of a field set"):
+        read_fields_v1({"f:a": "all of it"})
+
+
+names = st.text("abc.", min_size=1, max_size=3)
+maps = st.recursive(
+    st.dictionaries(names, st.integers() | st.text(max_size=3) | st.booleans(), min_size=1, max_size=4),
+    lambda inner: st.dictionaries(names, inner | st.integers(), min_size=1, max_size=4),
+    max_leaves=12,
+)
+
+
+def split(
+    data: dict[str, Any], draw: Callable[[st.SearchStrategy[bool]], bool]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Some of the leaves of nested maps, and the field set that names them."""
+    part: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            inner, below = split(value, draw)
+            if below:
+                part[name], fields[f"f:{name}"] = inner, below
+        elif draw(st.booleans()):
+            part[name], fields[f"f:{name}"] = value, {}
+    return part, fields
+
+
+@given(maps, st.data())
+def test_of_any_data_exactly_the_owned_leaves_are_extracted(
+    spec: dict[str, Any], data: st.DataObject
+) -> None:
+    part, fields = split(spec, data.draw)
+    entry = managed("me", {"f:spec": fields} if fields else {}, apiVersion="example.com/v1")
+    live = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "managedFields": [entry]},
+        "spec": spec,
+    }
+    mine = extract(Unstructured.from_dict(live), "me")
+    assert mine.get("spec", default={}) == part
+    again = {**mine.to_dict(), "metadata": live["metadata"]}
+    assert extract(Unstructured.from_dict(again), "me") == mine

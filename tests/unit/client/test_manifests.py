@@ -1,0 +1,434 @@
+"""Manifests: reading, checking, order, and what is sent; on a scripted network, which applies what it is sent."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
+
+from masthead.api.core.v1 import ConfigMap, ConfigMapList
+from masthead.client.documents import Source, read_documents
+from masthead.client.dynamic import DynamicResource
+from masthead.client.manifests import apply_manifests, delete_manifests
+from masthead.client.ordering import installation_order
+from masthead.client.target import any_kind
+from masthead.discovery.client import DiscoveryClient
+from masthead.discovery.mapper import Mapper
+from masthead.errors import ConflictError, DeadlineError, ManifestError
+from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from masthead.client.access import Access
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "scope": "Namespaced",
+        "versions": [{"name": "v1", "served": True, "storage": True}],
+    },
+}
+WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
+GADGETS = {
+    "kind": "APIGroupDiscoveryList",
+    "apiVersion": "apidiscovery.k8s.io/v2",
+    "items": [
+        {
+            "metadata": {"name": "gadgets.example.com"},
+            "versions": [
+                {
+                    "version": "v1",
+                    "resources": [
+                        {
+                            "resource": "gadgets",
+                            "responseKind": {
+                                "group": "gadgets.example.com",
+                                "version": "v1",
+                                "kind": "Gadget",
+                            },
+                            "scope": "Cluster",
+                            "singularResource": "gadget",
+                            "verbs": ["get", "list", "patch", "delete"],
+                        }
+                    ],
+                }
+            ],
+        }
+    ],
+}
+ESTABLISHED = {"conditions": [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]}
+
+
+@dataclass(frozen=True)
+class Discovered(Reply):
+    def header(self, name: str) -> str:
+        is_type = name.lower() == "content-type"
+        return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" if is_type else ""
+
+
+@dataclass
+class World:
+    """A server that answers an apply with what was applied.
+
+    Attributes:
+        failing: The answers to paths that fail, each once per entry.
+        missing: What is not there to be deleted.
+    """
+
+    failing: dict[str, list[Reply]] = field(default_factory=dict)
+    missing: set[str] = field(default_factory=set)
+    never_established: bool = False
+
+    def __call__(self, asked: Asked) -> Reply:
+        if asked.path in {"/api", "/apis"}:
+            return Discovered(body=json.dumps(GADGETS if asked.path == "/apis" else {"items": []}).encode())
+        if self.failing.get(asked.path):
+            return self.failing[asked.path].pop(0)
+        if asked.is_watch:
+            status = {} if self.never_established else ESTABLISHED
+            return stream({"type": "MODIFIED", "object": {**CRD, "status": status}})
+        if asked.method == "GET":
+            listed = {
+                "kind": "CustomResourceDefinitionList",
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "items": [CRD],
+            }
+            return reply({**listed, "metadata": {"resourceVersion": "1"}})
+        if asked.method == "DELETE":
+            gone = asked.path in self.missing
+            return reply(failure(404, "NotFound") if gone else {"kind": "Status"}, 404 if gone else 200)
+        return reply(asked.body)
+
+
+class Cluster:
+    """What manifests need of a client, over a network."""
+
+    namespace = "home"
+
+    def __init__(self, world: World) -> None:
+        self.network = Network(world)
+        self._access: Access = access_over(self.network, field_manager="me")
+        self.mapper = Mapper(DiscoveryClient(self._access.rest))
+
+    def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
+        return DynamicResource(self._access, any_kind(what, namespaced=None), namespace)
+
+    @property
+    def sent(self) -> list[str]:
+        """What was applied or deleted, by its path."""
+        return [each.path for each in self.network.asked if each.method in {"PATCH", "DELETE"}]
+
+    @property
+    def calls(self) -> list[str]:
+        return ["WATCH" if each.is_watch else each.method for each in self.network.asked]
+
+
+def named(kind: str, api_version: str = "v1", **metadata: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", **metadata}}
+
+
+def origins(source: Source) -> list[str]:
+    documents, problems = read_documents(source)
+    assert problems == []
+    return [f"{each.obj.kind} {each.obj.metadata.name}: {each.origin}" for each in documents]
+
+
+TEXT = """\
+# nothing here
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+---
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Secret
+  metadata: {name: two}
+- apiVersion: v1
+  kind: ConfigMapList
+  items:
+  - metadata: {name: three}
+...
+"""
+
+
+def test_streams_and_lists_come_apart_and_each_object_knows_where_it_stood() -> None:
+    expected = [
+        "ConfigMap one: manifest, document 1",
+        "Secret two: manifest, document 2, item 1",
+        "ConfigMap three: manifest, document 2, item 2, item 1",
+    ]
+    assert origins(TEXT) == expected
+    assert origins(TEXT.encode()) == expected
+    assert origins(io.StringIO(TEXT)) == expected
+
+
+def test_files_and_folders_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    (tmp_path / "b.yml").write_text(TEXT)
+    (tmp_path / "a.json").write_text(json.dumps(named("Pod")))
+    (tmp_path / "README.md").write_text("no manifest")
+    (tmp_path / "c.yaml").mkdir()
+    assert [each.partition(": ")[2] for each in origins(tmp_path)] == [
+        f"{tmp_path / 'a.json'}, document 1",
+        f"{tmp_path / 'b.yml'}, document 1",
+        f"{tmp_path / 'b.yml'}, document 2, item 1",
+        f"{tmp_path / 'b.yml'}, document 2, item 2, item 1",
+    ]
+    with (tmp_path / "a.json").open() as file:
+        assert origins(file) == [f"Pod a: {tmp_path / 'a.json'}, document 1"]
+
+
+def test_objects_lists_and_plain_data_may_stand_side_by_side() -> None:
+    maps = ConfigMapList(items=[ConfigMap.new("b"), ConfigMap.new("c")])
+    assert origins(
+        [named("Pod"), ConfigMap.new("a"), [maps], "apiVersion: v1\nkind: Pod\nmetadata: {name: d}"]
+    ) == [
+        "Pod a: manifest 1",
+        "ConfigMap a: manifest 2",
+        "ConfigMap b: manifest 3 1, item 1",
+        "ConfigMap c: manifest 3 1, item 2",
+        "Pod d: manifest 4, document 1",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"])
+async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
+    cluster = Cluster(World())
+    assert await apply_manifests(cluster, text) == []
+    assert cluster.calls == []
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("web.yaml", 'manifest, document 1: is no object (to read a file, give pathlib.Path("..."))'),
+        ("[1]", "manifest, document 1: is no object"),
+        ("a: b: c", "manifest: not YAML: mapping values are not allowed in this context (line 1, column 5)"),
+        ({"kind": "Pod", "metadata": {"name": "a"}}, "manifest: apiVersion and kind must say what it is"),
+        (named("Pod", "a/b/c"), "manifest: Pod: "),
+        (named("Pod", name=""), "manifest: Pod: metadata.name is missing"),
+        (named("Pod", name="a/b"), "manifest: Pod: "),
+        ({**named("Pod"), "metadata": {"generateName": "a-"}}, "manifest: Pod: metadata.name is missing"),
+        (
+            {**named("Pod"), "metadata": {"name": 5}},
+            "manifest: Pod: metadata.name: expected a string, got an integer",
+        ),
+        (
+            {**named("Pod"), "metadata": {"name": "a", "managedFields": [{"manager": "me"}]}},
+            "manifest: Pod a: leave out metadata.managedFields",
+        ),
+        (
+            {**named("Deployment", "apps/v1"), "spec": {"replicas": "three"}},
+            "manifest: Deployment a: spec.replicas: expected an integer, got a string ('three')",
+        ),
+        (
+            {**named("Secret"), "stringData": {"password": 12345}},
+            'manifest: Secret a: stringData["password"]: has a value of the wrong type',
+        ),
+        (cast("Any", 5), "manifest: int is no manifest; give a path, text, data or an object"),
+    ],
+)
+async def test_what_is_wrong_is_said_with_its_place_and_nothing_is_sent(source: Source, problem: str) -> None:
+    cluster = Cluster(World())
+    with pytest.raises(ManifestError) as caught:
+        await apply_manifests(cluster, source)
+    assert len(caught.value.problems) == 1
+    assert caught.value.problems[0].startswith(problem)
+    assert "nothing was sent" in str(caught.value)
+    assert cluster.sent == []
+
+
+async def test_paths_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
+    sources = [tmp_path / "none.yaml", tmp_path]
+    with pytest.raises(ManifestError) as caught:
+        await apply_manifests(Cluster(World()), sources)
+    assert caught.value.problems == (
+        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory",
+        f"{tmp_path}: holds no manifests: no file ends in .json, .yaml, .yml",
+    )
+
+
+async def test_every_problem_is_told_at_once() -> None:
+    cluster = Cluster(World())
+    sources = [
+        named("Pod", name=""),
+        named("ConfigMap"),
+        named("ConfigMap", namespace="home"),
+        named("Teapot", "kitchen.example.com/v1"),
+        {**named("Pod"), "spec": {"containers": {}}},
+    ]
+    with pytest.raises(ManifestError) as caught:
+        await apply_manifests(cluster, sources)
+    first, second, third, fourth = caught.value.problems
+    assert first == "manifest 1: Pod: metadata.name is missing"
+    assert second.startswith("manifest 5: Pod a: spec.containers: expected a list")
+    assert third == "ConfigMap home/a (manifest 3): is also in manifest 2"
+    assert fourth.startswith("Teapot a (manifest 4): ")
+    assert cluster.sent == []
+
+
+async def test_a_message_does_not_go_on_for_ever() -> None:
+    with pytest.raises(ManifestError, match=r"\.\.\. and 80 more") as caught:
+        await apply_manifests(Cluster(World()), [named("Pod", name="")] * 100)
+    assert len(caught.value.problems) == 100
+
+
+async def test_what_others_need_is_applied_first() -> None:
+    kinds = [
+        named("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
+        named("Deployment", "apps/v1"),
+        named("Gadget", "gadgets.example.com/v1"),
+        named("RoleBinding", "rbac.authorization.k8s.io/v1"),
+        named("Service"),
+        WIDGET,
+        named("ServiceAccount"),
+        named("ConfigMap"),
+        named("Namespace", name="home"),
+        CRD,
+    ]
+    cluster = Cluster(World())
+    applied = await apply_manifests(cluster, kinds)
+    assert [each.kind for each in applied] == [
+        "CustomResourceDefinition",
+        "Namespace",
+        "ServiceAccount",
+        "RoleBinding",
+        "ConfigMap",
+        "Service",
+        "Gadget",
+        "Widget",
+        "Deployment",
+        "ValidatingWebhookConfiguration",
+    ]
+    assert cluster.sent[:2] == [
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com",
+        "/api/v1/namespaces/home",
+    ]
+    assert "/apis/example.com/v1/namespaces/home/widgets/w" in cluster.sent
+    assert "/apis/gadgets.example.com/v1/gadgets/a" in cluster.sent
+
+
+known = st.sampled_from(
+    ["Namespace", "ConfigMap", "Pod", "Widget", "Job", "APIService", "CustomResourceDefinition"]
+)
+
+
+@given(st.lists(known))
+def test_order_is_stable_and_loses_nothing(kinds: list[str]) -> None:
+    numbered = list(enumerate(kinds))
+    ordered = installation_order(numbered, lambda pair: GroupVersionKind("", "v1", pair[1]))
+    assert sorted(ordered) == numbered
+    for kind in kinds:
+        places = [place for place, each in ordered if each == kind]
+        assert places == sorted(places)
+    assert installation_order(ordered, lambda pair: GroupVersionKind("", "v1", pair[1])) == ordered
+
+
+async def test_a_kind_is_used_once_its_definition_is_established() -> None:
+    cluster = Cluster(World())
+    await apply_manifests(cluster, [WIDGET, CRD])
+    assert cluster.calls == ["PATCH", "GET", "WATCH", "PATCH"]
+
+
+async def test_a_kind_that_is_served_a_moment_later_is_waited_for() -> None:
+    path = "/apis/example.com/v1/namespaces/home/widgets/w"
+    world = World(failing={path: [reply(failure(404, "NotFound"), 404)] * 2})
+    applied = await apply_manifests(Cluster(world), [WIDGET, CRD])
+    assert [each.kind for each in applied] == ["CustomResourceDefinition", "Widget"]
+
+
+async def test_a_definition_that_is_never_established_ends_it() -> None:
+    cluster = Cluster(World(never_established=True))
+    with pytest.raises(
+        ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com"
+    ) as caught:
+        await apply_manifests(cluster, [WIDGET, CRD], timeout=0.1)
+    assert isinstance(caught.value.__cause__, DeadlineError)
+    assert [each.kind for each in caught.value.done] == ["CustomResourceDefinition"]
+
+
+async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
+    cluster = Cluster(World())
+    await apply_manifests(cluster, [CRD, named("ConfigMap")], dry_run=True, force=True, field_manager="you")
+    assert cluster.calls == ["PATCH", "PATCH"]
+    assert all(
+        each.query == {"dryRun": "All", "fieldManager": "you", "force": "true"}
+        for each in cluster.network.asked
+    )
+
+
+async def test_objects_go_where_they_say_or_where_the_caller_says_or_where_the_client_is() -> None:
+    sources = [
+        named("ConfigMap"),
+        named("ConfigMap", name="b", namespace="there"),
+        named("ClusterRole", RBAC),
+    ]
+    cluster = Cluster(World())
+    applied = await apply_manifests(cluster, sources)
+    assert [each.key for each in applied] == ["a", "home/a", "there/b"]
+    with pytest.raises(ManifestError, match="is of namespace 'there', not of 'here'"):
+        await apply_manifests(cluster, sources, namespace="here")
+    applied = await apply_manifests(cluster, [sources[0], sources[2]], namespace="here")
+    assert [each.key for each in applied] == ["a", "here/a"]
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+async def test_a_namespace_means_nothing_to_what_lives_in_none() -> None:
+    cluster = Cluster(World())
+    [role] = await apply_manifests(cluster, named("ClusterRole", RBAC, namespace="home"))
+    assert role.metadata.namespace == ""
+    assert cluster.sent == ["/apis/rbac.authorization.k8s.io/v1/clusterroles/a"]
+
+
+async def test_what_is_given_is_left_alone() -> None:
+    given_ = ConfigMap.new("a")
+    before = given_.to_json()
+    await apply_manifests(Cluster(World()), given_)
+    assert given_.to_json() == before
+
+
+async def test_the_first_failure_ends_it_and_tells_what_was_done() -> None:
+    refused = reply(failure(409, "Conflict"), 409)
+    cluster = Cluster(World(failing={"/api/v1/namespaces/home/services/a": [refused]}))
+    sources = [named("Pod"), named("Service"), named("ConfigMap"), named("Secret")]
+    with pytest.raises(ManifestError) as caught:
+        await apply_manifests(cluster, sources)
+    assert isinstance(caught.value.__cause__, ConflictError)
+    assert [each.kind for each in caught.value.done] == ["ConfigMap", "Secret"]
+    assert str(caught.value).startswith(
+        "apply Service home/a (manifest 2): apply services home/a: it is Conflict"
+    )
+    assert str(caught.value).endswith("Done before: ConfigMap home/a, Secret home/a.")
+    assert len(cluster.sent) == 3
+
+
+async def test_deleting_goes_backwards_and_passes_over_what_is_gone() -> None:
+    cluster = Cluster(World(missing={"/api/v1/namespaces/home/services/a"}))
+    sources = [CRD, WIDGET, named("Pod"), named("Service"), named("Teapot", "kitchen.example.com/v1")]
+    deleted = await delete_manifests(cluster, sources)
+    assert [each.kind for each in deleted] == ["Pod", "Widget", "CustomResourceDefinition"]
+    assert [path.rpartition("/")[2] for path in cluster.sent] == ["a", "w", "a", "widgets.example.com"]
+
+
+async def test_a_deletion_that_fails_tells_what_was_done() -> None:
+    refused = reply(failure(403, "Forbidden"), 403)
+    cluster = Cluster(World(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
+    with pytest.raises(ManifestError, match=r"^delete ConfigMap home/a") as caught:
+        await delete_manifests(cluster, [named("ConfigMap"), named("Pod")])
+    assert [each.kind for each in caught.value.done] == ["Pod"]

@@ -1,0 +1,230 @@
+"""Waiting for objects: against the embedded server, and on a scripted network for what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
+
+from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.auth.tokens import BearerToken
+from masthead.client.access import Access, Habits
+from masthead.client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
+from masthead.client.resource import Resource
+from masthead.client.target import typed
+from masthead.errors import DeadlineError, ForbiddenError, InvalidValueError, NameFormatError
+from masthead.meta.patch import Patch
+from masthead.meta.secret import Secret
+from masthead.rest.client import RestClient
+from masthead.transport.http import HttpTransport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from masthead.server import Server
+
+PATIENCE = 30.0
+
+
+@asynccontextmanager
+async def config_maps(
+    server: Server, namespace: str | None = "default"
+) -> AsyncIterator[Resource[ConfigMap]]:
+    rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
+    try:
+        yield Resource(Access(rest, Habits()), typed(ConfigMap), namespace)
+    finally:
+        await rest.close()
+
+
+class Noticed:
+    """A condition that tells when it was first asked, so that a test can act then."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.seen: list[str | None] = []
+
+    def __call__(self, obj: ConfigMap | None) -> bool:
+        self.asked.set()
+        self.seen.append(None if obj is None else obj.data.get("step", ""))
+        return obj is not None and obj.data.get("step") == "done"
+
+
+async def test_what_is_true_already_needs_no_watch(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        made = await maps.create(ConfigMap.new("a"))
+        assert await maps.wait_for("a", exists(), timeout=PATIENCE) == made
+        assert await maps.wait_for("b", deleted(), timeout=PATIENCE) is None
+    assert {each.call.verb for each in kube_server.requests} == {"create", "list"}
+
+
+async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server) -> None:
+    noticed = Noticed()
+    async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(maps.wait_for("a", Condition(noticed, "it is done"), timeout=PATIENCE))
+        await noticed.asked.wait()
+        await maps.create(ConfigMap.new("b", data={"step": "done"}))
+        await maps.create(ConfigMap.new("a", data={"step": "begun"}))
+        await maps.delete("a")
+        await maps.create(ConfigMap.new("a", data={"step": "done"}))
+    found = waiting.result()
+    assert found is not None
+    assert found.data == {"step": "done"}
+    assert noticed.seen == [None, "begun", None, "done"]
+
+
+async def test_a_deletion_is_waited_for_and_a_successor_is_told_apart(kube_server: Server) -> None:
+    async with config_maps(kube_server) as maps:
+        first = await maps.create(ConfigMap.new("a", namespace="default"))
+        noticed = Noticed()
+        gone = ~Condition[ConfigMap](noticed, "it is done") & deleted(uid=first.metadata.uid)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(maps.wait_for("a", gone, timeout=PATIENCE))
+            await noticed.asked.wait()
+            await maps.delete("a")
+        assert waiting.result() is None
+        await maps.create(ConfigMap.new("a"))
+        successor = await maps.wait_for("a", deleted(uid=first.metadata.uid), timeout=PATIENCE)
+        assert successor is not None
+        assert successor.metadata.uid != first.metadata.uid
+
+
+async def test_a_version_that_is_forgotten_is_asked_for_anew(kube_server: Server) -> None:
+    kube_server.faults.expire_watch(after=1, resource="configmaps")
+    noticed = Noticed()
+    async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(maps.wait_for("a", Condition(noticed, "it is done"), timeout=PATIENCE))
+        await noticed.asked.wait()
+        await maps.create(ConfigMap.new("a"))
+        await maps.patch("a", Patch.merge({"data": {"step": "done"}}))
+    assert waiting.result() is not None
+
+
+async def test_what_a_condition_raises_comes_out_as_it_is(kube_server: Server) -> None:
+    def fails(_: ConfigMap) -> bool:
+        raise LookupError("mine")
+
+    async with config_maps(kube_server) as maps:
+        await maps.create(ConfigMap.new("a"))
+        with pytest.raises(LookupError, match="mine"):
+            await maps.wait_for("a", matches(fails, "never"), timeout=PATIENCE)
+
+
+async def test_one_name_in_two_namespaces_is_refused(kube_server: Server) -> None:
+    async with config_maps(kube_server, None) as maps:
+        await maps.create(ConfigMap.new("a", namespace="default"))
+        assert await maps.wait_for("a", exists(), timeout=PATIENCE) is not None
+        await maps.create(ConfigMap.new("a", namespace="kube-system"))
+        with pytest.raises(InvalidValueError, match="default/a and kube-system/a; say which namespace"):
+            await maps.wait_for("a", exists(), timeout=PATIENCE)
+
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "default", "resourceVersion": "7"},
+}
+NOT_READY = {
+    "conditions": [
+        {
+            "type": "Ready",
+            "status": "False",
+            "reason": "ContainersNotReady",
+            "message": "containers with status: [web]",
+        }
+    ]
+}
+
+
+def listed(*items: object, version: str = "7") -> Reply:
+    return reply(
+        {
+            "apiVersion": "v1",
+            "kind": "PodList",
+            "metadata": {"resourceVersion": version},
+            "items": list(items),
+        }
+    )
+
+
+def pods(network: Network) -> Resource[Pod]:
+    return Resource(access_over(network), typed(Pod), "default")
+
+
+async def test_a_deadline_tells_what_was_waited_for_and_how_things_are() -> None:
+    def answer(asked: Asked) -> Reply:
+        if asked.is_watch:
+            event = {"type": "MODIFIED", "object": {**POD, "status": NOT_READY}}
+            return stream(event)
+        return listed()
+
+    with pytest.raises(DeadlineError) as caught:
+        await pods(Network(answer)).wait_for("web", pod_ready(), timeout=0.1)
+    assert str(caught.value) == (
+        "Pod default/web: waited 0.1 s until the pod is ready; now: Ready is False (ContainersNotReady: containers "
+        "with status: [web]). Wait longer, or look at the object's status and events."
+    )
+
+
+async def test_a_deadline_before_any_answer_says_so() -> None:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    class Silent(Network):
+        async def send(self, request: object) -> Reply:  # noqa: ARG002 - the contract's
+            await never()
+            raise AssertionError
+
+    with pytest.raises(DeadlineError, match=r"object default/web: .* the server has not answered"):
+        await pods(Silent(lambda _: Reply())).wait_for("web", exists(), timeout=0.05)
+
+
+async def test_one_object_is_asked_for_and_changes_from_the_lists_version_on() -> None:
+    def answer(asked: Asked) -> Reply:
+        return stream({"type": "ADDED", "object": POD}) if asked.is_watch else listed(version="41")
+
+    network = Network(answer)
+    found = await pods(network).wait_for("web", exists(), timeout=math.inf)
+    assert found is not None
+    assert found.metadata.resource_version == "7"
+    first, second = network.asked
+    assert first.query["fieldSelector"] == second.query["fieldSelector"] == "metadata.name=web"
+    assert second.query["resourceVersion"] == "41"
+
+
+async def test_a_change_that_cannot_be_read_is_passed_over() -> None:
+    broken = {**POD, "metadata": {"name": ["web"], "resourceVersion": "8"}}
+    events = [
+        {"type": "ADDED", "object": POD},
+        {"type": "MODIFIED", "object": broken},
+        {
+            "type": "BOOKMARK",
+            "object": {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "9"}},
+        },
+        {"type": "MODIFIED", "object": {**POD, "status": {"phase": "Running"}}},
+    ]
+
+    def answer(asked: Asked) -> Reply:
+        return stream(*events) if asked.is_watch else listed()
+
+    found = await pods(Network(answer)).wait_for("web", field_is("status.phase", "Running"), timeout=PATIENCE)
+    assert found is not None
+    assert found.status.phase == "Running"
+
+
+async def test_what_the_server_refuses_is_not_waited_for() -> None:
+    network = Network(lambda _: reply(failure(403, "Forbidden"), 403))
+    with pytest.raises(ForbiddenError):
+        await pods(network).wait_for("web", condition_is("Ready"), timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", ".."])
+async def test_a_name_that_cannot_be_one_is_refused_before_anything_is_sent(name: str) -> None:
+    network = Network(lambda _: Reply())
+    with pytest.raises(NameFormatError):
+        await pods(network).wait_for(name, exists(), timeout=PATIENCE)
+    assert network.asked == []

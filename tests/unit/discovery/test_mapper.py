@@ -1,0 +1,163 @@
+"""From names to resources, with a second look at the server before it says no."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.discovery.network import (
+    APPS,
+    CORE,
+    WIDGETS,
+    Clock,
+    Network,
+    Reply,
+    aggregated,
+    discovery_over,
+    old_server,
+    whole_server,
+)
+
+from masthead.discovery.mapper import Mapper
+from masthead.errors import ConnectError, InvalidValueError, UnknownKindError
+from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from masthead.discovery.model import ApiResource
+
+WIDGET = GroupVersionKind("example.com", "v1", "Widget")
+
+
+def mapper_over(network: Network) -> Mapper:
+    return Mapper(discovery_over(network))
+
+
+def with_widgets(network: Network) -> None:
+    network.pages["/apis"] = aggregated(APPS, WIDGETS)
+
+
+async def test_names_kinds_and_resources_lead_to_the_same() -> None:
+    network = whole_server()
+    mapper = mapper_over(network)
+    deployments = await mapper.find("deploy")
+
+    assert deployments.gvr == GroupVersionResource("apps", "v1", "deployments")
+    assert await mapper.find("Deployment", group="apps") == deployments
+    assert await mapper.kind(deployments.gvk) == deployments
+    assert await mapper.resource(deployments.gvr) == deployments
+    assert (await mapper.find("deploy", api_version="apps/v1beta1")).api_version == "apps/v1beta1"
+    assert [each.name for each in await mapper.category("all")] == ["pods", "deployments"]
+    assert len(network.asked) == 2
+
+
+LOOKS: dict[str, Callable[[Mapper], Awaitable[ApiResource]]] = {
+    "short name": lambda mapper: mapper.find("wd"),
+    "kind": lambda mapper: mapper.kind(WIDGET),
+    "resource": lambda mapper: mapper.resource(WIDGET.group_version.resource("widgets")),
+}
+
+
+@pytest.mark.parametrize("by", LOOKS)
+async def test_a_definition_that_was_created_a_moment_ago_is_found(by: str) -> None:
+    network = whole_server()
+    mapper = mapper_over(network)
+    await mapper.find("pods")
+    with_widgets(network)
+
+    assert (await LOOKS[by](mapper)).gvk == WIDGET
+    assert len(network.asked) == 4
+
+
+async def test_what_is_not_there_is_asked_for_once_more_and_then_named_with_its_nearest() -> None:
+    network = whole_server()
+    mapper = mapper_over(network)
+
+    with pytest.raises(UnknownKindError, match=r'no resource "deploymens"; the nearest are deployments.apps'):
+        await mapper.find("deploymens")
+    assert len(network.asked) == 4
+    with pytest.raises(
+        UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest are deployments.apps"
+    ):
+        await mapper.kind(GroupVersionKind("apps", "v2", "Deployment"))
+    with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest are pods'):
+        await mapper.find("pods", group="apps")
+    with pytest.raises(UnknownKindError, match=r"no resource widgets in example.com/v1; if it is custom"):
+        await mapper.resource(GroupVersionResource("example.com", "v1", "widgets"))
+    with pytest.raises(UnknownKindError, match='no category "al"; it has all'):
+        await mapper.category("al")
+
+
+async def test_misses_that_come_together_share_two_looks_at_most() -> None:
+    network = whole_server()
+    mapper = mapper_over(network)
+    await mapper.find("pods")
+    with_widgets(network)
+
+    async with asyncio.TaskGroup() as tasks:
+        found = [tasks.create_task(mapper.find("widgets")) for _ in range(20)]
+
+    assert {task.result().gvk for task in found} == {WIDGET}
+    # The first miss begins a look; the others came later, and what they look for may be newer.
+    assert len(network.asked) <= 6
+
+
+async def test_misses_in_a_loop_do_not_ask_the_server_each_time() -> None:
+    clock, network = Clock(), whole_server()
+    mapper = Mapper(discovery_over(network, now=clock))
+
+    for _ in range(50):
+        with pytest.raises(UnknownKindError):
+            await mapper.find("widgets")
+    assert len(network.asked) == 2 * 5
+
+    with_widgets(network)
+    clock.time += 5
+    assert (await mapper.find("widgets")).gvk == WIDGET
+
+
+async def test_a_miss_says_what_could_not_be_read() -> None:
+    network = old_server("down.io")
+    network.pages["/apis/down.io/v1"] = Reply(503, b"down", {"Content-Type": "text/plain"})
+    mapper = mapper_over(network)
+
+    assert (await mapper.find("pods")).name == "pods"
+    with pytest.raises(UnknownKindError, match=r"what could not be read: down\.io/v1"):
+        await mapper.find("widgets")
+    with pytest.raises(UnknownKindError, match=r"what could not be read: down\.io/v1"):
+        await mapper.category("widgets")
+
+
+async def test_an_outage_during_the_second_look_is_what_is_told() -> None:
+    network = whole_server()
+    mapper = mapper_over(network)
+    await mapper.find("pods")
+    network.pages["/api"] = network.pages["/apis"] = ConnectError("no way")
+
+    with pytest.raises(ConnectError):
+        await mapper.find("widgets")
+    assert (await mapper.find("pods")).name == "pods"
+
+
+async def test_a_definition_that_is_gone_is_forgotten_with_the_rest() -> None:
+    network = Network({"/api": aggregated(CORE)})
+    with_widgets(network)
+    discovery = discovery_over(network)
+    mapper = Mapper(discovery)
+    await mapper.kind(WIDGET)
+    network.pages["/apis"] = aggregated(APPS)
+
+    assert (await mapper.kind(WIDGET)).gvk == WIDGET
+    discovery.invalidate()
+    with pytest.raises(UnknownKindError):
+        await mapper.kind(WIDGET)
+
+
+async def test_a_name_that_is_none_costs_no_second_look() -> None:
+    network = whole_server()
+
+    with pytest.raises(InvalidValueError):
+        await mapper_over(network).find("pods/status")
+    assert len(network.asked) == 2

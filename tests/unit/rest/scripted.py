@@ -1,0 +1,175 @@
+"""A network that says what a test has written down, and credentials likewise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.unit.rest.virtual import now
+
+from masthead.errors import AuthError
+from masthead.rest import Call, RestClient, RestSettings, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from masthead.auth.contract import Certificate
+    from masthead.transport.contract import Request
+
+JSON = "application/json"
+
+
+@dataclass
+class Reply:
+    """One answer, and what became of it.
+
+    Attributes:
+        status: The HTTP code.
+        body: What comes of the body, in one piece or in several.
+        headers: With them.
+        broken: What the reading ends with, if not with the body's end.
+        takes: Seconds until the head comes.
+    """
+
+    status: int = 200
+    body: bytes | Sequence[bytes] = b"{}"
+    headers: Sequence[tuple[str, str]] = (("Content-Type", JSON),)
+    broken: Exception | None = None
+    takes: float = 0.0
+    given: int = 0
+    is_read: bool = False
+    is_closed: bool = False
+
+    def header(self, name: str) -> str:
+        return next(iter(self.headers_of(name)), "")
+
+    def headers_of(self, name: str) -> list[str]:
+        return [value for each, value in self.headers if each.lower() == name.lower()]
+
+    async def read(self) -> bytes:
+        return b"".join([piece async for piece in self.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        pieces = [self.body] if isinstance(self.body, bytes) else self.body
+        for piece in pieces:
+            self.given += 1
+            yield piece
+        if self.broken is not None:
+            raise self.broken
+        self.is_read = True
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def status(code: int, reason: str = "", message: str = "", **more: object) -> bytes:
+    """A Status of failure."""
+    said = {"status": "Failure", "message": message, "reason": reason, "code": code, **more}
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, **said}).encode()
+
+
+def asking(seconds: int | str, code: int = 429, body: bytes = b"busy") -> Reply:
+    """A server that asks to be left alone for a while."""
+    return Reply(code, body, [("Retry-After", str(seconds)), ("Content-Type", "text/plain")])
+
+
+def html(code: int, body: bytes = b"<html><head><title>Sign\n in</title></head>secret</html>") -> Reply:
+    """A page for people."""
+    return Reply(code, body, [("Content-Type", "text/html; charset=utf-8")])
+
+
+@dataclass
+class Network:
+    """A transport that gives one answer after the other.
+
+    Attributes:
+        script: What comes; an exception is raised.
+        requests: What was sent.
+        times: When.
+    """
+
+    script: list[Reply | Exception]
+    requests: list[Request] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    given: list[Reply] = field(default_factory=list)
+    is_closed: bool = False
+
+    async def send(self, request: Request) -> Reply:
+        self.requests.append(request)
+        self.times.append(now())
+        reply = self.script.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        await asyncio.sleep(reply.takes)
+        self.given.append(reply)
+        return reply
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    def sent(self, name: str, request: int = -1) -> list[str]:
+        """The values of a header that was sent."""
+        return [value for each, value in self.requests[request].headers if each.lower() == name.lower()]
+
+    @property
+    def leaks(self) -> list[Reply]:
+        """Answers that were neither read nor closed."""
+        return [reply for reply in self.given if not reply.is_read and not reply.is_closed]
+
+
+@dataclass
+class Badge:
+    """Credentials of which there is a row; the next one comes when the server refuses the one before."""
+
+    tokens: list[str] = field(default_factory=lambda: ["Bearer one"])
+    takes: float = 0.0
+    problem: str = ""
+    refused: list[str] = field(default_factory=list)
+    _current: int = 0
+
+    async def authorization(self) -> str:
+        await asyncio.sleep(self.takes)
+        if self.problem:
+            raise AuthError(self.problem)
+        return self.tokens[self._current]
+
+    async def certificate(self) -> Certificate | None:
+        return None
+
+    async def renew(self, refused: str) -> bool:
+        self.refused.append(refused)
+        if self._current + 1 == len(self.tokens):
+            return False
+        self._current += 1
+        await asyncio.sleep(self.takes)
+        return True
+
+
+def client(
+    *script: Reply | Exception,
+    badge: Badge | None = None,
+    settings: RestSettings | None = None,
+    headers: Sequence[tuple[str, str]] = (),
+    luck: float = 0.0,
+) -> tuple[RestClient, Network]:
+    """A client of such a network, whose waits are lengthened by no chance."""
+    network = Network(list(script))
+    made = RestClient(network, badge or Badge(), settings=settings, headers=headers, random=lambda: luck)
+    return made, network
+
+
+def get(**more: object) -> Call:
+    """A call for a pod."""
+    return Call("GET", "/api/v1/namespaces/ns/pods/web", Subject("get", "pods", "ns", "web"), **more)  # type: ignore[arg-type]
+
+
+def create(body: bytes = b'{"spec":{}}') -> Call:
+    """A call that makes a pod."""
+    return Call("POST", "/api/v1/namespaces/ns/pods", Subject("create", "pods", "ns"), body=body)
+
+
+def watch(**more: object) -> Call:
+    """A call for a stream."""
+    return Call("GET", "/api/v1/pods", Subject("watch", "pods"), (("watch", "true"),), **more)  # type: ignore[arg-type]

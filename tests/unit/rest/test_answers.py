@@ -1,0 +1,251 @@
+"""What a caller makes of an answer, whoever gave it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.rest.scripted import JSON, Reply, client, create, get, html, status, watch
+from tests.unit.rest.virtual import in_virtual_time
+
+from masthead.api.core.v1 import Pod
+from masthead.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    DecodeError,
+    ForbiddenError,
+    NotFoundError,
+    ProtocolError,
+    StatusError,
+)
+from masthead.rest import Answer
+from masthead.rest.answer import failure, is_json
+from masthead.sansio.warnings import ServerWarning
+
+TEXT = [("Content-Type", "text/plain")]
+
+
+@in_virtual_time
+async def test_an_answer_is_its_body_and_what_the_head_says_of_it() -> None:
+    heads = [("content-type", JSON), ("etag", '"7"'), ("warning", '299 - "old"')]
+    rest, network = client(Reply(201, b'{"a":[1]}', heads))
+    answer = await rest.call(create())
+    assert (answer.status, answer.content_type, answer.etag) == (201, JSON, '"7"')
+    assert answer.warnings == (ServerWarning("old"),)
+    assert answer.text == '{"a":[1]}'
+    assert answer.json() == {"a": [1]}
+    assert not network.leaks
+
+
+async def test_an_answer_can_be_read_as_a_type() -> None:
+    pod = Answer(200, b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}').into(Pod)
+    assert pod.metadata.name == "web"
+
+
+async def test_the_repr_of_an_answer_holds_nothing_of_its_body() -> None:
+    assert "hush" not in repr(Answer(200, b'{"token":"hush"}', JSON))
+
+
+@in_virtual_time
+async def test_half_a_document_is_an_error_that_names_what_was_asked() -> None:
+    rest, _ = client(Reply(body=b'{"token":"hush'), Reply(body=b'{"token":"\xff"}'))
+    for _ in range(2):
+        answer = await rest.call(get())
+        with pytest.raises(DecodeError, match="the answer to get pods ns/web is not JSON") as caught:
+            answer.json()
+        assert "hush" not in str(caught.value)
+
+
+@in_virtual_time
+async def test_an_empty_answer_is_an_error() -> None:
+    rest, _ = client(Reply(body=b""), Reply(204, b" \n"))
+    for code in (200, 204):
+        with pytest.raises(ProtocolError, match=rf"get pods ns/web: the answer is empty \(HTTP {code}\)"):
+            await rest.call(get())
+
+
+@in_virtual_time
+async def test_a_login_page_is_no_answer() -> None:
+    rest, network = client(html(200), html(200))
+    for asked in (rest.call(get()), rest.open(watch())):
+        with pytest.raises(ProtocolError, match="an HTML page") as caught:
+            await asked
+        assert "login page in front of the API server" in str(caught.value)
+        assert "secret" not in str(caught.value)
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_an_object_in_another_format_is_refused_without_being_repeated() -> None:
+    rest, _ = client(Reply(body=b"token: hush", headers=[("Content-Type", "application/yaml")]))
+    with pytest.raises(ProtocolError, match="the answer is application/yaml instead of JSON") as caught:
+        await rest.call(get())
+    assert "hush" not in str(caught.value)
+
+
+@in_virtual_time
+async def test_json_without_a_content_type_is_taken_and_other_things_are_not() -> None:
+    rest, _ = client(Reply(body=b" {}", headers=[]), Reply(body=b"ok", headers=[]))
+    assert (await rest.call(get())).json() == {}
+    with pytest.raises(ProtocolError, match="of no content type"):
+        await rest.call(get())
+
+
+@in_virtual_time
+async def test_text_can_be_asked_for() -> None:
+    rest, network = client(Reply(body=b"ok", headers=TEXT), Reply(body=b"", headers=TEXT))
+    assert (await rest.get("/healthz", accept="text/plain")).text == "ok"
+    assert (await rest.get("/healthz", accept="*/*")).text == ""
+    assert network.sent("accept") == ["*/*"]
+
+
+@in_virtual_time
+async def test_a_failure_that_calls_itself_a_success_is_a_failure() -> None:
+    rest, _ = client(Reply(200, status(403, "Forbidden", "you may not")))
+    with pytest.raises(ForbiddenError, match="get pods ns/web: you may not"):
+        await rest.call(get())
+
+
+@in_virtual_time
+async def test_an_object_that_speaks_of_failure_is_none() -> None:
+    rest, _ = client(Reply(body=b'{"kind":"Job","status":"Failure"}'), Reply(body=b'"Failure"'))
+    assert (await rest.call(get())).status == 200
+    assert (await rest.call(get())).json() == "Failure"
+
+
+@in_virtual_time
+async def test_what_has_not_changed_is_an_answer_only_to_who_asked_for_changes() -> None:
+    rest, network = client(Reply(304, b"", [("ETag", '"7"')]), Reply(304, b"", []))
+    answer = await rest.get("/openapi/v3", headers={"If-None-Match": '"7"'})
+    assert (answer.status, answer.body, answer.etag) == (304, b"", '"7"')
+    with pytest.raises(StatusError) as caught:
+        await rest.get("/openapi/v3")
+    assert caught.value.code == 304
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_a_head_has_no_body() -> None:
+    rest, _ = client(Reply(body=b""))
+    assert (await rest.verb("head", "/version")).status == 200
+
+
+# Refusals
+
+
+@in_virtual_time
+async def test_a_status_becomes_the_error_for_its_reason() -> None:
+    rest, network = client(Reply(404, status(404, "NotFound", 'pods "web" not found')))
+    with pytest.raises(NotFoundError) as caught:
+        await rest.call(get())
+    error = caught.value
+    assert (error.verb, error.resource, error.namespace, error.name) == ("get", "pods", "ns", "web")
+    assert (error.code, error.reason, error.message) == (404, "NotFound", 'pods "web" not found')
+    assert not network.leaks
+
+
+def test_a_status_without_a_code_has_that_of_http() -> None:
+    error = failure(get(), 409, JSON, b'{"kind":"Status","status":"Failure","message":"m"}')
+    assert isinstance(error, ConflictError)
+    assert (error.code, error.message) == (409, "m")
+
+
+def test_a_status_that_does_not_say_how_it_ended_is_a_failure_if_http_says_so() -> None:
+    assert failure(get(), 404, JSON, b'{"kind":"Status","message":"gone"}').message == "gone"
+
+
+def test_a_name_that_is_taken_is_told_from_a_conflict_by_the_verb() -> None:
+    assert isinstance(failure(create(), 409, "text/plain", b"no"), AlreadyExistsError)
+    assert isinstance(failure(get(), 409, "text/plain", b"no"), ConflictError)
+
+
+@pytest.mark.parametrize("body", [b'{"error":"nope"}', b'{"kind":"Status","code":"many"}', b"{half"])
+def test_json_that_is_no_status_is_repeated(body: bytes) -> None:
+    error = failure(get(), 404, JSON, body)
+    assert isinstance(error, NotFoundError)
+    assert error.message == body.decode()
+
+
+def test_a_status_is_found_whatever_its_content_type() -> None:
+    assert failure(get(), 404, "text/plain", status(404, "NotFound", "m")).message == "m"
+
+
+def test_text_is_repeated_on_one_line_and_shortened() -> None:
+    error = failure(get(), 400, "text/plain", b"one\r\n\x1b[31mtwo  three" + b"x" * 999)
+    assert error.message.startswith("one [31mtwo threexxx")
+    assert error.message.endswith("... (1016 characters)")
+
+
+def test_a_refusal_without_a_word_says_so() -> None:
+    assert str(failure(get(), 418, "", b"")) == "get pods ns/web: the answer is empty (418 Unknown)."
+
+
+def test_of_a_page_for_people_the_title_is_told() -> None:
+    page = html(502)
+    assert isinstance(page.body, bytes)
+    said = failure(get(), 502, "text/html", page.body).message
+    assert said.startswith('the answer is an HTML page titled "Sign in". Is a proxy')
+    assert failure(get(), 502, "", b"<!doctype html>").message.startswith("the answer is an HTML page. Is")
+
+
+def test_a_redirect_says_where_it_leads_but_no_secrets() -> None:
+    said = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
+    assert "a redirect to https://sso.example/login, and those are not followed" in said
+    assert failure(get(), 302, "", b"", "http://[broken").message.startswith("the answer is a redirect, and")
+
+
+@in_virtual_time
+async def test_an_endless_refusal_is_not_read_to_its_end() -> None:
+    endless = Reply(403, [b"x" * 2**18] * 100, TEXT)
+    rest, network = client(endless)
+    with pytest.raises(ForbiddenError):
+        await rest.call(get())
+    assert endless.given == 4
+    assert endless.is_closed
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_a_refusal_that_breaks_off_is_what_its_head_says() -> None:
+    rest, network = client(Reply(403, b'{"kind":"Sta', broken=ProtocolError("cut short")))
+    with pytest.raises(ForbiddenError):
+        await rest.call(get())
+    assert len(network.requests) == 1
+    assert not network.leaks
+
+
+@given(st.integers(300, 599), st.sampled_from(["", JSON, "text/html", "text/plain", "x/y;"]), st.binary())
+def test_whatever_a_server_refuses_with_is_a_status_error(code: int, kind: str, body: bytes) -> None:
+    error = failure(get(), code, kind, body, "//x")
+    assert error.code == code
+    assert str(error).startswith("get pods ns/web: ")
+
+
+_plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each), max_leaves=4
+)
+_fields = st.sampled_from(["status", "code", "reason", "message", "details", "metadata", "x"])
+
+
+@given(st.dictionaries(_fields, _plain))
+def test_whatever_a_status_holds_it_is_a_status_error(said: dict[str, object]) -> None:
+    body = json.dumps({"kind": "Status", **said}).encode()
+    assert isinstance(failure(get(), 404, JSON, body), StatusError)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("application/json", True),
+        ("Application/JSON; charset=utf-8", True),
+        ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", True),
+        ("application/merge-patch+json", True),
+        ("text/json-ish", False),
+        ("application/yaml", False),
+        ("", False),
+    ],
+)
+def test_json_is_known_by_its_content_type(content_type: str, expected: bool) -> None:
+    assert is_json(content_type) is expected

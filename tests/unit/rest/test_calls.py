@@ -1,0 +1,179 @@
+"""What goes over the wire, and what is told of it."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
+from tests.unit.rest.virtual import in_virtual_time
+
+from masthead.config.model import Impersonation
+from masthead.errors import InvalidValueError
+from masthead.rest import RestSettings
+from masthead.rest.headers import impersonation_headers
+from masthead.rest.settings import default_user_agent
+
+ALICE = Impersonation(
+    user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)}
+)
+
+
+@in_virtual_time
+async def test_every_call_says_who_asks_and_what_for() -> None:
+    rest, network = client(Reply())
+    await rest.call(get(query=[("resourceVersion", "0"), ("a", "b c")]))
+    request = network.requests[0]
+    assert (request.method, request.target) == (
+        "GET",
+        "/api/v1/namespaces/ns/pods/web?resourceVersion=0&a=b+c",
+    )
+    assert dict(request.headers) == {
+        "User-Agent": default_user_agent(),
+        "Accept": "application/json",
+        "Authorization": "Bearer one",
+    }
+    assert request.body is None
+
+
+def test_the_user_agent_names_us_and_where_we_run() -> None:
+    assert re.fullmatch(r"masthead/\d\S* \(\w+/\w+\) python/3\.\S+", default_user_agent())
+
+
+@in_virtual_time
+async def test_without_credentials_to_show_there_is_no_such_header() -> None:
+    rest, network = client(Reply(), badge=Badge([""]))
+    await rest.call(get())
+    assert network.sent("authorization") == []
+
+
+@in_virtual_time
+async def test_each_verb_sends_its_method_and_body() -> None:
+    rest, network = client(*(Reply() for _ in range(6)))
+    await rest.get("/a", query={"x": "1"})
+    await rest.post("/a", b"1")
+    await rest.put("/a", b"2")
+    await rest.patch("/a", b"3", content_type="application/merge-patch+json")
+    await rest.delete("/a")
+    await rest.delete("/a", body=b"4", query={"dryRun": "All"})
+    assert [(each.method, each.target, each.body) for each in network.requests] == [
+        ("GET", "/a?x=1", None),
+        ("POST", "/a", b"1"),
+        ("PUT", "/a", b"2"),
+        ("PATCH", "/a", b"3"),
+        ("DELETE", "/a", None),
+        ("DELETE", "/a?dryRun=All", b"4"),
+    ]
+    assert [network.sent("content-type", i) for i in (0, 1, 3, 4)] == [
+        [],
+        ["application/json"],
+        ["application/merge-patch+json"],
+        [],
+    ]
+
+
+@in_virtual_time
+async def test_a_raw_path_may_bring_its_query_along() -> None:
+    rest, network = client(Reply())
+    await rest.get("/openapi/v3/api/v1?hash=A%2FB&empty=", query={"x": "1"})
+    assert network.requests[0].target == "/openapi/v3/api/v1?hash=A%2FB&empty=&x=1"
+
+
+@in_virtual_time
+async def test_a_raw_path_cannot_name_another_server() -> None:
+    rest, network = client(Reply())
+    with pytest.raises(InvalidValueError, match=r"'@evil\.example/' is no path"):
+        await rest.get("@evil.example/?x")
+    assert not network.requests
+
+
+@in_virtual_time
+async def test_a_calls_headers_go_before_the_clients() -> None:
+    settings = RestSettings(user_agent="ours/1")
+    rest, network = client(Reply(), Reply(), settings=settings, headers=[("X-Team", "a"), ("X-Other", "b")])
+    await rest.call(create())
+    assert (network.sent("user-agent"), network.sent("x-team")) == (["ours/1"], ["a"])
+    await rest.verb(
+        "POST",
+        "/a",
+        body=b"x",
+        headers={"user-agent": "theirs/2", "x-TEAM": "c", "content-type": "text/x", "accept": "text/y"},
+        accept="*/*",
+    )
+    sent = [network.sent(name) for name in ("user-agent", "x-team", "x-other", "content-type", "accept")]
+    assert sent == [["theirs/2"], ["c"], ["b"], ["text/x"], ["text/y"]]
+
+
+def test_impersonation_is_said_in_headers_as_the_api_reads_them() -> None:
+    assert impersonation_headers(ALICE) == (
+        ("Impersonate-User", "alice"),
+        ("Impersonate-Uid", "u1"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-Scopes", "x"),
+        ("Impersonate-Extra-Scopes", "y"),
+        ("Impersonate-Extra-acme.com%2Fp%25", "z"),
+    )
+
+
+def test_the_keys_of_extras_are_escaped_byte_by_byte() -> None:
+    kept = "!#$&'*+-.^_`|~09AZaz"
+    headers = impersonation_headers(Impersonation(user="u", extra={f'{kept} "(),/:;<=>?@[]{{}}%É': ("",)}))
+    assert headers[1][0] == (
+        f"Impersonate-Extra-{kept}%20%22%28%29%2C%2F%3A%3B%3C%3D%3E%3F%40%5B%5D%7B%7D%25%C3%89"
+    )
+
+
+@in_virtual_time
+async def test_a_call_that_acts_as_somebody_else_says_nothing_of_whom_the_client_acts_as() -> None:
+    rest, network = client(Reply(), Reply(), headers=impersonation_headers(ALICE))
+    await rest.call(get())
+    assert network.sent("impersonate-group") == ["a", "b"]
+    await rest.call(get(headers=[("Impersonate-User", "bob")]))
+    assert [pair for pair in network.requests[1].headers if pair[0].lower().startswith("impersonate")] == [
+        ("Impersonate-User", "bob")
+    ]
+
+
+@in_virtual_time
+async def test_nothing_secret_is_in_a_repr() -> None:
+    call = get(query=[("token", "hush")], body=b"hush", headers=[("X", "hush")])
+    rest, network = client(Reply(body=b'"hush"'), badge=Badge(["hush"]))
+    answer = await rest.call(call)
+    for each in (call, rest, answer, network.requests[0]):
+        assert "hush" not in repr(each).replace(network.requests[0].target, "")
+
+
+@in_virtual_time
+async def test_each_request_is_a_line_for_those_who_debug(caplog: pytest.LogCaptureFixture) -> None:
+    rest, _ = client(Reply(takes=0.25), Reply(404, b""), Reply())
+    caplog.set_level(logging.INFO, "masthead.rest")
+    await rest.call(get())
+    assert not caplog.messages
+    caplog.set_level(logging.DEBUG, "masthead.rest")
+    with pytest.raises(Exception, match="empty"):
+        await rest.call(get(query=[("token", "hush")]))
+    (await rest.open(watch())).close()
+    assert caplog.messages == [
+        "GET /api/v1/namespaces/ns/pods/web: 404 after 0.000 s",
+        "GET /api/v1/pods: 200 after 0.000 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"silence": -1},
+        {"retries": -1},
+        {"rate": 0},
+        {"burst": 0},
+        {"user_agent": "a\r\nX-Evil: 1"},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    [name] = wrong
+    with pytest.raises(InvalidValueError, match=f"{name} must be "):
+        RestSettings(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,71 @@
+"""What the server warns of."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from tests.unit.rest.scripted import JSON, Reply, client, get, watch
+from tests.unit.rest.virtual import in_virtual_time
+
+from masthead.errors import ForbiddenError
+from masthead.rest import RestSettings
+from masthead.sansio.warnings import ServerWarning
+
+
+def warning(status: int = 200, *texts: str) -> Reply:
+    heads = [("Warning", f'299 - "{text}"') for text in texts]
+    return Reply(status, b"{}", [("Content-Type", JSON), *heads])
+
+
+@in_virtual_time
+async def test_a_hook_hears_every_warning_of_answers_refusals_and_streams() -> None:
+    heard: list[str] = []
+    settings = RestSettings(on_warning=lambda each: heard.append(each.text))
+    rest, _ = client(warning(200, "a", "b"), warning(403, "c"), warning(200, "a"), settings=settings)
+    await rest.call(get())
+    with pytest.raises(ForbiddenError):
+        await rest.call(get())
+    async with await rest.open(watch()) as stream:
+        assert stream.warnings == (ServerWarning("a"),)
+    assert heard == ["a", "b", "c", "a"]
+
+
+@in_virtual_time
+async def test_a_hook_that_fails_is_told_of_in_the_log_and_the_call_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(warning: ServerWarning) -> None:
+        raise RuntimeError(warning.text)
+
+    rest, network = client(warning(200, "a", "b"), settings=RestSettings(on_warning=fail))
+    assert (await rest.call(get())).status == 200
+    assert caplog.messages == ["on_warning failed; the call goes on"] * 2
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_without_a_hook_each_text_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    rest, _ = client(warning(200, "a"), warning(200, "b", "a"))
+    await rest.call(get())
+    await rest.call(get())
+    assert caplog.record_tuples == [
+        ("masthead.rest", logging.WARNING, "the server warns: a"),
+        ("masthead.rest", logging.WARNING, "the server warns: b"),
+    ]
+
+
+@in_virtual_time
+async def test_what_is_remembered_of_texts_has_an_end(caplog: pytest.LogCaptureFixture) -> None:
+    texts = [f"pod-{i}" for i in range(1001)]
+    rest, _ = client(warning(200, *texts), warning(200, "pod-0"))
+    await rest.call(get())
+    await rest.call(get())
+    assert len(caplog.messages) == 1002
+
+
+@in_virtual_time
+async def test_a_warning_that_is_none_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    rest, _ = client(Reply(headers=[("Content-Type", JSON), ("Warning", "199"), ("Warning", '"')]))
+    assert (await rest.call(get())).warnings == ()
+    assert not caplog.messages

@@ -1,0 +1,116 @@
+"""Paths, and what is kept out of them."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.errors import InvalidValueError, NameFormatError
+from masthead.meta.gvk import GroupVersionResource
+from masthead.rest import Call, Subject
+from masthead.rest.paths import encoded, resource_path, segment
+
+PODS = GroupVersionResource("", "v1", "pods")
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+
+
+def test_paths_are_where_the_server_looks() -> None:
+    assert resource_path(PODS) == "/api/v1/pods"
+    assert resource_path(PODS, namespace="ns") == "/api/v1/namespaces/ns/pods"
+    assert (
+        resource_path(DEPLOYMENTS, namespace="ns", name="web")
+        == "/apis/apps/v1/namespaces/ns/deployments/web"
+    )
+    assert resource_path(PODS, namespace="ns", name="web", subresource="proxy/a") == (
+        "/api/v1/namespaces/ns/pods/web/proxy/a"
+    )
+
+
+def test_names_that_look_odd_but_are_allowed_arrive_as_they_are() -> None:
+    roles = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroles")
+    assert resource_path(roles, name="system:node").endswith("/clusterroles/system:node")
+    assert resource_path(roles, name="a b?c#d").endswith("/clusterroles/a%20b%3Fc%23d")
+    assert resource_path(roles, name="größe").endswith("/gr%C3%B6%C3%9Fe")
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../secrets/x", "%2e%2e", "a\nb", "a\x00", "\ud800", "\u202e"]
+)
+def test_names_that_could_lead_elsewhere_are_refused(name: str) -> None:
+    with pytest.raises(NameFormatError, match=r"cannot be a name in a request: .* Nothing was sent\."):
+        resource_path(PODS, namespace="ns", name=name)
+    with pytest.raises(NameFormatError, match="cannot be a subresource"):
+        resource_path(PODS, namespace="ns", name="web", subresource=f"proxy/{name}/.")
+    if name:
+        with pytest.raises(NameFormatError, match="cannot be a namespace"):
+            resource_path(PODS, namespace=name)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        GroupVersionResource("", "v1", "pods/status"),
+        GroupVersionResource("", "v1", ""),
+        GroupVersionResource("", "", "pods"),
+        GroupVersionResource("", "..", "pods"),
+        GroupVersionResource("a/b", "v1", "pods"),
+    ],
+)
+def test_so_are_such_groups_versions_and_resources(resource: GroupVersionResource) -> None:
+    with pytest.raises(NameFormatError):
+        resource_path(resource)
+
+
+def test_a_resource_cannot_bring_a_query_along() -> None:
+    assert resource_path(GroupVersionResource("", "v1", "pods?watch=1")) == "/api/v1/pods%3Fwatch=1"
+
+
+@given(st.text(min_size=1))
+def test_a_segment_is_refused_or_comes_back_as_it_was(text: str) -> None:
+    try:
+        escaped = segment("name", text)
+    except NameFormatError:
+        return
+    assert unquote(escaped) == text
+    assert escaped.isascii()
+    assert not set(escaped) & set("/?# ")
+    Call("GET", f"/{escaped}", Subject("get"))
+
+
+_characters = st.characters(exclude_categories=["Cs"])
+
+
+@given(st.lists(st.tuples(st.text(_characters, min_size=1), st.text(_characters)), min_size=1))
+def test_a_query_comes_back_as_it_was(query: list[tuple[str, str]]) -> None:
+    path, _, sent = encoded("/x", query).partition("?")
+    assert path == "/x"
+    assert sent.isascii()
+    assert parse_qsl(sent, keep_blank_values=True, separator="&") == query
+
+
+def test_a_query_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="the query of /x is not text"):
+        encoded("/x", [("labelSelector", "\ud800")])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "version",
+        "@evil.example/",
+        ".evil.example/x",
+        "/a b",
+        "/a\r\nHost: x",
+        "/ä",
+        "/a?b",
+        "/a#b",
+        "https://x/",
+    ],
+)
+def test_a_path_that_is_none_is_refused(path: str) -> None:
+    with pytest.raises(InvalidValueError, match=r"is no path of a request: .* Nothing was sent\."):
+        Call("GET", path, Subject("get"))

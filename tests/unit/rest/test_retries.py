@@ -1,0 +1,369 @@
+"""What is sent again, when, and what the caller hears if nothing helps."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+
+import pytest
+from tests.unit.rest.scripted import Badge, Reply, asking, client, create, get, html, status, watch
+from tests.unit.rest.virtual import in_virtual_time, now
+
+from masthead.errors import (
+    AuthError,
+    ClosedError,
+    ConnectError,
+    DeadlineError,
+    InternalError,
+    NotFoundError,
+    ProtocolError,
+    ServiceUnavailableError,
+    TooManyRequestsError,
+    UnauthorizedError,
+)
+from masthead.rest import RestSettings
+
+
+@in_virtual_time
+async def test_a_call_is_repeated_when_the_server_said_to_come_back() -> None:
+    rest, network = client(asking(3), asking(5, 503), Reply())
+    answer = await rest.call(get())
+    assert answer.status == 200
+    assert network.times == [0, 3, 8]
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_a_repeated_write_carries_the_same_body() -> None:
+    rest, network = client(asking(1), Reply(201))
+    await rest.call(create(b'{"a":1}'))
+    assert [request.body for request in network.requests] == [b'{"a":1}'] * 2
+    assert network.sent("content-type", 0) == network.sent("content-type", 1) == ["application/json"]
+
+
+@in_virtual_time
+async def test_seconds_in_a_status_count_like_the_header() -> None:
+    busy = Reply(429, status(429, "TooManyRequests", details={"retryAfterSeconds": 7}))
+    rest, network = client(busy, Reply())
+    await rest.call(create())
+    assert network.times == [0, 7]
+
+
+@in_virtual_time
+async def test_the_server_is_asked_no_more_often_than_allowed() -> None:
+    rest, network = client(*(asking(1) for _ in range(9)), settings=RestSettings(retries=2))
+    with pytest.raises(TooManyRequestsError) as caught:
+        await rest.call(create())
+    assert len(network.requests) == 3
+    assert caught.value.__notes__ == ["This was attempt 3."]
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_with_no_retries_the_first_refusal_is_the_last() -> None:
+    rest, network = client(asking(1), settings=RestSettings(retries=0))
+    with pytest.raises(TooManyRequestsError):
+        await rest.call(get())
+    assert len(network.requests) == 1
+
+
+@in_virtual_time
+async def test_a_read_survives_a_load_balancer_that_says_nothing_of_when() -> None:
+    rest, network = client(html(502), html(503), html(504), Reply())
+    assert (await rest.call(get())).status == 200
+    assert len(network.requests) == 4
+
+
+@in_virtual_time
+async def test_a_write_does_not() -> None:
+    rest, network = client(html(503))
+    with pytest.raises(ServiceUnavailableError, match='an HTML page titled "Sign in"'):
+        await rest.call(create())
+    assert len(network.requests) == 1
+
+
+@in_virtual_time
+async def test_a_plain_500_is_final() -> None:
+    rest, _ = client(Reply(500, status(500, "InternalError", "it broke")))
+    with pytest.raises(InternalError, match=r"get pods ns/web: it broke \(500 InternalError\)"):
+        await rest.call(get())
+
+
+@in_virtual_time
+async def test_what_was_never_sent_is_sent_again_whatever_it_is() -> None:
+    rest, network = client(ConnectError("refused"), Reply(201))
+    await rest.call(create())
+    assert network.times == [0, 1]
+
+
+@in_virtual_time
+async def test_a_lost_read_is_repeated_and_a_lost_write_is_not() -> None:
+    rest, network = client(ProtocolError("lost"), Reply(), ProtocolError("lost"))
+    assert (await rest.call(get())).status == 200
+    with pytest.raises(ProtocolError, match="create pods ns: lost"):
+        await rest.call(create())
+    assert len(network.requests) == 3
+
+
+@in_virtual_time
+async def test_a_body_that_breaks_off_is_read_again_and_its_connection_dropped() -> None:
+    rest, network = client(Reply(body=b'{"half', broken=ProtocolError("cut short")), Reply())
+    assert (await rest.call(get())).body == b"{}"
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_the_error_says_what_it_was_about_and_how_often_it_was_tried() -> None:
+    lost = ConnectError(
+        "GET /api/v1/namespaces/ns/pods/web: 10.0.0.1:6443 refused the connection", verb="GET"
+    )
+    lost.__cause__ = OSError(111, "Connection refused")
+    rest, _ = client(lost, lost, lost, lost)
+    with pytest.raises(ConnectError) as caught:
+        await rest.call(get())
+    assert str(caught.value) == "get pods ns/web: 10.0.0.1:6443 refused the connection"
+    assert (caught.value.verb, caught.value.url) == ("GET", "/api/v1/namespaces/ns/pods/web")
+    assert caught.value.attempts == 4
+    assert caught.value.__cause__ is lost.__cause__
+
+
+@in_virtual_time
+async def test_the_last_error_speaks_of_another_one_before_it() -> None:
+    rest, _ = client(asking(1, 503, b"starting"), Reply(404, status(404, "NotFound", "no such pod")))
+    with pytest.raises(NotFoundError) as caught:
+        await rest.call(get())
+    [attempt, before] = caught.value.__notes__
+    assert attempt == "This was attempt 2."
+    assert before.startswith("The one before it: get pods ns/web: starting (503 ServiceUnavailable)")
+
+
+@in_virtual_time
+async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "masthead.rest")
+    rest, _ = client(asking(2), Reply())
+    await rest.call(get())
+    assert caplog.messages == ["get pods ns/web: the server asked to come back later; trying again in 2.0 s"]
+
+
+# Deadlines
+
+
+@in_virtual_time
+async def test_the_timeout_is_for_all_attempts_together() -> None:
+    rest, network = client(Reply(503, b"", takes=4), Reply(), settings=RestSettings(timeout=10))
+    await rest.call(get())
+    assert [request.total for request in network.requests] == [10, 5.9]
+
+
+@in_virtual_time
+async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
+    rest, _ = client(asking(10), Reply(), settings=RestSettings(timeout=5))
+    with pytest.raises(TooManyRequestsError):
+        await rest.call(get())
+    assert now() == 0
+
+
+@in_virtual_time
+async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
+    rest, network = client(Reply(), Reply(), Reply())
+    for timeout in (None, 1.5, math.inf):
+        await rest.call(get(timeout=timeout))
+    assert [request.total for request in network.requests] == [60, 1.5, None]
+
+
+@in_virtual_time
+async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
+    rest, network = client(Reply(), badge=Badge(takes=500), settings=RestSettings(timeout=10))
+    await rest.call(get())
+    assert network.requests[0].total == 10
+
+
+@in_virtual_time
+async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
+    rest, network = client(Reply(takes=9), Reply(takes=11), settings=RestSettings(timeout=10, silence=30))
+    (await rest.open(watch())).close()
+    assert (network.requests[0].total, network.requests[0].silence) == (None, 30)
+    with pytest.raises(DeadlineError, match=r"watch pods: no answer began within 10\.0 s"):
+        await rest.open(watch())
+
+
+@in_virtual_time
+async def test_a_stream_that_may_be_silent_for_ever_has_no_limit_at_all() -> None:
+    rest, network = client(Reply(takes=10**6))
+    (await rest.open(watch(silence=math.inf, timeout=math.inf))).close()
+    assert (network.requests[0].total, network.requests[0].silence) == (None, None)
+
+
+@in_virtual_time
+async def test_a_refused_stream_is_opened_again_only_if_the_server_asks_for_it() -> None:
+    rest, network = client(asking(1), Reply(), Reply(503, b"no"))
+    (await rest.open(watch())).close()
+    assert network.times == [0, 1]
+    with pytest.raises(ServiceUnavailableError):
+        await rest.open(watch())
+
+
+# Credentials
+
+
+@in_virtual_time
+async def test_refused_credentials_are_renewed_and_shown_once_more() -> None:
+    badge = Badge(["Bearer old", "Bearer new"])
+    rest, network = client(Reply(401, status(401, "Unauthorized")), Reply(201), badge=badge)
+    await rest.call(create(b"body"))
+    assert badge.refused == ["Bearer old"]
+    assert [network.sent("authorization", i) for i in (0, 1)] == [["Bearer old"], ["Bearer new"]]
+    assert [request.body for request in network.requests] == [b"body", b"body"]
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_credentials_are_renewed_once_and_no_more() -> None:
+    badge = Badge(["a", "b", "c", "d"])
+    rest, network = client(Reply(401, b""), asking(1), Reply(401, b""), badge=badge)
+    with pytest.raises(UnauthorizedError):
+        await rest.call(get())
+    assert badge.refused == ["a"]
+    assert len(network.requests) == 3
+
+
+@in_virtual_time
+async def test_credentials_that_cannot_be_renewed_are_not_shown_again() -> None:
+    rest, network = client(Reply(401, b""))
+    with pytest.raises(UnauthorizedError):
+        await rest.call(get())
+    assert len(network.requests) == 1
+
+
+@in_virtual_time
+async def test_renewing_is_no_repetition() -> None:
+    rest, _ = client(
+        Reply(401, b""),
+        Reply(),
+        badge=Badge(["a", "b"], takes=100),
+        settings=RestSettings(retries=0, timeout=5),
+    )
+    assert (await rest.call(get())).status == 200
+
+
+@in_virtual_time
+async def test_a_stream_renews_credentials_too() -> None:
+    rest, network = client(Reply(401, b""), Reply(), badge=Badge(["a", "b"]))
+    (await rest.open(watch())).close()
+    assert network.sent("authorization") == ["b"]
+
+
+@in_virtual_time
+async def test_without_credentials_nothing_is_sent() -> None:
+    rest, network = client(Reply(), badge=Badge(problem="the plugin failed"))
+    with pytest.raises(AuthError, match="the plugin failed"):
+        await rest.call(get())
+    with pytest.raises(AuthError, match="the plugin failed"):
+        await rest.open(watch())
+    assert not network.requests
+
+
+@in_virtual_time
+async def test_a_call_that_brings_its_own_authorization_asks_nobody() -> None:
+    badge = Badge(problem="the plugin failed")
+    rest, network = client(Reply(), Reply(401, b""), badge=badge)
+    own = get(headers=[("authorization", "Bearer mine")])
+    await rest.call(own)
+    assert network.sent("authorization") == ["Bearer mine"]
+    with pytest.raises(UnauthorizedError):
+        await rest.call(own)
+    assert not badge.refused
+
+
+# The client's own limit
+
+
+@in_virtual_time
+async def test_calls_go_at_the_clients_own_rate_in_the_order_in_which_they_came() -> None:
+    rest, network = client(*(Reply() for _ in range(6)), settings=RestSettings(rate=2, burst=3))
+    async with asyncio.TaskGroup() as group:
+        for i in range(6):
+            group.create_task(rest.get(f"/{i}"))
+    assert [request.target for request in network.requests] == [f"/{i}" for i in range(6)]
+    assert network.times == [0, 0, 0, 0.5, 1, 1.5]
+
+
+@in_virtual_time
+async def test_who_is_cancelled_in_the_row_gives_the_place_back() -> None:
+    rest, network = client(*(Reply() for _ in range(3)), settings=RestSettings(rate=1, burst=1))
+    await rest.get("/first")
+    waiting = asyncio.get_running_loop().create_task(rest.get("/second"))
+    await asyncio.sleep(0.5)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await rest.get("/third")
+    assert [request.target for request in network.requests] == ["/first", "/third"]
+    assert network.times == [0, 1]
+
+
+@in_virtual_time
+async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
+    rest, network = client(Reply(), settings=RestSettings(rate=0.1, burst=1, timeout=5))
+    await rest.get("/first")
+    with pytest.raises(
+        DeadlineError, match=r"get /second: not sent: the client's own limit of 0\.1 calls a second"
+    ):
+        await rest.get("/second")
+    assert now() == 0
+    assert len(network.requests) == 1
+
+
+@in_virtual_time
+async def test_a_long_wait_for_the_own_limit_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "masthead.rest")
+    rest, _ = client(Reply(), Reply(), settings=RestSettings(rate=0.1, burst=1))
+    await rest.get("/first")
+    await rest.get("/second")
+    assert caplog.messages == ["the client's own limit of 0.1 calls a second delays one by 10.0 s"]
+
+
+# Cancelling and closing
+
+
+@in_virtual_time
+async def test_cancelling_ends_the_wait_for_another_attempt() -> None:
+    rest, network = client(asking(30), Reply())
+    calling = asyncio.get_running_loop().create_task(rest.call(get()))
+    await asyncio.sleep(1)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert now() == 1
+    assert len(network.requests) == 1
+    assert not network.leaks
+
+
+@in_virtual_time
+async def test_closing_ends_the_wait_for_another_attempt() -> None:
+    rest, network = client(asking(30), Reply())
+    async with asyncio.TaskGroup() as group:
+        calling = group.create_task(_outcome(rest.call(get())))
+        await asyncio.sleep(1)
+        await rest.close()
+    assert isinstance(calling.result(), ClosedError)
+    assert now() == 1
+    assert network.is_closed
+
+
+@in_virtual_time
+async def test_a_closed_client_sends_nothing() -> None:
+    rest, network = client(Reply())
+    await rest.close()
+    await rest.close()
+    with pytest.raises(ClosedError, match="get pods ns/web: the client is closed"):
+        await rest.call(get())
+    assert not network.requests
+
+
+async def _outcome(call: object) -> object:
+    try:
+        return await call  # type: ignore[misc]
+    except ClosedError as error:
+        return error

@@ -1,0 +1,183 @@
+"""The blocking client, against the embedded server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from masthead.api.apps.v1 import Deployment
+from masthead.api.authorization.v1 import SelfSubjectAccessReview
+from masthead.api.core.v1 import ConfigMap, Namespace, Pod
+from masthead.client.conditions import matches
+from masthead.errors import ClosedError, NotFoundError
+from masthead.meta.patch import Patch
+from masthead.sync.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from masthead.sync.resource import Resource
+
+
+@pytest.fixture
+def client(kubeconfig_file: Path) -> Iterator[Client]:
+    with Client(kubeconfig=kubeconfig_file) as client:
+        yield client
+
+
+@pytest.fixture
+def maps(client: Client) -> Resource[ConfigMap]:
+    return client.core_v1.config_maps("default")
+
+
+def threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name == "masthead-client"]
+
+
+def test_objects_are_created_read_changed_and_deleted(maps: Resource[ConfigMap]) -> None:
+    made = maps.create(ConfigMap.new("web", data={"colour": "red"}))
+    assert made.metadata.uid
+
+    maps.patch("web", Patch.merge({"data": {"colour": "blue"}}))
+    assert maps.get("web").data == {"colour": "blue"}
+
+    maps.update_with_retry("web", lambda found: found.data.update(size="large"))
+    assert [each.data for each in maps.list()] == [{"colour": "blue", "size": "large"}]
+
+    assert maps.delete("web") is None
+    with pytest.raises(NotFoundError, match="default/web"):
+        maps.get("web")
+
+
+def test_lists_come_whole_in_pages_and_one_by_one(maps: Resource[ConfigMap]) -> None:
+    names = [f"map-{number}" for number in range(7)]
+    for name in names:
+        maps.create(ConfigMap.new(name))
+
+    assert [each.metadata.name for each in maps.list(page_size=3)] == names
+    assert [len(page.items) for page in maps.list_pages(page_size=3)] == [3, 3, 1]
+    assert [each.metadata.name for each in maps.iterate(page_size=3)] == names
+
+
+def test_a_watch_tells_what_is_there_and_what_happens(maps: Resource[ConfigMap]) -> None:
+    maps.create(ConfigMap.new("first"))
+    with maps.watch() as events:
+        changes = (each for each in events if each.type in {"ADDED", "DELETED"})
+        assert next(changes).object.metadata.name == "first"
+        maps.create(ConfigMap.new("second"))
+        assert next(changes).object.metadata.name == "second"
+        maps.delete("first")
+        assert next(changes).type == "DELETED"
+    assert list(events) == []
+
+
+def test_a_condition_is_waited_for(maps: Resource[ConfigMap]) -> None:
+    def is_blue(found: ConfigMap | None) -> bool:
+        return found is not None and found.data.get("colour") == "blue"
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(maps.wait_for, "web", matches(is_blue, "blue"), timeout=30)
+        maps.create(ConfigMap.new("web", data={"colour": "red"}))
+        maps.patch("web", Patch.merge({"data": {"colour": "blue"}}))
+        found = waiting.result()
+
+    assert found is not None
+    assert found.data == {"colour": "blue"}
+
+
+def test_groups_parts_and_reviews_are_there(client: Client) -> None:
+    spec = {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web"}]},
+        },
+    }
+    deployments = client.apps_v1.deployments("default")
+    deployments.create(Deployment.from_dict({"metadata": {"name": "web"}, "spec": spec}))
+    deployments.patch_scale("web", Patch.merge({"spec": {"replicas": 3}}))
+    assert deployments.get_scale("web").spec.replicas == 3
+    assert client.scales("default").get("deployments", "web").spec.replicas == 3
+
+    review = SelfSubjectAccessReview.from_dict(
+        {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    )
+    assert client.authorization_v1.self_subject_access_reviews().create(review).status.allowed is True
+
+
+def test_kinds_are_found_by_class_by_name_and_in_discovery(client: Client) -> None:
+    client.resource(Namespace).create(Namespace.new("blue"))
+
+    assert client.dynamic("namespaces").get("blue").metadata.name == "blue"
+    assert client.metadata("v1", "namespaces").get("blue").metadata.name == "blue"
+    assert client.mapper.find("po").gvk == Pod.GVK
+    assert "apps" in {each.name for each in client.discovery.groups()}
+    assert client.rest.get("/version").json()
+
+
+def test_namespaces_are_as_in_the_async_client(client: Client) -> None:
+    assert client.namespace == "default"
+    assert client.core_v1.pods("blue").namespace == "blue"
+    assert client.core_v1.pods().namespace is None
+
+
+def test_many_threads_share_a_client(maps: Resource[ConfigMap]) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: maps.create(ConfigMap.new(f"map-{number}")), range(40)))
+
+    assert len(maps.list().items) == 40
+    assert len(threads()) == 1
+
+
+async def test_a_client_works_in_a_notebook(client: Client) -> None:
+    assert asyncio.get_running_loop().is_running()
+    assert client.core_v1.namespaces().get("default").metadata.name == "default"
+
+
+def test_a_client_that_was_closed_says_so(client: Client) -> None:
+    client.core_v1.namespaces().list()
+    client.close()
+
+    with pytest.raises(ClosedError, match="make a new one"):
+        client.core_v1.namespaces().list()
+    assert threads() == []
+
+
+def test_a_client_that_nobody_closed_says_so_and_ends_its_thread(kubeconfig_file: Path) -> None:
+    client = Client(kubeconfig=kubeconfig_file)
+    pods = client.core_v1.pods("default")
+    del client
+    pods.list()  # what came from a client keeps it alive
+    (thread,) = (each for each in threading.enumerate() if each.name == "masthead-client")
+    with pytest.warns(ResourceWarning, match="unclosed client"):
+        del pods
+    thread.join(10)
+
+    assert not thread.is_alive()
+
+
+def test_a_client_that_was_never_used_starts_nothing(kubeconfig_file: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client = Client(kubeconfig=kubeconfig_file)
+        assert threads() == []
+        del client
+
+
+def test_a_condition_that_calls_the_client_is_told_why_that_cannot_be(maps: Resource[ConfigMap]) -> None:
+    def calls_back(_: ConfigMap | None) -> bool:
+        return bool(maps.list().items)
+
+    maps.create(ConfigMap.new("web"))
+    with pytest.raises(RuntimeError, match="must not call the client"):
+        maps.wait_for("web", matches(calls_back, "anything"), timeout=30)
+
+
+def test_a_client_says_where_it_goes(client: Client) -> None:
+    assert repr(client).startswith("Client(http://127.0.0.1:")
