@@ -11,7 +11,6 @@ import dataclasses
 import importlib
 import json
 import re
-import threading
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -108,13 +107,17 @@ def _bare(kubeconfig: str) -> Generator[Calls]:
     [url] = re.findall(r"server: (\S+)", text)
     address = Address(url)
     path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{SMALL}"
-    mine = threading.local()
+    idle: list[Connection] = []
     with contextlib.ExitStack() as connections:
 
         def ask(request: bytes) -> object:
-            if not hasattr(mine, "connection"):
-                mine.connection = connections.enter_context(Connection(address))
-            return mine.connection.ask(request)
+            try:
+                connection = idle.pop()
+            except IndexError:
+                connection = connections.enter_context(Connection(address))
+            answer = connection.ask(request)
+            idle.append(connection)
+            return answer
 
         def create(name: str) -> object:
             body = json.dumps({"metadata": {"name": name}, "data": DATA}).encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.report import Column, Row, Table, Target
@@ -34,7 +33,7 @@ _MEGA: Final = 1e6
 
 
 def small_table(
-    clients: Mapping[str, Client], rounds: Sequence[Mapping[str, Figures]], seconds: float
+    clients: Mapping[str, Client], best: Mapping[str, Figures], rounds: int, seconds: float
 ) -> Table:
     """Lay out small calls per second, and the CPU of one."""
     shapes = list(itertools.product(_KINDS, WIDTHS))
@@ -52,14 +51,14 @@ def small_table(
             value
             for kind, width in shapes
             for value in (
-                1 / middle(rounds, name, figure(kind, width, "wall")),
-                1e6 * middle(rounds, name, figure(kind, width, "cpu")),
+                1 / taken(best[name], figure(kind, width, "wall")),
+                1e6 * taken(best[name], figure(kind, width, "cpu")),
             )
         )
         rows.append(Row(name, client.title, tuple(figures)))
     title = (
         f"A small ConfigMap, one call at a time and {AT_ONCE} at once, {seconds:g} s of each: "
-        f"median of {len(rounds)}"
+        f"best of {rounds} rounds"
     )
     return Table("small", title, columns, tuple(rows))
 
@@ -76,7 +75,7 @@ def list_table(clients: Mapping[str, Client], lists: Mapping[str, Figures], coun
         Column("held_bytes", "held bytes per pod", 0),
     )
     rows: list[Row] = []
-    for name, taken in lists.items():
+    for name, used in lists.items():
         client = clients[name]
         read = client.pods(count)
         for key, title in (
@@ -85,12 +84,12 @@ def list_table(clients: Mapping[str, Client], lists: Mapping[str, Figures], coun
         ):
             figures = (
                 read,
-                taken[f"{key}_wall"],
-                taken[f"{key}_cpu"],
-                _scaled(taken[f"{key}_cpu"], 1e6 / read),
-                _scaled(taken[f"{key}_held"], 1 / _MEGA),
-                _scaled(taken[f"{key}_peak"], 1 / _MEGA),
-                _scaled(taken[f"{key}_held"], 1 / read),
+                used[f"{key}_wall"],
+                used[f"{key}_cpu"],
+                _scaled(used[f"{key}_cpu"], 1e6 / read),
+                _scaled(used[f"{key}_held"], 1 / _MEGA),
+                _scaled(used[f"{key}_peak"], 1 / _MEGA),
+                _scaled(used[f"{key}_held"], 1 / read),
             )
             rows.append(Row(f"{name}_{key}", title, figures))
     return Table("list", f"A list of {count:,} pods of 5.9 KB, all of it kept: one run", columns, tuple(rows))
@@ -106,17 +105,17 @@ def facade_table(facades: Mapping[str, Figures], rounds: int) -> Table:
         Column("over_us", "over: µs"),
     )
     rows: list[Row] = []
-    for name, taken in facades.items():
-        over = taken["over_us"]
+    for name, used in facades.items():
+        over = used["over_us"]
         target = None if over is None else Target(f"facade_{name}_us", over, FACADE)
-        rows.append(Row(name, titles[name], tuple(taken[each.name] for each in columns), target))
+        rows.append(Row(name, titles[name], tuple(used[each.name] for each in columns), target))
     title = f"One small get at a time through both façades, in turn: wall time, median of {rounds}"
     return Table("facade", title, columns, tuple(rows))
 
 
 def compare_table(
     clients: Mapping[str, Client],
-    rounds: Sequence[Mapping[str, Figures]],
+    best: Mapping[str, Figures],
     lists: Mapping[str, Figures],
     count: int,
 ) -> Table:
@@ -124,12 +123,12 @@ def compare_table(
     rows: list[Row] = []
     peers = [name for name, client in clients.items() if client.peer]
     if OFFICIAL in clients:
-        rows += _small_rows("official", "the official client's", [OFFICIAL], rounds, SMALL)
+        rows += _small_rows("official", "the official client's", [OFFICIAL], best, SMALL)
     if peers:
-        rows += _small_rows("peers", "the best peer's", peers, rounds, AHEAD)
+        rows += _small_rows("peers", "the best peer's", peers, best, AHEAD)
     per_pod = {
-        name: {key: _scaled(value, 1 / clients[name].pods(count)) for key, value in taken.items()}
-        for name, taken in lists.items()
+        name: {key: _scaled(value, 1 / clients[name].pods(count)) for key, value in used.items()}
+        for name, used in lists.items()
     }
     for name, key, title, limit in (
         (OFFICIAL, "list_cpu", "list: CPU, of the official client's", LIST_CPU),
@@ -143,12 +142,12 @@ def compare_table(
 
 
 def _small_rows(
-    name: str, title: str, peers: Sequence[str], rounds: Sequence[Mapping[str, Figures]], limit: float
+    name: str, title: str, peers: Sequence[str], best: Mapping[str, Figures], limit: float
 ) -> Iterable[Row]:
     words = {"wall": "per second, times", "cpu": "CPU, how many times less than"}
     for kind, width, what in itertools.product(_KINDS, WIDTHS, words):
         key = figure(kind, width, what)
-        ours, blocking = (times(rounds, each, peers, key) for each in (OURS, OURS_BLOCKING))
+        ours, blocking = (times(best, each, peers, key) for each in (OURS, OURS_BLOCKING))
         target = Target(f"{key}_{name}", ours, limit, is_least=True)
         yield Row(f"{key}_{name}", f"{kind}s, {width}: {words[what]} {title}", (ours, blocking), target)
 
@@ -161,22 +160,16 @@ def _list_row(
     return Row(name, title, (ours, blocking), target)
 
 
-def times(rounds: Sequence[Mapping[str, Figures]], name: str, peers: Sequence[str], key: str) -> float:
-    """How many times less a client takes than the best of some peers, by the median of what the rounds say."""
-    return statistics.median(
-        min(_taken(each[peer], key) for peer in peers) / _taken(each[name], key) for each in rounds
-    )
+def times(best: Mapping[str, Figures], name: str, peers: Sequence[str], key: str) -> float:
+    """How many times less a client takes than that one of some peers that takes the least."""
+    return min(taken(best[peer], key) for peer in peers) / taken(best[name], key)
 
 
-def middle(rounds: Sequence[Mapping[str, Figures]], name: str, key: str) -> float:
-    """The median of what a client took in the rounds."""
-    return statistics.median(_taken(each[name], key) for each in rounds)
-
-
-def _taken(figures: Figures, key: str) -> float:
-    taken = figures[key]
-    assert taken is not None, "small calls are measured on every platform"
-    return taken
+def taken(figures: Figures, key: str) -> float:
+    """What a client took for a small call, which is known on every platform."""
+    value = figures[key]
+    assert value is not None
+    return value
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

@@ -226,7 +226,11 @@ class StatusError(MastheadError):
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
         said = f"{self.message or 'the server gave no message'} ({self.code} {self.reason or 'Unknown'})"
-        return " ".join(part for part in (f"{tried}: {said}." if tried else f"{said}.", self.advice) if part)
+        return " ".join(part for part in (f"{tried}: {said}." if tried else f"{said}.", self._next_step()) if part)
+
+    def _next_step(self) -> str:
+        """What to do now."""
+        return self.advice
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with every attribute, so that an error survives a process pool."""
@@ -293,6 +297,11 @@ class ConflictError(StatusError):
 
     reason_name, usual_code = "Conflict", 409
     advice = "Read the object again, repeat the change on the new version, and retry."
+
+    def _next_step(self) -> str:
+        if self.verb != "apply":
+            return self.advice
+        return "Leave out the fields that details.causes names, or take them over with force=True."
 
 
 class GoneError(StatusError):

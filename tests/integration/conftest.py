@@ -39,7 +39,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test against every server that it is for, through every façade."""
     if "cluster" in metafunc.fixturenames:
         only = {mark.name for mark in metafunc.definition.iter_markers()} & {"embedded_only", "real_only"}
-        servers = []
+        servers: list[Any] = []
         if "real_only" not in only:
             servers.append("embedded")
         if "embedded_only" not in only:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -37,7 +37,7 @@ class Awaited:
             return lambda *args, **options: faced(value(*args, **options))
         return faced(value)
 
-    async def __aenter__(self) -> Awaited:
+    async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._blocking.__enter__)
         return self
 
@@ -59,7 +59,6 @@ def faced(value: Any) -> Any:
     return Awaited(value) if type(value).__module__.startswith("masthead.sync") else value
 
 
-@cache
 def async_twin(blocking: type) -> type:
     """The async class of the same name."""
     home = blocking.__module__.removeprefix("masthead.sync.")

@@ -6,21 +6,33 @@ import json
 import socket
 import struct
 from collections import deque
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.unit.transport.servers import answer, chunk, never, receive
+from tests.integration.conftest import connected
+from tests.unit.transport.servers import answer, chunk, never, receive, serving
+
+from masthead.config import Config
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import AsyncIterator
 
-    from tests.unit.transport.servers import Seen
+    from tests.unit.transport.servers import Handler, Seen
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
 
 Plain = dict[str, object]
+
+
+@asynccontextmanager
+async def client_of(handler: Handler, facade: str, **options: Any) -> AsyncIterator[Any]:
+    """A client of a server that handles connections so."""
+    async with serving(handler) as server, connected(Config(server=server.url), facade, **options) as client:
+        yield client
 
 
 def said(body: object, status: str = "200 OK") -> bytes:

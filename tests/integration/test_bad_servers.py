@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.conftest import connected
+from tests.integration.scripts import STREAM, client_of, config_map, event, listed, said, status
 from tests.unit.transport.servers import answer, chunk, never, once, receive, serving
 
 from masthead.api.core.v1 import ConfigMap
@@ -33,32 +33,10 @@ if TYPE_CHECKING:
 JSON = "Content-Type: application/json"
 HTML = "Content-Type: text/html; charset=utf-8"
 LOGIN = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Who are you?</body></html>"
-STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def said(body: object, status: str = "200 OK") -> bytes:
-    """An answer in JSON."""
-    return answer(json.dumps(body).encode(), JSON, status=status)
-
-
-def config_map(name: str = "settings", version: str = "5", **content: object) -> dict[str, object]:
-    metadata = {"name": name, "namespace": "shop", "resourceVersion": version}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
-
-
-def status(code: int, reason: str, message: str) -> dict[str, object]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Status",
-        "status": "Failure",
-        "code": code,
-        "reason": reason,
-        "message": message,
-    }
 
 
 WHOLE = said(config_map(data={"color": "red"}))
-LISTED = {"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": []}
+LISTED = listed()
 
 Expected = tuple[bytes, type[MastheadError], str]
 
@@ -141,7 +119,7 @@ REFUSALS: dict[str, Expected] = {
 async def failure(handler: Handler, facade: str, **options: Any) -> MastheadError:
     """What becomes of reading one object."""
     async with serving(handler) as server:
-        config = Config(server=server.url, token="t0ken")  # type: ignore[arg-type]
+        config = Config(server=server.url, token="t0ken")
         async with connected(config, facade, retries=0, **options) as client:
             with pytest.raises(MastheadError) as caught:
                 await client.core_v1.config_maps("shop").get("settings")
@@ -237,19 +215,21 @@ async def test_a_server_without_tls_is_told_from_one_with(facade: str) -> None:
         await reader.read(1)
         writer.write(answer(b"Client sent garbage", status="400 Bad Request"))
 
-    async with serving(handle) as server:
-        async with connected(Config(server=server.secure_url), facade, retries=0) as client:
-            with pytest.raises(
-                ConnectError, match="does not speak TLS; perhaps its address begins with http"
-            ):
-                await client.core_v1.pods("shop").list()
+    async with (
+        serving(handle) as server,
+        connected(Config(server=server.secure_url), facade, retries=0) as client,
+    ):
+        with pytest.raises(ConnectError, match="does not speak TLS; perhaps its address begins with http"):
+            await client.core_v1.pods("shop").list()
 
 
 async def test_a_greeting_that_is_not_answered_meets_the_deadline(facade: str) -> None:
-    async with serving(never) as server:
-        async with connected(Config(server=server.secure_url), facade, timeout=0.2) as client:
-            with pytest.raises(DeadlineError):
-                await client.core_v1.pods("shop").list()
+    async with (
+        serving(never) as server,
+        connected(Config(server=server.secure_url), facade, timeout=0.2) as client,
+    ):
+        with pytest.raises(DeadlineError):
+            await client.core_v1.pods("shop").list()
 
 
 async def test_reading_is_tried_again_and_writing_is_not(facade: str) -> None:
@@ -262,7 +242,7 @@ async def test_reading_is_tried_again_and_writing_is_not(facade: str) -> None:
                 return
             writer.write(WHOLE)
 
-    async with serving(handle) as server, connected(Config(server=server.url), facade) as client:
+    async with client_of(handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         assert (await maps.get("settings")).data == {"color": "red"}
         with pytest.raises(ProtocolError, match="look whether the request was carried out"):
@@ -286,10 +266,9 @@ LISTS: dict[str, tuple[object, str]] = {
 
 @pytest.mark.parametrize(("body", "words"), LISTS.values(), ids=LISTS.keys())
 async def test_a_list_that_is_none_is_an_error(facade: str, body: object, words: str) -> None:
-    async with serving(once(said(body))) as server:
-        async with connected(Config(server=server.url), facade) as client:
-            with pytest.raises(DecodeError) as caught:
-                await client.core_v1.config_maps("shop").list()
+    async with client_of(once(said(body)), facade) as client:
+        with pytest.raises(DecodeError) as caught:
+            await client.core_v1.config_maps("shop").list()
 
     assert words in str(caught.value)
 
@@ -298,9 +277,8 @@ async def test_a_list_that_is_none_is_an_error(facade: str, body: object, words:
 async def test_a_list_without_items_is_empty(facade: str, items: object) -> None:
     """As Go writes a list of nothing."""
     body = {key: value for key, value in LISTED.items() if key != "items"}
-    async with serving(once(said(body if items is ... else body | {"items": None}))) as server:
-        async with connected(Config(server=server.url), facade) as client:
-            assert list(await client.core_v1.config_maps("shop").list()) == []
+    async with client_of(once(said(body if items is ... else body | {"items": None})), facade) as client:
+        assert list(await client.core_v1.config_maps("shop").list()) == []
 
 
 def streaming(*lines: bytes, hold: bool = False) -> Handler:
@@ -317,15 +295,13 @@ def streaming(*lines: bytes, hold: bool = False) -> Handler:
     return handle
 
 
-def event(type_: str, body: object) -> bytes:
-    return json.dumps({"type": type_, "object": body}).encode() + b"\n"
-
-
 async def watched(handler: Handler, facade: str, **options: Any) -> list[Any]:
     """Every event of one stream."""
-    async with serving(handler) as server, connected(Config(server=server.url), facade, **options) as client:
-        async with client.core_v1.config_maps("shop").watch(since="1", raw=True) as events:
-            return [each async for each in events]
+    async with (
+        client_of(handler, facade, **options) as client,
+        client.core_v1.config_maps("shop").watch(since="1", raw=True) as events,
+    ):
+        return [each async for each in events]
 
 
 ODD_LINES = {

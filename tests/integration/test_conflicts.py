@@ -11,9 +11,10 @@ from tests.integration.conftest import connected
 
 import masthead
 import masthead.aio
-from masthead.api.core.v1 import ConfigMap
-from masthead.errors import AlreadyExistsError, ConflictError, InvalidValueError, NotFoundError
+from masthead.api.core.v1 import ConfigMap, Service
+from masthead.errors import ConflictError, InvalidValueError, NotFoundError
 from masthead.meta.patch import Patch
+from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -102,7 +103,7 @@ async def test_what_is_not_there_cannot_be_changed(maps: Any) -> None:
 
 
 async def test_a_function_may_not_make_another_object_of_it(maps: Any) -> None:
-    with pytest.raises(InvalidValueError, match="mutate made .*other out of .*counter"):
+    with pytest.raises(InvalidValueError, match=r"mutate made .*other out of .*counter"):
         await maps.update_with_retry("counter", lambda _: ConfigMap.new("other"))
     with pytest.raises(TypeError, match="mutate returned dict"):
         await maps.update_with_retry("counter", lambda found: found.to_dict())
@@ -171,7 +172,6 @@ async def test_an_object_is_created_updated_or_left_alone(maps: Any) -> None:
 async def test_what_the_server_fills_in_is_no_change(client: Any, namespace: str) -> None:
     services = client.core_v1.services(namespace)
     wanted = {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
-    from masthead.api.core.v1 import Service
 
     def make(found: Service) -> None:
         found.metadata.labels["here"] = "yes"
@@ -207,8 +207,6 @@ async def test_of_many_who_create_an_object_one_does_and_all_are_heard(maps: Any
 
 
 async def test_objects_without_a_type_are_changed_the_same_way(client: Any, namespace: str) -> None:
-    from masthead.meta.unstructured import Unstructured
-
     maps = client.dynamic("cm", namespace=namespace)
     wanted = Unstructured.from_dict(named("v1", "ConfigMap", "plain", data={"a": "1"}))
 
@@ -251,24 +249,3 @@ async def test_any_function_can_be_repeated_after_a_conflict(
 
     assert changed.data == {"count": "6"}
     assert not known
-
-
-async def test_other_errors_are_not_repeated(facade: str, maps: Any) -> None:
-    calls = 0
-
-    async def attempt() -> None:
-        nonlocal calls
-        calls += 1
-        await maps.create(config_map("counter"))
-
-    def blocked() -> None:
-        nonlocal calls
-        calls += 1
-        raise AlreadyExistsError("it is there")
-
-    with pytest.raises(AlreadyExistsError):
-        if facade == "aio":
-            await masthead.aio.retry_on_conflict(attempt)
-        else:
-            await asyncio.to_thread(masthead.retry_on_conflict, blocked)
-    assert calls == 1

@@ -233,12 +233,15 @@ async def test_calls_at_the_same_time_share_one_run_of_the_program(
     assert program.runs == 1
 
 
-@pytest.mark.parametrize(("first", "runs"), [("2001", 2), ("2999", 1)])
+@pytest.mark.parametrize(
+    ("first", "runs"),
+    [("2001-01-01T00:00:00Z", 2), ("2999-01-01T00:00:00Z", 1), ("2999-01-01T00:00:00.123456789+02:00", 1)],
+)
 async def test_a_program_runs_again_once_what_it_gave_has_expired(
     server: Server, tmp_path: Path, facade: str, first: str, runs: int
 ) -> None:
-    year = f"({first!r} if run == 1 else '2999')"
-    program = Program(tmp_path, f"reply(token={TOKEN!r}, expirationTimestamp={year} + '-01-01T00:00:00Z')")
+    expires = f"{first!r} if run == 1 else '2999-01-01T00:00:00Z'"
+    program = Program(tmp_path, f"reply(token={TOKEN!r}, expirationTimestamp={expires})")
     async with connected(of(server, tmp_path, running(program)), facade) as client:
         for _ in range(3):
             await client.core_v1.namespaces().get("default")

@@ -126,7 +126,7 @@ def box(group: str, name: str, **spec: Any) -> dict[str, Any]:
     return named(f"{group}/v1", "Box", name, spec={"size": 1, **spec})
 
 
-def box_class(group: str) -> type[Object]:
+def box_class(group: str) -> Any:
     """What a user would write for the kind; made here, because each test has a group of its own."""
 
     class Box(Object):

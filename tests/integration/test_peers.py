@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-import math
 import tempfile
 from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.conftest import connected
-from tests.integration.guarded import running
 from tests.integration.scripts import (
-    Said,
+    Plain,
     Script,
-    bookmark,
+    client_of,
     config_map,
     event,
     listed,
@@ -25,20 +21,14 @@ from tests.integration.scripts import (
     status,
     stream,
 )
-from tests.unit.auth.plugins import Program
-from tests.unit.config.samples import plain
-from tests.unit.transport.servers import answer, serving
 
 import masthead
 import masthead.aio
 import masthead.server
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.config import Config, from_kubeconfig
-from masthead.errors import DecodeError, ExpiredError, ForbiddenError, NotFoundError
+from masthead.config import from_kubeconfig
+from masthead.errors import DecodeError, NotFoundError
 from masthead.meta.patch import Patch
-from masthead.sansio import watching
-from masthead.sansio.backoff import Backoff
-from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,25 +37,17 @@ if TYPE_CHECKING:
 
     from masthead.server import Server
 
-BUSY = event("ERROR", status(500, "InternalError", "etcd is not there"))
-
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let watches wait less after a failure."""
-    monkeypatch.setattr(watching, "Backoff", partial(Backoff, first=0.01, cap=0.05))
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files would be."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
 
 
-async def told(events: Any, count: int) -> list[tuple[str, str]]:
-    """The next events as type and name, bookmarks left out."""
-    found: list[tuple[str, str]] = []
-    async with asyncio.timeout(60):
-        async for each in events:
-            if each.type != "BOOKMARK":
-                found.append((each.type, each.object.metadata.name))
-            if len(found) == count:
-                break
-    return found
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 def embedded(cluster: Cluster) -> Server:
@@ -76,7 +58,7 @@ def embedded(cluster: Cluster) -> Server:
 # Round trips
 
 
-NEWER = {
+NEWER: Plain = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "5", "shade": {"of": "blue"}},
@@ -101,7 +83,7 @@ async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str
     """Typed clients drop what they do not know, so that reading and writing back deletes it on the server."""
     many = listed(NEWER) | {"kind": "PodList"}
     script = Script(deque([stream(event("ADDED", NEWER))]), deque([said(many if how == "list" else NEWER)]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
+    async with client_of(script.handle, facade) as client:
         pods = client.core_v1.pods("shop")
         if how == "watch":
             async with pods.watch(since="1") as events:
@@ -129,7 +111,7 @@ async def test_an_object_that_breaks_the_rules_of_its_kind_can_be_read(facade: s
         "status": {"conditions": None, "phase": "Pondering", "containerStatuses": [{"state": {}}]},
     }
     script = Script(rest=deque([said(odd)]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
+    async with client_of(script.handle, facade) as client:
         pod = await client.core_v1.pods("shop").get("odd")
 
     assert isinstance(pod, Pod)
@@ -160,6 +142,19 @@ async def test_a_patch_says_which_kind_it_is(client: Any, namespace: str) -> Non
     assert found["data"] == {"y": "2"}
 
 
+@pytest.mark.embedded_only
+async def test_a_server_that_asks_to_come_back_later_is_come_back_to(
+    cluster: Cluster, client: Any, namespace: str
+) -> None:
+    """What the server asks for was not heard: the first 429 went to the caller, or was repeated at once."""
+    throttled = embedded(cluster).faults.throttle(retry_after=0, times=2, namespace=namespace, verb="create")
+
+    made = await client.core_v1.config_maps(namespace).create(ConfigMap.new("a"))
+
+    assert made.metadata.name == "a"
+    assert throttled.hits == 2
+
+
 # Lists
 
 
@@ -179,7 +174,7 @@ async def test_a_list_that_expires_between_two_pages_is_asked_for_in_one_piece(f
     a, b = config_map("a"), config_map("b")
     gone = said(status(410, "Expired", "the token is too old"), "410 Gone")
     script = Script(rest=deque([said(listed(a, token="more")), gone, said(listed(a, b))]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
+    async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(page_size=1)
 
     assert [each.metadata.name for each in found] == ["a", "b"]
@@ -221,268 +216,14 @@ async def test_one_broken_object_spoils_no_list(facade: str) -> None:
     broken = config_map("broken") | {"metadata": {"name": 5}}
     script = Script(rest=deque([said(listed(config_map("a"), broken, config_map("b")))]))
     problems: list[DecodeError] = []
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
+    async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(on_error=problems.append)
 
     assert [each.metadata.name for each in found] == ["a", "b"]
     assert [each.path for each in problems] == ["items[1].metadata.name"]
 
 
-# Watches
-
-
-@pytest.mark.embedded_only
-async def test_a_watch_without_types_goes_on_after_its_connection(
-    cluster: Cluster, client: Any, namespace: str
-) -> None:
-    """Resuming was for typed clients only; without types, a watch ended after its first connection, silently."""
-    untyped = client.dynamic("configmaps", namespace=namespace)
-    since = (await untyped.list()).metadata.resource_version
-    hit = embedded(cluster).faults.drop_watch(after=1, times=2, namespace=namespace)
-    for name in "abc":
-        await untyped.create({"metadata": {"name": name}})
-
-    async with untyped.watch(since=since) as events:
-        assert await told(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
-    assert hit.hits == 2
-
-
-async def test_a_watch_with_a_timeout_of_the_servers_goes_on(facade: str) -> None:
-    """To say how long one connection lasts was read as: and then stop."""
-    async with masthead.server.run(clock=VirtualClock) as server:
-        async with connected(from_kubeconfig(server.kubeconfig()), facade) as client:
-            maps = client.core_v1.config_maps("default")
-            untyped = client.dynamic("v1", "configmaps", namespace="default")
-            async with untyped.watch(since=str(server.revision), timeout_seconds=30) as events:
-                await maps.create(ConfigMap.new("a"))
-                assert await told(events, 1) == [("ADDED", "a")]
-                await server.quiesce()
-                server.advance(60)
-                await maps.create(ConfigMap.new("b"))
-                assert await told(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.call.verb == "watch"]
-
-    assert len(watches) == 2
-
-
-TROUBLE = {
-    "a connection that is reset": Said(then="reset"),
-    "a connection that breaks": stream(then="reset"),
-    "an error of the server's": stream(BUSY, ends=True),
-    "a gateway in between": Said(answer(b"no upstream", status="502 Bad Gateway")),
-    "a server that is full": Said(said(status(503, "ServiceUnavailable", "wait"), "503 No")),
-    "a login page": Said(answer(b"<html>", "Content-Type: text/html")),
-}
-
-
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE.keys())
-async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: Said) -> None:
-    """The first drop was handled, but a failure of the connection after it ended the watch, or the whole program."""
-    first = stream(event("ADDED", config_map("a", "7")), ends=True)
-    script = Script(deque([first, trouble, trouble, trouble, stream(event("ADDED", config_map("b", "8")))]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        async with client.core_v1.config_maps("shop").watch(since="5") as events:
-            assert await told(events, 2) == [("ADDED", "a"), ("ADDED", "b")]
-
-    assert [each["resourceVersion"] for each in script.queries] == ["5", "7", "7", "7", "7"]
-
-
-@pytest.mark.usefixtures("hurried")
-async def test_trouble_at_the_very_beginning_is_survived(facade: str) -> None:
-    """One error before the first event ended some watches for good, and what waited for them went on with nothing."""
-    refused = Said(said(status(503, "ServiceUnavailable", "starting"), "503 No"))
-    first = stream(event("ADDED", config_map("a", "7")), bookmark("8", ends=True))
-    script = Script(deque([refused, Said(then="reset"), first]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        async with client.core_v1.config_maps("shop").watch() as events:
-            assert await told(events, 1) == [("ADDED", "a")]
-
-
-NO_PAUSE = {
-    "errors": stream(BUSY, ends=True),
-    "nothing new": stream(ends=True),
-    "drops": stream(then="reset"),
-    "refusals": Said(answer(b"busy", status="503 Service Unavailable")),
-}
-
-
-@pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_server_in_trouble_is_not_asked_again_without_pause(facade: str, answered: Said) -> None:
-    """Hundreds of requests a second, against a server that fails already."""
-    script = Script(deque([answered]))
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        maps = client.core_v1.config_maps("shop")
-        events = maps.watch(since="5")
-        async with asyncio.TaskGroup() as group:
-            group.create_task(told(events, 1))
-            for _ in range(50):
-                await maps.get("settings")
-            await events.close()
-
-    assert len(script.queries) <= 2
-    assert len(script.seen) - len(script.queries) == 50
-
-
-@pytest.mark.parametrize("form", ["an answer", "an event"])
-async def test_a_forgotten_version_is_asked_for_once_and_never_again(facade: str, form: str) -> None:
-    """Some retry at the version that the server has just refused, for ever; some drop it, and miss what was deleted."""
-    gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
-    refusal = stream(event("ERROR", gone)) if form == "an event" else Said(said(gone, "410 Gone"))
-    script = Script(deque([refusal, stream(event("DELETED", config_map("a", "12")))]))
-    script.rest = deque([said(listed(config_map("a"), version="11"))])
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        maps = client.core_v1.config_maps("shop")
-        async with maps.watch(since="5") as events:
-            with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
-                await told(events, 1)
-        assert len(script.queries) == 1
-        again = await maps.list()
-        async with maps.watch(since=again.metadata.resource_version) as events:
-            assert await told(events, 1) == [("DELETED", "a")]
-
-    assert [each["resourceVersion"] for each in script.queries] == ["5", "11"]
-
-
-async def test_one_broken_object_spoils_no_watch(facade: str) -> None:
-    """A watch that fails on an object comes back to the same object, hundreds of times a second, and never past it."""
-    broken = config_map("broken", "7") | {"data": ["not", "a", "map"]}
-    worse = config_map() | {"metadata": {"name": 5, "resourceVersion": "8"}}
-    script = Script(
-        deque([stream(event("ADDED", broken) + event("ADDED", worse) + event("ADDED", config_map("c", "9")))])
-    )
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        async with client.core_v1.config_maps("shop").watch(since="5") as events:
-            seen = [await anext(events) for _ in range(3)]
-
-    assert [each.version for each in seen] == ["7", "8", "9"]
-    assert seen[1].type == "BROKEN"
-    assert seen[2].object.metadata.name == "c"
-    with pytest.raises(DecodeError):
-        seen[0].object.data  # noqa: B018 - reading is what raises
-    assert len(script.queries) == 1
-
-
-@pytest.mark.usefixtures("hurried")
-async def test_a_drop_among_the_first_objects_begins_them_anew(facade: str) -> None:
-    """To go on from the version of some first object loses those not told yet; and not every bookmark is their end."""
-    a, b = (event("ADDED", config_map(name, "7")) for name in "ab")
-    script = Script(
-        deque(
-            [
-                stream(a, bookmark("8"), then="reset"),
-                stream(a, b, bookmark("9", ends=True), event("MODIFIED", config_map("a", "10"))),
-            ]
-        )
-    )
-    async with serving(script.handle) as server, connected(Config(server=server.url), facade) as client:
-        async with client.core_v1.config_maps("shop").watch() as events:
-            assert await told(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a")]
-
-    assert [each.get("sendInitialEvents") for each in script.queries] == ["true", "true"]
-    assert not any("resourceVersion" in each for each in script.queries)
-
-
-@pytest.mark.embedded_only
-async def test_bookmarks_are_asked_for(cluster: Cluster, client: Any, namespace: str) -> None:
-    """Without them, a quiet watch grows old, and its version is forgotten."""
-    maps = client.core_v1.config_maps(namespace)
-    since = (await maps.create(ConfigMap.new("a"))).metadata.resource_version
-    await maps.create(ConfigMap.new("b"))
-    async with maps.watch(since=since) as events:
-        await told(events, 1)
-
-    (watch,) = [
-        each
-        for each in embedded(cluster).requests
-        if each.call.verb == "watch" and each.call.namespace == namespace
-    ]
-    assert "allowWatchBookmarks=true" in watch.query
-
-
-async def test_an_object_that_was_made_anew_is_another_one(client: Any, namespace: str) -> None:
-    """Deleted and created again looked like one change."""
-    maps = client.core_v1.config_maps(namespace)
-    first = await maps.create(ConfigMap.new("a"))
-    await maps.delete("a")
-    second = await maps.create(ConfigMap.new("a"))
-
-    async with maps.watch(since=first.metadata.resource_version) as events:
-        gone, made = await anext(events), await anext(events)
-
-    assert (gone.type, gone.object.metadata.uid) == ("DELETED", first.metadata.uid)
-    assert (made.type, made.object.metadata.uid) == ("ADDED", second.metadata.uid)
-    assert first.metadata.uid != second.metadata.uid
-
-
-@pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("silence", ["before the answer", "within the stream"])
-async def test_a_connection_that_is_half_open_is_noticed(facade: str, silence: str) -> None:
-    """With no limit for silence, a watch whose other end has vanished stands still for ever, and says nothing."""
-    dead = Said(then="hold") if silence == "before the answer" else stream()
-    script = Script(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
-    async with serving(script.handle) as server:
-        async with connected(Config(server=server.url), facade, silence=0.2, timeout=0.2) as client:
-            async with client.core_v1.config_maps("shop").watch(since="5") as events:
-                assert await told(events, 1) == [("ADDED", "a")]
-
-
-def test_nothing_waits_for_ever_unless_it_is_asked_to() -> None:
-    """The usual default is no timeout at all."""
-    for client in (masthead.Client, masthead.aio.Client):
-        options = inspect.signature(client).parameters
-        assert math.isfinite(options["timeout"].default)
-        assert math.isfinite(options["silence"].default)
-
-
-async def test_a_watch_can_be_closed_before_anything_came(client: Any, namespace: str) -> None:
-    """Stopping right after starting hung until the next event, because only an event made it look."""
-    async with asyncio.timeout(60):
-        for _ in range(3):
-            async with client.core_v1.config_maps(namespace).watch(since="0") as events:
-                await events.close()
-            async with client.core_v1.config_maps(namespace).watch() as events, asyncio.TaskGroup() as group:
-                group.create_task(told(events, 1000))
-                await client.core_v1.config_maps(namespace).list()
-                await events.close()
-
-
-async def test_a_watch_can_be_closed_by_whoever_reads_it(client: Any, namespace: str) -> None:
-    """Stopping from within a handler was an error: a thread cannot wait for itself."""
-    maps = client.core_v1.config_maps(namespace)
-    await maps.create(ConfigMap.new("a"))
-    seen = []
-    async with maps.watch(field_selector="metadata.name=a") as events:
-        async for each in events:
-            seen.append(each.type)
-            await events.close()
-
-    assert seen == ["ADDED"]
-
-
-# Credentials, and who else is there
-
-
-@pytest.mark.parametrize("code", [401, 403])
-async def test_a_refusal_disturbs_no_other_call(tmp_path: Path, facade: str, code: int) -> None:
-    """To log in anew closed the connections under all watches; and a 403 logged in anew, though it is no wrong login."""
-    program = Program(tmp_path).gives(token="t0ken")
-    async with masthead.server.run(token="t0ken") as server:
-        config = from_kubeconfig(plain(cluster={"server": server.url}, user=running(program)), environ={})
-        async with connected(config, facade) as client:
-            maps = client.core_v1.config_maps("default")
-            async with maps.watch(since=str(server.revision)) as events:
-                await maps.create(ConfigMap.new("a"))
-                assert await told(events, 1) == [("ADDED", "a")]
-                server.faults.answer(code, verb="get", resource="configmaps", times=1)
-                with pytest.raises((ForbiddenError, masthead.StatusError)):
-                    await maps.get("a")
-                await maps.create(ConfigMap.new("b"))
-                assert await told(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.call.verb == "watch"]
-
-    assert len(watches) == 1
-    assert program.runs == (2 if code == 401 else 1)
+# Who else is there
 
 
 async def test_two_clusters_in_one_program_do_not_mix(facade: str) -> None:
@@ -497,11 +238,9 @@ async def test_two_clusters_in_one_program_do_not_mix(facade: str) -> None:
 
 @pytest.mark.embedded_only
 async def test_to_find_out_what_is_served_takes_two_requests_and_leaves_no_files(
-    cluster: Cluster, client: Any, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, client: Any, temporary: Path
 ) -> None:
     """One request per group, and a file of a name that anybody can guess, which never grows old."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     server = embedded(cluster)
     before = len(server.requests)
 
@@ -510,4 +249,4 @@ async def test_to_find_out_what_is_served_takes_two_requests_and_leaves_no_files
 
     asked = [each.path for each in server.requests[before:] if each.call.verb != "list"]
     assert sorted(asked) == ["/api", "/apis"]
-    assert list(tmp_path.iterdir()) == []
+    assert files_in(temporary) == []

@@ -171,15 +171,21 @@ async def test_an_eviction_deletes(pods: Any) -> None:
         await pods.evict("web")
 
 
-async def test_an_eviction_can_be_told_which_object_is_meant(pods: Any) -> None:
+async def test_an_eviction_takes_the_options_of_a_delete(pods: Any) -> None:
     made = await pods.create(pod("web"))
+
+    await pods.evict("web", uid=made.metadata.uid, grace_period_seconds=0, propagation_policy="Background")
+
+    with pytest.raises(NotFoundError):
+        await pods.get("web")
+
+
+@pytest.mark.embedded_only  # the real one tries for ten seconds before it says so
+async def test_an_eviction_can_be_told_which_object_is_meant(pods: Any) -> None:
+    await pods.create(pod("web"))
 
     with pytest.raises(ConflictError):
         await pods.evict("web", uid="00000000-0000-0000-0000-000000000000")
-
-    await pods.evict("web", uid=made.metadata.uid, grace_period_seconds=0)
-    with pytest.raises(NotFoundError):
-        await pods.get("web")
 
 
 @pytest.mark.real_only
@@ -248,6 +254,24 @@ async def test_resources_are_changed_apart(pods: Any) -> None:
 
 def container(*, cpu: str) -> dict[str, Any]:
     return {"name": "main", "image": "image", "resources": {"requests": {"cpu": cpu}}}
+
+
+async def test_parts_can_be_tried_out(client: Any, namespace: str, pods: Any) -> None:
+    made = await pods.create(pod("web", spec={"containers": [container(cpu="100m")]}))
+    looking, larger = made.to_dict(), made.to_dict()
+    looking["spec"]["ephemeralContainers"] = [{"name": "look", "image": "tools"}]
+    larger["spec"]["containers"] = [container(cpu="200m")]
+    space = await client.core_v1.namespaces().get(namespace)
+    finalizers, space.spec.finalizers = space.spec.finalizers, ["example.com/wait"]
+
+    assert (await pods.update_ephemeral_containers(looking, dry_run=True)).spec.ephemeral_containers
+    resized = await pods.update_resize(larger, dry_run=True)
+    assert str(resized.spec.containers[0].resources.requests["cpu"]) == "200m"
+    held = await client.core_v1.namespaces().finalize(space, dry_run=True)
+    assert held.spec.finalizers == ["example.com/wait"]
+
+    assert await pods.get("web") == made
+    assert (await client.core_v1.namespaces().get(namespace)).spec.finalizers == finalizers
 
 
 async def test_a_token_is_made_for_an_account(client: Any, namespace: str) -> None:
@@ -333,7 +357,7 @@ async def test_decisions_can_be_replaced_by_hand(client: Any, request_name: str)
 
 async def test_a_namespace_goes_when_its_last_finalizer_does(client: Any, namespace: str) -> None:
     namespaces = client.core_v1.namespaces()
-    name = f"{namespace[:50]}-held"
+    name = f"held-{namespace[-20:]}"
     await namespaces.create({"metadata": {"name": name}, "spec": {"finalizers": ["example.com/wait"]}})
     waiting = await namespaces.delete(name)
     assert isinstance(waiting, Namespace)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from masthead.client.options import list_query
-from masthead.errors import ExpiredError
+from masthead.errors import ExpiredError, ProtocolError
 from masthead.meta.object import Object, ObjectList
 from masthead.meta.unstructured import UnstructuredList
 
@@ -72,6 +72,7 @@ async def in_pages(
 
     Raises:
         ExpiredError: if the server forgets the version between two pages.
+        ProtocolError: if there is no end to the pages.
         MastheadError: as any call does.
     """
     wish = replace(wish, limit=wish.limit or page_size)
@@ -81,6 +82,8 @@ async def in_pages(
         yield page
         if not token:
             return
+        if token == wish.continue_:
+            raise ProtocolError("the server answers with the token that it was asked with: its list has no end")
         wish = wish.after(token)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from masthead.client.options import Query, counted
-from masthead.errors import InvalidValueError
+from masthead.errors import ClosedError, InvalidValueError
 from masthead.meta.time import format_time
 from masthead.sansio.framing import Lines
 
@@ -72,6 +72,7 @@ class LogStream:
         self._make_call = call
         self._stream: Stream | None = None
         self._lines: AsyncIterator[str] | None = None
+        self._closed = False
 
     async def read(self) -> str:
         """All of it, as text; bytes that are no UTF-8 are replaced.
@@ -79,6 +80,7 @@ class LogStream:
         Raises:
             StatusError: if the server refuses.
             TransportError: if no usable answer comes.
+            ClosedError: if the stream is closed, as it is once it was read.
         """
         async with self:
             chunks = [chunk async for chunk in self.chunks()]
@@ -90,6 +92,7 @@ class LogStream:
         Raises:
             StatusError: if the server refuses.
             TransportError: if the log breaks off.
+            ClosedError: if the stream is closed.
         """
         stream = await self._open()
         async for chunk in stream.chunks():
@@ -97,6 +100,7 @@ class LogStream:
 
     async def close(self) -> None:
         """Stop reading. Closing twice does nothing."""
+        self._closed = True
         if self._stream is not None:
             self._stream.close()
 
@@ -104,9 +108,16 @@ class LogStream:
         return self
 
     async def __anext__(self) -> str:
+        if self._closed:
+            raise StopAsyncIteration
         if self._lines is None:
             self._lines = self._each_line()
-        return await anext(self._lines)
+        try:
+            return await anext(self._lines)
+        except ClosedError:
+            if not self._closed:  # the client was
+                raise
+        raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
         return self
@@ -115,10 +126,23 @@ class LogStream:
         await self.close()
 
     async def _open(self) -> Stream:
+        self._refuse_closed()
         if self._stream is None:
             call = replace(await self._make_call(), accept="*/*", silence=math.inf)
             self._stream = await self._rest.open(call)
+            self._refuse_closed()
         return self._stream
+
+    def _refuse_closed(self) -> None:
+        """Leave nothing open that is closed, or was while it was being opened.
+
+        Raises:
+            ClosedError: if it is.
+        """
+        if self._closed:
+            if self._stream is not None:
+                self._stream.close()
+            raise ClosedError("the log was closed; ask for it again")
 
     async def _each_line(self) -> AsyncIterator[str]:
         lines = Lines(verbatim=True)

@@ -98,7 +98,7 @@ class GroupDef:
     @property
     def name(self) -> str:
         """The name of its class: ``CoreV1``."""
-        return "".join(part.capitalize() for part in self.module.split(".")[-2:])
+        return "".join(part.capitalize() for part in self.accessor.split("_"))
 
 
 def plural_of(kind: str, plural: str) -> str:

@@ -89,12 +89,9 @@ MIRRORS: Final = (
 )
 """Every class with a blocking namesake."""
 
-_BY_HAND: Final[Mapping[str, tuple[Reference, tuple[Reference, ...]]]] = {
+_BY_HAND: Final[Mapping[str, Reference]] = {
     # What callers bring runs in their own thread.
-    "Retrying": (
-        Reference("masthead.sync.conflicts", "Retrying"),
-        (Reference("masthead.client.creating", "Creating"),),
-    ),
+    "Retrying": Reference("masthead.sync.conflicts", "Retrying"),
 }
 _ACCESS: Final = Reference("masthead.client.access", "ResourceAccess")
 _STAND_INS: Final[Mapping[str, Reference]] = {"Writing": _ACCESS, "Parts": _ACCESS}

@@ -52,7 +52,11 @@ UNIONS: Final[Mapping[str, tuple[str, str]]] = {
 """Schemas that say nothing, of which the API's Go types know that they are one of two things."""
 
 
-SENSITIVE: Final[Mapping[str, frozenset[str]]] = {"io.k8s.api.core.v1.Secret": frozenset({"stringData"})}
+SENSITIVE: Final[Mapping[str, frozenset[str]]] = {
+    "io.k8s.api.authentication.v1.TokenRequestStatus": frozenset({"token"}),
+    "io.k8s.api.authentication.v1.TokenReviewSpec": frozenset({"token"}),
+    "io.k8s.api.core.v1.Secret": frozenset({"stringData"}),
+}
 """Fields that hold secrets in clear text; no schema says so."""
 
 # How custom resources' schemas say what Go's types are; both are what controller-gen makes of them.

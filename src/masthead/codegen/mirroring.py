@@ -38,7 +38,7 @@ class Rules:
 
     Attributes:
         mirrored: The blocking namesake of each class that has one.
-        by_hand: Blocking namesakes that were written by hand, and the mirrored classes that they do not stand on.
+        by_hand: The blocking namesakes that were written by hand.
         stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
         left_out: Methods, as ``Class.name``, that only the async façade has.
         limits: How many items of a method, as ``Class.name``, may be read ahead.
@@ -46,9 +46,7 @@ class Rules:
     """
 
     mirrored: Mapping[Reference, Reference]
-    by_hand: Mapping[str, tuple[Reference, tuple[Reference, ...]]] = field(
-        default_factory=dict[str, tuple[Reference, tuple[Reference, ...]]]
-    )
+    by_hand: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -57,14 +55,10 @@ class Rules:
     def meaning(self, scope: Scope, name: str) -> Reference | None:
         """What a name in the code of a mirrored class stands for; None for a builtin."""
         if name in self.by_hand:
-            return self.by_hand[name][0]
+            return self.by_hand[name]
         if name in OWN_NAMES:
             return OWN_NAMES[name]
-        bases = (
-            *self.stand_ins.values(),
-            *(each for _, lacking in self.by_hand.values() for each in lacking),
-        )
-        found = next((each for each in bases if each.name == name), scope.meaning(name))
+        found = next((each for each in self.stand_ins.values() if each.name == name), scope.meaning(name))
         return found if found is None else self.mirrored.get(found, found)
 
     def in_plain_words(self, doc: str) -> str:
@@ -119,28 +113,21 @@ class ClassMirror:
         named = [each for each in self.source.bases if _head(each) != "Generic"]
         if not named and not self.is_stream:
             yield ast.Name(FACADE.name)
-        seen: set[str] = set()
-        for base in named:
-            for name in self._base_names(_head(base)):
-                if name not in seen:
-                    seen.add(name)
-                    yield (
-                        ast.Subscript(ast.Name(name), base.slice)
-                        if isinstance(base, ast.Subscript)
-                        else ast.Name(name)
-                    )
+        mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
+        yield from mirrored.values()
         yield from (each for each in self.source.bases if _head(each) == "Generic")
 
-    def _base_names(self, name: str) -> tuple[str, ...]:
-        if name in self.rules.by_hand:
-            return name, *(each.name for each in self.rules.by_hand[name][1])
+    def _base(self, base: ast.expr) -> ast.expr:
+        name = _head(base)
         if name in self.rules.stand_ins:
-            return (self.rules.stand_ins[name].name,)
-        if not self._is_facade(name):
+            name = self.rules.stand_ins[name].name
+        elif name not in self.rules.by_hand and not self._is_facade(name):
             raise GenerateError(
                 f"{self._where()} stands on {name}, which has no blocking form; add it to the table"
             )
-        return (name,)
+        return (
+            ast.Subscript(ast.Name(name), base.slice) if isinstance(base, ast.Subscript) else ast.Name(name)
+        )
 
     def _method(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
         decorators = {_head(each) for each in method.decorator_list}
@@ -155,7 +142,7 @@ class ClassMirror:
         return ast.FunctionDef(
             method.name,
             method.args,
-            [self._doc(method), *_parsed(body)] if ast.get_docstring(method) else _parsed(body),
+            _parsed(body) if method.name.startswith("__") else [self._doc(method), *_parsed(body)],
             method.decorator_list,
             returns,
         )

@@ -170,9 +170,10 @@ class Unstructured(Object):
         if source is None:
             return True
         parts, sections = split(source), self._sections_held()
-        said = {name: wire.decode_plain(parts.get(name, b'""')) or "" for name in ("apiVersion", "kind")}
+        # An item of a list does not say what it is; that it was told is no change.
+        held = {"apiVersion": self.api_version, "kind": self.kind}
         return (
-            (said["apiVersion"], said["kind"]) != (self.api_version, self.kind)
+            any(name in parts and wire.decode_plain(parts[name]) != value for name, value in held.items())
             or parts.keys() - _TYPED != sections.keys()
             or is_changed(_metadata, _METADATA.__get__(self), parts.get("metadata"))
             or any(is_changed(wire.decode_plain, value, parts[name]) for name, value in sections.items())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from masthead.config.model import Config
     from masthead.meta.gvk import GroupVersionResource
     from masthead.meta.unstructured import Unstructured
+    from masthead.meta.v1 import DeletionPropagation
     from masthead.sansio.warnings import ServerWarning
 
 __all__ = ["Client"]
@@ -195,6 +196,9 @@ class Client(Clientset):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+        wait_for_crds: bool = True,
+        timeout: float | None = None,
     ) -> Sequence[Unstructured]:
         """Apply manifests on the server's side: files, folders, text or objects, of any kinds, in the right order.
 
@@ -207,6 +211,9 @@ class Client(Clientset):
             field_manager: Who owns the fields; needed, here or as the client's own.
             force: Take fields over that others own.
             dry_run: Go through everything, and store nothing.
+            field_validation: What becomes of fields that the server does not know.
+            wait_for_crds: Wait until a definition that was applied is served.
+            timeout: Seconds for each call, and for each wait.
 
         Returns:
             The objects as the server stored them, in the order in which they were applied.
@@ -216,25 +223,52 @@ class Client(Clientset):
         """
         result: Sequence[Unstructured] = self._portal.call(
             self._async.apply_manifests(
-                source, namespace=namespace, field_manager=field_manager, force=force, dry_run=dry_run
+                source,
+                namespace=namespace,
+                field_manager=field_manager,
+                force=force,
+                dry_run=dry_run,
+                field_validation=field_validation,
+                wait_for_crds=wait_for_crds,
+                timeout=timeout,
             )
         )
         return result
 
     def delete_manifests(
-        self, source: Source, *, namespace: str | None = None, dry_run: bool = False
-    ) -> None:
+        self,
+        source: Source,
+        *,
+        namespace: str | None = None,
+        propagation_policy: DeletionPropagation | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Sequence[Unstructured]:
         """Delete what manifests describe, in the reverse order; what is not there is passed over.
 
         Args:
             source: As for `apply_manifests`.
             namespace: For objects that name none; None for the client's own.
+            propagation_policy: What becomes of what the objects own.
             dry_run: Go through everything, and delete nothing.
+            timeout: Seconds for each call.
+
+        Returns:
+            What was there and was deleted.
 
         Raises:
             ManifestError: if a manifest cannot be read, or its object not be deleted.
         """
-        self._portal.call(self._async.delete_manifests(source, namespace=namespace, dry_run=dry_run))
+        result: Sequence[Unstructured] = self._portal.call(
+            self._async.delete_manifests(
+                source,
+                namespace=namespace,
+                propagation_policy=propagation_policy,
+                dry_run=dry_run,
+                timeout=timeout,
+            )
+        )
+        return result
 
     def close(self) -> None:
         """Close every connection; watches and calls that are under way end. Closing twice does nothing."""

@@ -18,7 +18,7 @@ from masthead.client.changes import changed, laid_over, outcome_of, schedule, to
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 from masthead.meta.object import Object
 from masthead.sansio.backoff import DEFAULT_RETRY
-from masthead.sync.facade import Facade
+from masthead.sync.creating import Creating
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def retry_on(
         threading.Event().wait(delay)
 
 
-class Retrying(Facade, Generic[T]):
+class Retrying(Creating[T], Generic[T]):
     """Changes objects of a kind that others change too."""
 
     def update_with_retry(

@@ -24,6 +24,7 @@ class LogStream(StreamFacade[str]):
         Raises:
             StatusError: if the server refuses.
             TransportError: if no usable answer comes.
+            ClosedError: if the stream is closed, as it is once it was read.
         """
         result: str = self._portal.call(self._async.read())
         return result
@@ -34,6 +35,7 @@ class LogStream(StreamFacade[str]):
         Raises:
             StatusError: if the server refuses.
             TransportError: if the log breaks off.
+            ClosedError: if the stream is closed.
         """
         return Items(self._portal, self._async.chunks(), limit=16)
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead.meta.object import Object
 from masthead.sync.conflicts import Retrying
-from masthead.sync.creating import Creating
 from masthead.sync.deleting import Deleting, Patching
 from masthead.sync.reading import Reading
 
@@ -20,7 +19,7 @@ __all__ = ["Resource"]
 T = TypeVar("T", bound=Object)
 
 
-class Resource(Reading[T], Retrying[T], Creating[T], Patching[T], Deleting[T], Generic[T]):
+class Resource(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
     """The objects of one kind, in one namespace or in all."""
 
     def update(

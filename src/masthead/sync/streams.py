@@ -64,6 +64,7 @@ class Items(Generic[Item]):
         """
         self._portal = portal
         self._turn = threading.Lock()
+        self._is_closed = False
         self._batch: deque[Item] = deque()
         ends: Callable[[], Awaitable[object]] = close or getattr(source, "aclose", None) or _nothing
         self._pump = _Pump(source, limit, ends)
@@ -75,6 +76,8 @@ class Items(Generic[Item]):
         if not self._turn.acquire(blocking=False):
             raise RuntimeError(_SHARED)
         try:
+            if self._is_closed:
+                raise StopIteration
             if not self._batch:
                 self._batch = self._pump.take(self._portal)
             return self._batch.popleft()
@@ -87,9 +90,9 @@ class Items(Generic[Item]):
         Raises:
             RuntimeError: if the loop's own thread asks.
         """
+        self._is_closed = True
         with contextlib.suppress(ClosedError):  # the portal is; its streams went with it
             self._portal.call(self._pump.stop())
-        self._batch = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -223,6 +226,8 @@ class _Pump(Generic[Item]):
             self._error = ClosedError(_GIVEN_UP)
         with self._lock:
             self._is_over = True
+            if self._is_stopped:
+                self._items.clear()
             if self._waiting is not None:
                 self._waiting.release()
                 self._waiting = None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.client.listing import ListWish, in_pages, whole
-from masthead.errors import ExpiredError
+from masthead.errors import ExpiredError, ProtocolError
 from masthead.meta.metadata import ListMeta
 
 if TYPE_CHECKING:
@@ -91,3 +91,11 @@ async def test_a_limit_or_token_asks_for_one_page() -> None:
     assert (len(first), first.metadata.continue_) == (4, "4")
     assert len(last) == 1
     assert len(collection.asked) == 2
+
+
+async def test_a_server_that_repeats_its_token_is_not_asked_for_ever() -> None:
+    async def always_the_same(_: Query) -> ConfigMapList:
+        return ConfigMapList(metadata=ListMeta(resource_version="7", continue_="again"), items=[])
+
+    with pytest.raises(ProtocolError, match="has no end"):
+        await whole(always_the_same, ListWish(), 3)

@@ -73,6 +73,8 @@ class TokenRequestSpec(Struct):
 
 
 class TokenRequestStatus(Struct):
+    SENSITIVE = ("token",)
+
     expiration_timestamp: Time | None = None
     token: str = ""
 
@@ -100,6 +102,8 @@ class TokenRequest(Object):
 
 
 class TokenReviewSpec(Struct):
+    SENSITIVE = ("token",)
+
     audiences: list[str] = []
     token: str = ""
 

@@ -1,0 +1,208 @@
+"""Every error says what was tried, on what, why not, and what to do next; and is one of ours."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.conftest import connected
+from tests.integration.scripts import client_of
+from tests.unit.transport.servers import never
+
+import masthead
+from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.config import Config
+from masthead.errors import (
+    BY_REASON,
+    AuthError,
+    ClosedError,
+    ConfigError,
+    ConflictError,
+    ConnectError,
+    DeadlineError,
+    InvalidError,
+    InvalidValueError,
+    NameFormatError,
+    NotFoundError,
+    SelectorError,
+    StatusError,
+    UnknownKindError,
+)
+from masthead.meta.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from tests.integration.conftest import Cluster
+
+
+def the_same(error: BaseException, other: BaseException) -> bool:
+    return (type(error), str(error), vars(error)) == (type(other), str(other), vars(other))
+
+
+@pytest.mark.embedded_only
+@pytest.mark.parametrize("kind", BY_REASON.values(), ids=BY_REASON.keys())
+async def test_a_refusal_says_everything(
+    cluster: Cluster, client: Any, namespace: str, kind: type[StatusError]
+) -> None:
+    assert cluster.embedded is not None
+    cluster.embedded.faults.answer(
+        kind.usual_code, reason=kind.reason_name, message="because.", namespace=namespace, times=None
+    )
+
+    with pytest.raises(masthead.MastheadError) as caught:
+        await client.core_v1.config_maps(namespace).patch("settings", Patch.merge({}))
+
+    error = caught.value
+    cluster.embedded.faults.clear()
+    assert type(error) is kind
+    assert isinstance(error, StatusError)
+    assert (error.verb, error.resource) == ("patch", "configmaps")
+    assert (error.namespace, error.name) == (namespace, "settings")
+    assert (error.code, error.reason, error.message) == (kind.usual_code, kind.reason_name, "because.")
+    assert str(error) == (
+        f"patch configmaps {namespace}/settings: because. ({kind.usual_code} {kind.reason_name}). {kind.advice}"
+    )
+    assert the_same(error, pickle.loads(pickle.dumps(error)))
+
+
+VERBS: dict[str, Callable[[Any], Awaitable[Any]]] = {
+    "get": lambda maps: maps.get("absent"),
+    "update": lambda maps: maps.update(ConfigMap.new("absent")),
+    "patch": lambda maps: maps.patch("absent", Patch.merge({"data": {"a": "b"}})),
+    "delete": lambda maps: maps.delete("absent"),
+}
+
+
+@pytest.mark.parametrize(("verb", "call"), VERBS.items(), ids=VERBS.keys())
+async def test_every_verb_names_itself_and_its_object(
+    client: Any, namespace: str, verb: str, call: Callable[[Any], Awaitable[Any]]
+) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        await call(client.core_v1.config_maps(namespace))
+
+    error = caught.value
+    assert (error.verb, error.resource) == (verb, "configmaps")
+    assert (error.namespace, error.name, error.code) == (namespace, "absent", 404)
+    assert str(error).startswith(f"{verb} configmaps {namespace}/absent: ")
+    assert "Check name and namespace" in str(error)
+
+
+async def test_a_group_and_a_part_are_named_too(client: Any, namespace: str) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        await client.apps_v1.deployments(namespace).get_scale("absent")
+
+    assert str(caught.value).startswith(f"get deployments.apps/scale {namespace}/absent: ")
+
+
+async def test_an_invalid_object_has_its_causes(client: Any, namespace: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        await client.core_v1.pods(namespace).create(Pod.new("web", spec={"containers": []}))
+
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert "spec.containers" in {cause.field for cause in error.details.causes}
+    assert "Mend the fields that details.causes names" in str(error)
+
+
+async def test_a_conflict_says_to_read_again(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    first = await maps.create(ConfigMap.new("a"))
+    await maps.patch("a", Patch.merge({"data": {"x": "1"}}))
+
+    with pytest.raises(ConflictError, match="Read the object again, repeat the change on the new version"):
+        await maps.update(first)
+
+
+BEFORE_ANYTHING_IS_SENT: dict[str, tuple[type[masthead.MastheadError], Callable[[Any], Awaitable[Any]]]] = {
+    "a selector": (SelectorError, lambda client: client.core_v1.pods("x").list(label_selector="a in b")),
+    "a name": (NameFormatError, lambda client: client.core_v1.pods("x").get("../secrets")),
+    "a namespace": (NameFormatError, lambda client: client.core_v1.pods("x/y").get("web")),
+    "an empty name": (NameFormatError, lambda client: client.core_v1.pods("x").get("")),
+    "no namespace": (InvalidValueError, lambda client: client.core_v1.pods().get("web")),
+    "a kind": (UnknownKindError, lambda client: client.dynamic("unicorns").list()),
+    "a limit": (InvalidValueError, lambda client: client.core_v1.pods("x").list(limit=-1)),
+}
+
+
+@pytest.mark.parametrize(("kind", "call"), BEFORE_ANYTHING_IS_SENT.values(), ids=BEFORE_ANYTHING_IS_SENT)
+@pytest.mark.embedded_only
+async def test_a_mistake_of_the_callers_is_found_before_anything_is_sent(
+    cluster: Cluster, client: Any, kind: type[masthead.MastheadError], call: Callable[[Any], Awaitable[Any]]
+) -> None:
+    assert cluster.embedded is not None
+    before = len(cluster.embedded.requests)
+
+    with pytest.raises(masthead.MastheadError) as caught:
+        await call(client)
+
+    assert isinstance(caught.value, kind)
+    assert isinstance(caught.value, ValueError | LookupError)
+    assert len(str(caught.value)) > 20
+    sent = [each.path for each in cluster.embedded.requests[before:]]
+    assert set(sent) <= {"/api", "/apis"}  # to look for a kind is to ask what is served
+    assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
+
+
+async def test_no_answer_in_time_is_a_timeout_error_too(facade: str) -> None:
+    async with client_of(never, facade) as client:
+        with pytest.raises(TimeoutError) as caught:
+            await client.core_v1.pods("shop").get("web", timeout=0.1)
+
+    error = caught.value
+    assert isinstance(error, DeadlineError)
+    assert (error.verb, error.url) == ("GET", "/api/v1/namespaces/shop/pods/web")
+    assert str(error).startswith("get pods shop/web: ")
+    assert "allow more time, or ask for less" in str(error)
+    assert the_same(error, pickle.loads(pickle.dumps(error)))
+
+
+async def test_no_connection_says_where_and_what_to_check(facade: str) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{bound.getsockname()[1]}"
+        async with connected(Config(server=f"http://{place}"), facade, retries=0) as client:
+            with pytest.raises(ConnectError) as caught:
+                await client.core_v1.pods("shop").list()
+
+    assert str(caught.value).startswith(f"list pods shop: {place} refused the connection; check that")
+    assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
+
+
+async def test_a_closed_client_says_so(cluster: Cluster, facade: str) -> None:
+    client = connected(cluster.config, facade)
+    await client.core_v1.namespaces().get("default")
+    await client.close()
+    await client.close()
+
+    for call in (client.core_v1.namespaces().get("default"), client.core_v1.pods().list()):
+        with pytest.raises(ClosedError, match="closed; make a new one"):
+            await call
+
+
+def test_where_the_cluster_is_can_be_missing_or_wrong(tmp_path: Path, facade: str) -> None:
+    broken = tmp_path / "config"
+    broken.write_text("clusters: [")
+    no_config: Any = None
+    for options, words in {
+        "absent": ({"kubeconfig": tmp_path / "absent"}, "is not there"),
+        "broken": ({"kubeconfig": broken}, str(broken)),
+    }.values():
+        with pytest.raises(ConfigError, match=words):
+            connected(no_config, facade, **options)
+
+
+async def test_who_we_are_can_be_missing(tmp_path: Path, cluster: Cluster, facade: str) -> None:
+    config = Config(
+        server=cluster.config.server, token_file=tmp_path / "absent", ca_file=cluster.config.ca_file
+    )
+    async with connected(config, facade) as client:
+        with pytest.raises(
+            AuthError, match="check that it is there and that this process may read it"
+        ) as caught:
+            await client.core_v1.namespaces().get("default")
+
+    assert isinstance(caught.value, masthead.MastheadError)
+    assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))

@@ -1,0 +1,282 @@
+"""Logs, from a server that says exactly what each test wants, when it wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from tests.integration.conftest import connected, eventually
+
+from masthead.config import Config
+from masthead.errors import (
+    BadRequestError,
+    ClosedError,
+    InvalidValueError,
+    NameFormatError,
+    NotFoundError,
+    ProtocolError,
+    StatusError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+END = b"0\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+def refusal(code: int, reason: str, message: str) -> bytes:
+    body = (
+        f'{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{message}",'
+        f'"reason":"{reason}","code":{code}}}'
+    ).encode()
+    head = f"HTTP/1.1 {code} No\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@dataclass
+class Kubelet:
+    """What stands for the API server and the node behind it.
+
+    Attributes:
+        pods: A client's pods.
+        answer: Answers one request.
+        asked: The path and query of every request.
+    """
+
+    pods: Any = None
+    answer: Callable[[asyncio.StreamWriter], Awaitable[None]] | None = None
+    asked: list[str] = field(default_factory=list)
+
+    def says(self, *parts: bytes) -> None:
+        """Answer with these bytes, and end the connection."""
+
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+
+        self.answer = answer
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What the last request asked for."""
+        return dict(parse_qsl(urlsplit(self.asked[-1]).query))
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            self.asked.append(head.split(" ")[1])
+            assert self.answer is not None
+            await self.answer(writer)
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+async def kubelet(facade: str) -> AsyncIterator[Kubelet]:
+    made = Kubelet()
+    async with serving(made) as url, connected(Config(server=url), facade, retries=0) as client:
+        made.pods = client.core_v1.pods("default")
+        yield made
+
+
+@asynccontextmanager
+async def serving(kubelet: Kubelet) -> AsyncIterator[str]:
+    server = await asyncio.start_server(kubelet.serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def lines_of(stream: Any) -> list[str]:
+    return [line async for line in stream]
+
+
+async def test_lines_come_as_they_were_written(kubelet: Kubelet) -> None:
+    text = b'first\n\n    indented\ttab  \n\r\n{"json": true}\nno end'
+    kubelet.says(HEAD, *(chunk(bytes([each])) for each in text), END)
+
+    assert await lines_of(kubelet.pods.logs("web")) == [
+        "first",
+        "",
+        "    indented\ttab  ",
+        "\r",
+        '{"json": true}',
+        "no end",
+    ]
+    assert kubelet.asked == ["/api/v1/namespaces/default/pods/web/log"]
+
+
+async def test_all_of_it_can_be_read_at_once(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, chunk("größe\n".encode()[:3]), chunk("größe\n".encode()[3:]), chunk(b"\xff\n"), END)
+
+    assert await kubelet.pods.logs("web").read() == "größe\n\ufffd\n"
+
+
+async def test_the_bytes_can_be_read_as_they_come(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, chunk(b"\x00\xff"), chunk(b"\n\n"), END)
+
+    assert b"".join([each async for each in kubelet.pods.logs("web").chunks()]) == b"\x00\xff\n\n"
+
+
+async def test_an_empty_log_has_no_lines(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, END)
+
+    assert await lines_of(kubelet.pods.logs("web")) == []
+    assert await kubelet.pods.logs("web").read() == ""
+
+
+async def test_options_go_to_the_server(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, END)
+    since = datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+    await kubelet.pods.logs("web").read()
+    assert kubelet.query == {}
+    await kubelet.pods.logs("web", container="main", previous=True, tail_lines=0, timestamps=True).read()
+    assert kubelet.query == {"container": "main", "previous": "true", "tailLines": "0", "timestamps": "true"}
+    await kubelet.pods.logs("web", follow=True, since=since, limit_bytes=1000).read()
+    assert kubelet.query == {"follow": "true", "sinceTime": "2001-02-03T04:05:06Z", "limitBytes": "1000"}
+    await kubelet.pods.logs("web", since_seconds=60, insecure_skip_tls_verify_backend=True).read()
+    assert kubelet.query == {"sinceSeconds": "60", "insecureSkipTLSVerifyBackend": "true"}
+
+
+async def test_options_that_are_wrong_are_never_sent(kubelet: Kubelet) -> None:
+    with pytest.raises(InvalidValueError, match="since or since_seconds, not both"):
+        kubelet.pods.logs("web", since=datetime(2001, 1, 1, tzinfo=UTC), since_seconds=1)
+    with pytest.raises(InvalidValueError, match="tail_lines"):
+        kubelet.pods.logs("web", tail_lines=-1)
+    with pytest.raises(NameFormatError):
+        await kubelet.pods.logs("../nodes").read()
+    assert kubelet.asked == []
+
+
+async def test_a_log_is_followed_while_it_is_written(kubelet: Kubelet) -> None:
+    read = asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk(b"one\ntw"))
+        await eventually(read)
+        writer.write(chunk(b"o\n") + END)
+
+    kubelet.answer = answer
+    stream = kubelet.pods.logs("web", follow=True)
+
+    assert await anext(stream) == "one"
+    read.set()
+    assert await lines_of(stream) == ["two"]
+
+
+@pytest.mark.parametrize("leave", ["close", "with"])
+async def test_who_stops_reading_gives_the_connection_back(kubelet: Kubelet, leave: str) -> None:
+    left = asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        try:
+            writer.write(HEAD)
+            while True:  # until nobody listens any more
+                writer.write(chunk(b"again and again\n" * 1000))
+                await writer.drain()
+        except ConnectionError:
+            left.set()
+
+    kubelet.answer = answer
+    stream = kubelet.pods.logs("web", follow=True)
+    if leave == "close":
+        assert await anext(stream) == "again and again"
+        await stream.close()
+        await stream.close()
+    else:
+        async with stream:
+            async for line in stream:
+                assert line == "again and again"
+                break
+
+    await eventually(left)
+
+
+async def test_a_stream_that_was_closed_is_over(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, chunk(b"one\n"), END)
+    stream = kubelet.pods.logs("web")
+    await stream.close()
+
+    assert await lines_of(stream) == []
+    with pytest.raises(ClosedError):
+        await stream.read()
+    assert kubelet.asked == []
+
+
+async def test_a_log_is_read_once(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, chunk(b"one\n"), END)
+    stream = kubelet.pods.logs("web")
+
+    assert await stream.read() == "one\n"
+    with pytest.raises(ClosedError):
+        await stream.read()
+
+
+async def test_closing_ends_a_wait_for_the_next_line(kubelet: Kubelet) -> None:
+    left = asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk(b"one\n"))
+        await eventually(left)
+
+    kubelet.answer = answer
+    stream = kubelet.pods.logs("web", follow=True)
+    assert await anext(stream) == "one"
+    async with asyncio.TaskGroup() as tasks:
+        rest = tasks.create_task(lines_of(stream))
+        await stream.close()
+    left.set()
+
+    assert rest.result() == []
+
+
+async def test_a_refusal_is_raised_where_it_is_read(kubelet: Kubelet) -> None:
+    kubelet.says(refusal(400, "BadRequest", "container main is waiting to start"))
+    stream = kubelet.pods.logs("web")
+    with pytest.raises(
+        BadRequestError, match=r"get pods/log default/web: container main is waiting to start"
+    ):
+        await anext(stream)
+
+    kubelet.says(refusal(404, "NotFound", "no such pod"))
+    with pytest.raises(NotFoundError):
+        await kubelet.pods.logs("web").read()
+
+    kubelet.says(b"HTTP/1.1 502 Bad\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nno node")
+    with pytest.raises(StatusError, match="no node"):
+        await kubelet.pods.logs("web").read()
+
+
+async def test_a_log_that_breaks_off_says_so_behind_its_last_line(kubelet: Kubelet) -> None:
+    kubelet.says(HEAD, chunk(b"one\ntwo\nthr"))
+    stream = kubelet.pods.logs("web", follow=True)
+
+    assert [await anext(stream), await anext(stream)] == ["one", "two"]
+    with pytest.raises(ProtocolError):
+        await anext(stream)
+
+    with pytest.raises(ProtocolError):
+        await kubelet.pods.logs("web").read()
+
+
+async def test_a_log_may_look_like_a_failure_or_a_page(kubelet: Kubelet) -> None:
+    text = b'{"kind":"Status","status":"Failure","message":"quoted"}\n<html>\n'
+    kubelet.says(HEAD.replace(b"text/plain", b"text/html"), chunk(text), END)
+
+    assert await kubelet.pods.logs("web").read() == text.decode()
+
+
+async def test_what_is_not_there_has_no_log(client: Any, namespace: str) -> None:
+    with pytest.raises(NotFoundError, match=r'get pods/log .*/absent: pods "absent" not found'):
+        await client.core_v1.pods(namespace).logs("absent").read()

@@ -1,0 +1,266 @@
+"""Manifests of many kinds, applied and deleted together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.conformance.objects import config_map, deployment, named, service
+from tests.conformance.objects import namespace as a_namespace
+from tests.integration.conftest import connected
+
+from masthead import ManifestError
+from masthead.api.core.v1 import ConfigMap
+from masthead.errors import ConflictError, NotFoundError
+from masthead.meta.gvk import GroupVersionResource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.conftest import Cluster
+
+WEB = """\
+# What needs others stands before them here, on purpose.
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      serviceAccountName: web
+      containers: [{name: web, image: nginx}]
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
+- {apiVersion: v1, kind: ServiceAccount, metadata: {name: web}}
+---
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {color: red}
+"""
+
+
+def crates(group: str) -> str:
+    """A thing of a kind that is defined behind it."""
+    return f"""\
+apiVersion: {group}/v1
+kind: Crate
+metadata: {{name: small}}
+spec: {{size: 1}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: crates.{group}}}
+spec:
+  group: {group}
+  scope: Namespaced
+  names: {{kind: Crate, plural: crates, singular: crate}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {{type: object, properties: {{size: {{type: integer}}}}}}
+"""
+
+
+def kinds(objects: Any) -> list[str]:
+    return [each.kind for each in objects]
+
+
+@pytest.mark.real_only
+async def test_what_others_need_is_applied_first(client: Any, namespace: str) -> None:
+    done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
+
+    assert kinds(done) == ["ServiceAccount", "ConfigMap", "Service", "Deployment"]
+    assert all(each.metadata.uid and each.metadata.namespace == namespace for each in done)
+    again = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
+    assert [each.metadata.resource_version for each in again] == [
+        each.metadata.resource_version for each in done
+    ]
+
+
+@pytest.mark.real_only
+async def test_a_kind_and_its_objects_can_be_applied_together(client: Any, namespace: str) -> None:
+    group = f"{namespace}.example.com"
+
+    done = await client.apply_manifests([WEB, crates(group)], namespace=namespace, field_manager="us")
+
+    assert kinds(done) == [
+        "CustomResourceDefinition",
+        "ServiceAccount",
+        "ConfigMap",
+        "Service",
+        "Crate",
+        "Deployment",
+    ]
+    found = client.dynamic(GroupVersionResource(group, "v1", "crates"), namespace=namespace)
+    assert (await found.get("small"))["spec"] == {"size": 1}
+
+    await client.delete_manifests([WEB, crates(group)], namespace=namespace)
+    await client.delete_manifests([WEB, crates(group)], namespace=namespace)
+    with pytest.raises(NotFoundError):
+        await client.core_v1.config_maps(namespace).get("settings")
+
+
+@pytest.mark.real_only
+async def test_files_folders_objects_and_data_are_manifests_too(
+    client: Any, namespace: str, tmp_path: Path
+) -> None:
+    (tmp_path / "b.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", "utf-8")
+    (tmp_path / "a.json").write_text(
+        '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}', "utf-8"
+    )
+    (tmp_path / "notes.txt").write_text("no: manifest", "utf-8")
+
+    done = await client.apply_manifests(
+        [
+            tmp_path,
+            ConfigMap.new("c"),
+            config_map("d"),
+            (tmp_path / "b.yaml").read_bytes().replace(b"b", b"e"),
+        ],
+        namespace=namespace,
+        field_manager="us",
+    )
+
+    assert [each.metadata.name for each in done] == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.real_only
+async def test_a_new_namespace_comes_before_what_lives_in_it(client: Any, namespace: str) -> None:
+    name = f"new-{namespace[-20:]}"
+
+    done = await client.apply_manifests(
+        [config_map("a", namespace=name), a_namespace(name)], field_manager="us"
+    )
+
+    assert [each.key for each in done] == [name, f"{name}/a"]
+    await client.delete_manifests([config_map("a", namespace=name), a_namespace(name)])
+
+
+@pytest.mark.real_only
+async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
+    done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us", dry_run=True)
+
+    assert len(done) == 4
+    with pytest.raises(NotFoundError):
+        await client.core_v1.config_maps(namespace).get("settings")
+
+
+@pytest.mark.real_only
+async def test_the_first_failure_ends_it_and_says_what_was_done(client: Any, namespace: str) -> None:
+    await client.core_v1.config_maps(namespace).apply(
+        config_map("settings", data={"color": "blue"}), field_manager="them"
+    )
+
+    with pytest.raises(
+        ManifestError, match=r"apply ConfigMap .*/settings \(manifest, document \d\)"
+    ) as raised:
+        await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
+
+    assert kinds(raised.value.done) == ["ServiceAccount"]
+    assert "Done before: ServiceAccount" in str(raised.value)
+    assert isinstance(raised.value.__cause__, ConflictError)
+    done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us", force=True)
+    assert done[1]["data"] == {"color": "red"}
+
+
+@pytest.mark.real_only
+async def test_objects_that_name_no_namespace_go_to_the_clients_own(
+    cluster: Cluster, facade: str, namespace: str
+) -> None:
+    async with connected(cluster.config, facade, namespace=namespace, field_manager="us") as client:
+        [done] = await client.apply_manifests(config_map("a"))
+
+    assert done.metadata.namespace == namespace
+
+
+async def test_what_is_deleted_is_gone_and_what_is_not_there_is_passed_over(
+    client: Any, namespace: str
+) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create(config_map("settings"))
+    await client.apps_v1.deployments(namespace).create(deployment("web"))
+    await client.core_v1.services(namespace).create(service("web"))
+
+    await client.delete_manifests(WEB, namespace=namespace, dry_run=True)
+    await maps.get("settings")
+    await client.delete_manifests(WEB, namespace=namespace)
+    await client.delete_manifests([WEB, named("example.com/v1", "Unicorn", "u")], namespace=namespace)
+
+    for resource in (maps, client.apps_v1.deployments(namespace), client.core_v1.services(namespace)):
+        found = {each.metadata.name for each in await resource.list()}
+        assert not found & {"settings", "web"}
+
+
+BROKEN = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: good}
+---
+kind: ConfigMap
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: typo}
+spec: {containers: nginx}
+---
+apiVersion: example.com/v1
+kind: Unicorn
+metadata: {name: u}
+---
+just text
+"""
+
+
+async def test_everything_wrong_with_manifests_is_told_at_once_and_nothing_is_sent(
+    client: Any, namespace: str
+) -> None:
+    with pytest.raises(ManifestError) as raised:
+        await client.apply_manifests(BROKEN, namespace=namespace, field_manager="us")
+
+    problems = "\n".join(sorted(raised.value.problems))
+    assert "document 2: apiVersion and kind must say what it is" in problems
+    assert "document 3: ConfigMap: metadata.name is missing" in problems
+    assert "document 4: Pod typo: spec.containers" in problems
+    assert "document 5): the server has no kind Unicorn" in problems
+    assert "document 6: is no object" in problems
+    assert len(raised.value.problems) == 5
+    assert raised.value.done == ()
+    with pytest.raises(NotFoundError):
+        await client.core_v1.config_maps(namespace).get("good")
+
+
+async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("a: [1, 2", "utf-8")
+
+    for source, problem in (
+        (tmp_path / "absent.yaml", r"absent\.yaml: cannot be read"),
+        (tmp_path / "bad.yaml", r"bad\.yaml"),
+        ("web.yaml", r'to read a file, give pathlib\.Path\("\.\.\."\)'),
+        (42, "int is no manifest"),
+    ):
+        for act in (client.apply_manifests, client.delete_manifests):
+            with pytest.raises(ManifestError, match=problem):
+                await act(source)
+
+
+async def test_the_same_object_twice_and_two_namespaces_are_mistakes(client: Any, namespace: str) -> None:
+    with pytest.raises(ManifestError, match="is also in manifest 1"):
+        await client.apply_manifests([config_map("a"), config_map("a")], namespace=namespace)
+    with pytest.raises(ManifestError, match="is of namespace 'other', not of"):
+        await client.delete_manifests(config_map("a", namespace="other"), namespace=namespace)

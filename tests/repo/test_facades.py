@@ -1,0 +1,213 @@
+"""The two façades are one: the same names, signatures and docs, and what is generated is current.
+
+What is compared is what Python sees, not what the generator thinks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead
+import masthead.aio
+import masthead.sync
+from masthead.codegen import clientset, facade
+from masthead.sync.facade import Facade
+from masthead.sync.streams import StreamFacade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
+
+# What the async façade has beyond the blocking one, and why.
+ASYNC_ONLY = {
+    "RestClient": {"call", "open"},  # for those who build on it: what they return is read in the loop
+}
+ENTERING = {
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+}
+# What is said differently where nothing is awaited.
+WORDS = [
+    (r"\basync (with|for)\b", r"\1"),
+    (r"\bawait ", ""),
+    (r"\ban async iterator\b", "an iterator"),
+    (r"Threads: belongs to one event loop\.", "Threads: may be shared by any number of threads."),
+    (
+        r"One instance belongs to one event loop; calls may be made at the same time\.",
+        "Any number of threads may use it at the same time.",
+    ),
+]
+TYPES = [(r"\bAsyncIterator\[", "Iterator["), (r"\bAwaitable\[(\w+)\]", r"\1")]
+
+
+def blocking_classes() -> Iterator[type[Facade]]:
+    for module in pkgutil.iter_modules(masthead.sync.__path__, "masthead.sync."):
+        for each in vars(importlib.import_module(module.name)).values():
+            if isinstance(each, type) and issubclass(each, Facade) and each.__module__ == module.name:
+                yield each
+
+
+def async_classes() -> dict[str, type]:
+    """The classes of the rooms below by their names, of those that the table of mirrors has."""
+    found: dict[str, type] = {}
+    for name in [*(each.source for each in facade.MIRRORS), "masthead.client.conflicts"]:
+        found |= {
+            each.__name__: each
+            for each in vars(importlib.import_module(name)).values()
+            if isinstance(each, type) and each.__module__ == name
+        }
+    return found
+
+
+ASYNC = async_classes()
+PAIRS = [
+    pytest.param(ASYNC[each.__name__], each, id=each.__name__)
+    for each in blocking_classes()
+    if each not in {Facade, StreamFacade}
+]
+
+
+def plain(text: str, words: list[tuple[str, str]]) -> str:
+    for pattern, instead in words:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def members(cls: type) -> dict[str, Any]:
+    """What a class offers, its bases' included; dunder methods only where they are its own business."""
+    wanted = {*ENTERING, *ENTERING.values(), "__repr__"}
+    return {
+        ENTERING.get(name, name): value
+        for base in reversed(cls.__mro__[:-1])
+        for name, value in vars(base).items()
+        if not name.startswith("_") or (name in wanted and inspect.isfunction(value))
+    }
+
+
+def function(member: Any) -> Any:
+    if isinstance(member, cached_property):
+        return member.func
+    return member.fget if isinstance(member, property) else member
+
+
+def signature(member: Any) -> str:
+    """Parameters, defaults and types, as they are written."""
+    found = inspect.signature(function(member))
+    parts = [
+        f"{each.kind.name} {each.name}: {each.annotation} = {each.default!r}"
+        for each in found.parameters.values()
+    ]
+    return plain("\n".join([*parts, f"-> {found.return_annotation}"]), TYPES)
+
+
+def doc(member: Any) -> str:
+    return plain(inspect.getdoc(function(member)) or "", WORDS)
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
+def test_both_facades_offer_the_same_names(awaited: type, blocking: type) -> None:
+    left_out = ASYNC_ONLY.get(awaited.__name__, set())
+
+    assert set(members(awaited)) - left_out == set(members(blocking))
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
+def test_both_facades_take_and_return_the_same(awaited: type, blocking: type) -> None:
+    theirs = members(awaited)
+    for name, member in members(blocking).items():
+        if callable(function(member)) and name not in {"__iter__", "__next__"}:
+            assert signature(member) == signature(theirs[name]), name
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
+def test_both_facades_say_the_same(awaited: type, blocking: type) -> None:
+    assert doc(blocking) == doc(awaited)
+    theirs = members(awaited)
+    for name, member in members(blocking).items():
+        if not name.startswith("__") and callable(function(member)):
+            assert doc(member) == doc(theirs[name]), name
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
+def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(
+    awaited: type, blocking: type
+) -> None:
+    theirs = members(awaited)
+    for name, member in members(blocking).items():
+        assert isinstance(member, property) == isinstance(theirs.get(name), property), name
+        assert isinstance(member, cached_property) == isinstance(theirs.get(name), cached_property), name
+        assert not inspect.iscoroutinefunction(member), name
+        assert not inspect.isasyncgenfunction(member), name
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
+def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> None:
+    ours = {each.__name__ for each in blocking.__mro__} - {"Facade", "StreamFacade", "Generic"}
+
+    assert ours == {each.__name__ for each in awaited.__mro__} - {"Writing", "Parts", "Generic"}
+
+
+def test_every_class_of_the_table_has_its_namesake() -> None:
+    wanted = {name for each in facade.MIRRORS for name in each.classes}
+
+    assert wanted <= {each.__name__ for each in blocking_classes()}
+
+
+def test_both_clients_are_made_with_the_same_arguments() -> None:
+    ours, theirs = masthead.sync.Client.__init__, masthead.aio.Client.__init__
+
+    assert signature(ours) == signature(theirs)
+    assert doc(ours) == doc(theirs)
+
+
+def offered(package: str) -> dict[str, str]:
+    homes: dict[str, str] = vars(importlib.import_module(package))["_HOMES"]
+    return homes
+
+
+def test_what_is_offered_to_be_awaited_is_offered_to_be_called_and_the_other_way_round() -> None:
+    assert set(offered("masthead.aio")) == set(offered("masthead"))
+
+
+def test_what_the_facades_do_not_share_comes_from_the_blocking_one() -> None:
+    ours, theirs = offered("masthead"), offered("masthead.aio")
+
+    assert {name: home for name, home in ours.items() if home != theirs[name]} == offered("masthead.sync")
+
+
+def test_the_blocking_facade_that_is_committed_is_what_its_generator_makes() -> None:
+    folder = SOURCE / "masthead" / "sync"
+
+    for name, text in facade.files_for(SOURCE).items():
+        assert (folder / name).read_text("utf-8") == text, f"{name} is stale; run make codegen"
+
+
+def test_nothing_that_was_generated_is_left_over() -> None:
+    folder = SOURCE / "masthead" / "sync"
+    generated = {
+        path.name
+        for path in folder.glob("*.py")
+        if "generated by masthead.codegen" in path.read_text("utf-8").partition("\n")[0]
+    }
+
+    assert generated == {f"{each.target.rpartition('.')[2]}.py" for each in facade.MIRRORS}
+
+
+@pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DOCUMENTS}")
+def test_the_clientset_that_is_committed_is_what_its_generator_makes() -> None:
+    standing = (SOURCE / "masthead" / "client" / "clientset.py").read_text("utf-8")
+
+    assert clientset.from_folder(DOCUMENTS) == standing, "clientset.py is stale; run make codegen"
