@@ -53,10 +53,11 @@ conformance: $(READY) ## Compare the embedded server with the real one's recorde
 conformance-record: $(READY) ## Record the real server's answers anew
 	$(BIN)/python -m tests.conformance.record
 
-bench: $(READY) ## Measure decoding, startup and the server, beside the peers that are at hand
+bench: $(READY) ## Measure decoding, startup, server and client, beside the peers that are at hand
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.server
+	$(BIN)/python -m benchmarks.requests
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist

@@ -2,6 +2,7 @@
 
 * ``decode``: time and memory per pod of a long list.
 * ``startup``: what it costs to import the package and to read the first pod.
+* ``requests``: small calls, long lists and the blocking façade's price, beside the peers.
 * ``server``: the embedded API server under load, beside kube-apiserver where that is at hand.
 
 A benchmark prints tables and, as its last line, the same figures as JSON. It reports, and its exit status says

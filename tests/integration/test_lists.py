@@ -136,9 +136,7 @@ async def test_a_server_that_cannot_begin_a_watch_so_is_asked_for_a_list_and_rem
 
 
 @pytest.mark.embedded_only
-async def test_a_token_that_expires_between_pages_says_to_list_again(
-    cluster: Cluster, maps: Any
-) -> None:
+async def test_a_token_that_expires_between_pages_says_to_list_again(cluster: Cluster, maps: Any) -> None:
     server = cluster.embedded
     assert server is not None
     pages = maps.list_pages(label_selector=OURS, page_size=3)

@@ -78,7 +78,9 @@ async def test_what_is_not_there_is_not_found(client: Any, namespace: str) -> No
     with pytest.raises(NotFoundError) as raised:
         await client.core_v1.pods(namespace).get("absent")
 
-    assert str(raised.value).startswith(f'get pods {namespace}/absent: pods "absent" not found (404 NotFound).')
+    assert str(raised.value).startswith(
+        f'get pods {namespace}/absent: pods "absent" not found (404 NotFound).'
+    )
 
 
 async def test_an_object_that_breaks_the_rules_is_invalid(client: Any, namespace: str) -> None:

@@ -230,3 +230,32 @@ def test_fixtures_and_the_mark_are_documented(pytester: pytest.Pytester) -> None
     ):
         assert f"\n{name} " in fixtures or f"\n{name} [" in fixtures
     assert "@pytest.mark.kube_server(**options): start kube_server with" in marks
+
+
+def test_clients_of_both_servers_are_a_fixture_away(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import masthead.aio
+
+def test_own(kube_client, kube_server):
+    made = kube_client.core_v1.config_maps("default").create({"metadata": {"name": "a"}})
+    assert made.metadata.resource_version == str(kube_server.revision)
+
+def test_fresh(kube_client):
+    assert len(kube_client.core_v1.config_maps("default").list()) == 0
+
+def test_shared(shared_kube_client, kube_namespace):
+    shared_kube_client.core_v1.config_maps(kube_namespace).create({"metadata": {"name": "a"}})
+    assert shared_kube_client.core_v1.namespaces().get(kube_namespace)
+
+async def awaited(config):
+    async with masthead.aio.Client(config) as client:
+        return await client.core_v1.namespaces().get("default")
+
+def test_awaited(kube_config):
+    import asyncio
+    assert asyncio.run(awaited(kube_config)).metadata.name == "default"
+""",
+        4,
+    )

@@ -1,9 +1,10 @@
-"""A pytest plugin: an API server for a test, without a cluster.
+"""A pytest plugin: an API server for a test, without a cluster, and a client to it.
 
 pytest loads it by itself once masthead is installed::
 
-    def test_lists_namespaces(kube_server):
-        answer = my_tool.namespaces(server=kube_server.url, token=kube_server.token)
+    def test_the_operator_survives_a_conflict(kube_server, kube_client):
+        kube_server.faults.conflict(resource="configmaps")
+        my_operator.run_once(kube_client)
 
 ========================  ==========================================================================================
 Fixture                   What it is
@@ -15,6 +16,10 @@ Fixture                   What it is
                           namespaces
 ``kube_namespace``        the name of a namespace of the test's own in the shared server; deleted when the test is done
 ``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
+``kube_config``           where ``kube_server`` is, for ``masthead.Client(kube_config)`` and ``masthead.aio.Client(...)``
+``kube_client``           a blocking client of ``kube_server``; closed when the test is done
+``shared_kube_config``    the same for ``shared_kube_server``
+``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
 ========================  ==========================================================================================
 
 The servers run in threads of their own, so that they serve blocking and async tests alike: ``await
@@ -37,14 +42,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from masthead import Client
+    from masthead.config import Config
     from masthead.server import Server
 
 __all__ = [
+    "kube_client",
+    "kube_config",
     "kube_namespace",
     "kube_server",
     "kube_server_options",
     "kubeconfig_file",
     "pytest_configure",
+    "shared_kube_client",
+    "shared_kube_config",
     "shared_kube_server",
 ]
 
@@ -113,6 +124,42 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
 def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
     """The path of a kubeconfig for ``kube_server``."""
     return kube_server.write_kubeconfig(tmp_path / "kubeconfig.yaml")
+
+
+@pytest.fixture
+def kube_config(kube_server: Server) -> Config:
+    """Where ``kube_server`` is. An async test makes its client of it: ``async with Client(kube_config) as client``."""
+    return _config_of(kube_server)
+
+
+@pytest.fixture
+def kube_client(kube_config: Config) -> Iterator[Client]:
+    """A blocking client of ``kube_server``."""
+    import masthead
+
+    with masthead.Client(kube_config) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def shared_kube_config(shared_kube_server: Server) -> Config:
+    """Where ``shared_kube_server`` is."""
+    return _config_of(shared_kube_server)
+
+
+@pytest.fixture(scope="session")
+def shared_kube_client(shared_kube_config: Config) -> Iterator[Client]:
+    """A blocking client of ``shared_kube_server``."""
+    import masthead
+
+    with masthead.Client(shared_kube_config) as client:
+        yield client
+
+
+def _config_of(server: Server) -> Config:
+    from masthead.config import from_kubeconfig
+
+    return from_kubeconfig(server.kubeconfig())
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:

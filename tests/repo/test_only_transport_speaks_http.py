@@ -1,0 +1,36 @@
+"""The HTTP library stays in its room."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "masthead"
+LIBRARIES = {"aiohttp", "httptools", "yarl", "multidict"}
+MAY = {"transport", "server"}
+ELSEWHERE = sorted(
+    path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in MAY | {"api"}
+)
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a module names in an import, wherever it stands."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(ELSEWHERE) > 100
+    assert imported(SOURCE / "server" / "http.py") & LIBRARIES
+
+
+@pytest.mark.parametrize("path", ELSEWHERE, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_other_room_imports_an_http_library(path: Path) -> None:
+    assert imported(path) & LIBRARIES == set()
