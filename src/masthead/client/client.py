@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -123,8 +122,11 @@ class Client(Clientset):
             field_validation=field_validation,
             check_watch_lists=check_watch_lists,
         )
-        super().__init__(Access(connect(found, settings, connections=connections), habits))
-        self._discovery_cache = None if discovery_cache is None else Path(discovery_cache)
+        rest = connect(found, settings, connections=connections)
+        super().__init__(Access(rest, habits))
+        cache = None if discovery_cache is None else DiskCache(Path(discovery_cache), server=found.server)
+        self._discovery = DiscoveryClient(rest, cache=cache)
+        self._mapper = Mapper(self._discovery)
 
     @property
     def config(self) -> Config:
@@ -141,17 +143,15 @@ class Client(Clientset):
         """Raw calls, for what has no client of its own: ``await client.rest.get("/version")``."""
         return self._access.rest
 
-    @cached_property
+    @property
     def discovery(self) -> DiscoveryClient:
         """What the cluster serves."""
-        folder = self._discovery_cache
-        cache = None if folder is None else DiskCache(folder, server=self._config.server)
-        return DiscoveryClient(self._access.rest, cache=cache)
+        return self._discovery
 
-    @cached_property
+    @property
     def mapper(self) -> Mapper:
         """Which resource a kind, plural or short name means on this cluster."""
-        return Mapper(self.discovery)
+        return self._mapper
 
     def resource(self, kind: type[T], namespace: str | None = None) -> TypedResource[T]:
         """The objects of a kind, by its class: one of ``masthead.api``, or your own.
@@ -199,7 +199,7 @@ class Client(Clientset):
         """How many replicas there are, and shall be, of anything in a namespace that has some."""
 
         async def find(what: str) -> Target[Unstructured]:
-            found = await self.mapper.find(what)
+            found = await self._mapper.find(what)
             return any_kind(found.gvr, namespaced=found.namespaced)
 
         return Scales(self._access, find, namespace)
@@ -305,9 +305,9 @@ class Client(Clientset):
 
         async def find() -> Target[T]:
             if resource is None:
-                found = await self.mapper.find(what)
+                found = await self._mapper.find(what)
             else:
-                found = await self.mapper.find(resource, api_version=what)
+                found = await self._mapper.find(resource, api_version=what)
             return target(found.gvr, namespaced=found.namespaced)
 
         return find

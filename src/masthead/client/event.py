@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -129,7 +129,7 @@ def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | St
             yield _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
 
 
-def _broken(data: bytes, error: DecodeError) -> Event[T]:
+def _broken(data: bytes, error: DecodeError) -> Event[Any]:
     return Event(EventType.BROKEN, None, error=error, data=data)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead.client.client import Client as AsyncClient
@@ -140,12 +139,12 @@ class Client(Clientset):
         """Raw calls, for what has no client of its own: ``client.rest.get("/version")``."""
         return RestClient(self._portal, self._async.rest)
 
-    @cached_property
+    @property
     def discovery(self) -> DiscoveryClient:
         """What the cluster serves."""
         return DiscoveryClient(self._portal, self._async.discovery)
 
-    @cached_property
+    @property
     def mapper(self) -> Mapper:
         """Which resource a kind, plural or short name means on this cluster."""
         return Mapper(self._portal, self._async.mapper)
