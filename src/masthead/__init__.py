@@ -15,14 +15,24 @@ from masthead.lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from masthead import aio as aio
+    from masthead import config as config
+    from masthead import errors as errors
+    from masthead import meta as meta
+    from masthead import server as server
     from masthead.client import conditions as conditions
     from masthead.client.conditions import Condition as Condition
     from masthead.client.event import Event as Event
     from masthead.client.event import EventType as EventType
     from masthead.client.extraction import extract as extract
     from masthead.config.model import Config as Config
+    from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import ExpiredError as ExpiredError
+    from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
+    from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import StatusError as StatusError
     from masthead.meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead.meta.gvk import GroupVersionResource as GroupVersionResource
@@ -40,7 +50,6 @@ if TYPE_CHECKING:
     from masthead.sync.logs import LogStream as LogStream
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
-    from masthead.sync.resource import Resource as Resource
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -50,14 +59,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "aio": "masthead",
+    "config": "masthead",
+    "errors": "masthead",
+    "meta": "masthead",
+    "server": "masthead",
     "conditions": "masthead.client",
     "Condition": "masthead.client.conditions",
     "Event": "masthead.client.event",
     "EventType": "masthead.client.event",
     "extract": "masthead.client.extraction",
     "Config": "masthead.config.model",
+    "AlreadyExistsError": "masthead.errors",
+    "ConflictError": "masthead.errors",
+    "ExpiredError": "masthead.errors",
+    "ForbiddenError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
+    "NotFoundError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead.meta.gvk",
     "GroupVersionResource": "masthead.meta.gvk",
@@ -75,7 +94,6 @@ _HOMES = {
     "LogStream": "masthead.sync.logs",
     "Mapper": "masthead.sync.mapper",
     "MetadataResource": "masthead.sync.metadata",
-    "Resource": "masthead.sync.resource",
     "RestClient": "masthead.sync.rest",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",

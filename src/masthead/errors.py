@@ -226,7 +226,9 @@ class StatusError(MastheadError):
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
         said = f"{self.message or 'the server gave no message'} ({self.code} {self.reason or 'Unknown'})"
-        return " ".join(part for part in (f"{tried}: {said}." if tried else f"{said}.", self._next_step()) if part)
+        return " ".join(
+            part for part in (f"{tried}: {said}." if tried else f"{said}.", self._next_step()) if part
+        )
 
     def _next_step(self) -> str:
         """What to do now."""
@@ -301,7 +303,7 @@ class ConflictError(StatusError):
     def _next_step(self) -> str:
         if self.verb != "apply":
             return self.advice
-        return "Leave out the fields that details.causes names, or take them over with force=True."
+        return "Leave out the fields that error.details.causes names, or take them over with force=True."
 
 
 class GoneError(StatusError):
@@ -329,14 +331,21 @@ class UnsupportedMediaTypeError(StatusError):
     """The server cannot read the body's content type."""
 
     reason_name, usual_code = "UnsupportedMediaType", 415
-    advice = "Use another patch kind; custom resources take no strategic merge patch."
+    advice = (
+        "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
+    )
+
+    def _next_step(self) -> str:
+        if self.verb != "apply":
+            return self.advice
+        return "The server knows no server-side apply (the embedded one does not yet); update, or patch by merge."
 
 
 class InvalidError(StatusError):
     """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
 
     reason_name, usual_code = "Invalid", 422
-    advice = "Mend the fields that details.causes names."
+    advice = "Mend the fields that error.details.causes names."
 
 
 class TooManyRequestsError(StatusError):
@@ -351,6 +360,9 @@ class InternalError(StatusError):
 
     reason_name, usual_code = "InternalError", 500
     advice = "Try again; if it stays, the API server's log says more."
+
+    def _next_step(self) -> str:
+        return "" if self.code == _NOT_IMPLEMENTED else self.advice
 
 
 class StoreReadError(StatusError):
@@ -380,6 +392,9 @@ class GatewayTimeoutError(StatusError):
     reason_name, usual_code = "Timeout", 504
     advice = "Try again, with a smaller page or a longer timeout."
 
+
+_NOT_IMPLEMENTED = 501
+"""What no second attempt will change."""
 
 _STATUS_ERRORS: tuple[type[StatusError], ...] = (
     BadRequestError,

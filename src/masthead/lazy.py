@@ -24,10 +24,14 @@ def exports(
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(home)
-        if not hasattr(module, name):
-            importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
-        namespace[name] = value = getattr(module, name)
+        if home == package:
+            value: object = importlib.import_module(f"{package}.{name}")
+        else:
+            module = importlib.import_module(home)
+            if not hasattr(module, name):
+                importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
+            value = getattr(module, name)
+        namespace[name] = value
         return value
 
     def names() -> list[str]:

@@ -174,8 +174,9 @@ def test_both_clients_are_made_with_the_same_arguments() -> None:
 
 
 def offered(package: str) -> dict[str, str]:
+    """The names that a package offers, and where each comes from; its own rooms are not among them."""
     homes: dict[str, str] = vars(importlib.import_module(package))["_HOMES"]
-    return homes
+    return {name: home for name, home in homes.items() if home != package}
 
 
 def test_what_is_offered_to_be_awaited_is_offered_to_be_called_and_the_other_way_round() -> None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from masthead.client.extraction import extract as extract
     from masthead.client.logs import LogStream as LogStream
     from masthead.client.metadata import MetadataResource as MetadataResource
-    from masthead.client.resource import Resource as Resource
     from masthead.client.reviews import Reviews as Reviews
     from masthead.client.scales import Scales as Scales
     from masthead.client.typed import TypedResource as TypedResource
@@ -32,8 +31,13 @@ if TYPE_CHECKING:
     from masthead.config.model import Config as Config
     from masthead.discovery.client import DiscoveryClient as DiscoveryClient
     from masthead.discovery.mapper import Mapper as Mapper
+    from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import ExpiredError as ExpiredError
+    from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
+    from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import StatusError as StatusError
     from masthead.meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead.meta.gvk import GroupVersionResource as GroupVersionResource
@@ -57,7 +61,6 @@ _HOMES = {
     "extract": "masthead.client.extraction",
     "LogStream": "masthead.client.logs",
     "MetadataResource": "masthead.client.metadata",
-    "Resource": "masthead.client.resource",
     "Reviews": "masthead.client.reviews",
     "Scales": "masthead.client.scales",
     "TypedResource": "masthead.client.typed",
@@ -65,8 +68,13 @@ _HOMES = {
     "Config": "masthead.config.model",
     "DiscoveryClient": "masthead.discovery.client",
     "Mapper": "masthead.discovery.mapper",
+    "AlreadyExistsError": "masthead.errors",
+    "ConflictError": "masthead.errors",
+    "ExpiredError": "masthead.errors",
+    "ForbiddenError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
+    "NotFoundError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead.meta.gvk",
     "GroupVersionResource": "masthead.meta.gvk",

@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.errors import InvalidValueError
 from masthead.meta.object import Object
+from masthead.meta.unstructured import Unstructured
 from masthead.rest.call import JSON, Call, Subject
 from masthead.rest.paths import resource_path
 
@@ -108,6 +109,11 @@ class ResourceAccess(Generic[T]):
         """Whose objects these are; None for all namespaces, and for what lives in none."""
         return self._namespace
 
+    def __repr__(self) -> str:
+        where = "everywhere" if self._namespace is None else f"in {self._namespace!r}"
+        what = "" if callable(self._found) else f" of {self._found.name}"
+        return f"<{type(self).__name__}{what} {where}>"
+
     async def _target(self) -> Target[T]:
         found = self._found
         if callable(found):
@@ -153,8 +159,17 @@ class ResourceAccess(Generic[T]):
 
         Raises:
             DecodeError: if the data does not fit the type.
+            InvalidValueError: if it is an object of another kind.
         """
-        return obj if isinstance(obj, Object) else (await self._target()).item.from_dict(obj)
+        target = await self._target()
+        if not isinstance(obj, Object):
+            return target.item.from_dict(obj)
+        if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
+            raise InvalidValueError(
+                f"{target.name} are {target.item.__name__}, and {obj.key!r} is a {type(obj).__name__}",
+                value=obj.key,
+            )
+        return obj
 
     def _manager(self, field_manager: str | None) -> str:
         return self._access.habits.field_manager if field_manager is None else field_manager
@@ -193,7 +208,8 @@ def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: s
         )
     if asked and mine and asked != mine:
         raise InvalidValueError(
-            f"{verb} {target.name}: the object {name!r} is of namespace {asked!r}, this client of {mine!r}",
+            f"{verb} {target.name}: the object is of namespace {asked!r}, this client of {mine!r}; "
+            "take the client of that namespace, or leave it out here",
             value=asked,
         )
     namespace = mine or asked
@@ -204,7 +220,7 @@ def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: s
         )
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise InvalidValueError(
-            f"{verb} {target.name} {name or ''}: {target.name} live in namespaces; say which, as in "
+            f"{verb} {target.name}: {target.name} live in namespaces; say which, as in "
             f'{target.resource.resource}("default")',
             value=name,
         )

@@ -29,6 +29,7 @@ Outcome: TypeAlias = Literal["created", "updated", "unchanged"]
 
 _NOT_LAID_OVER: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _MERGED: Final = ("labels", "annotations")
+_ADDED: Final = ("ownerReferences", "finalizers")
 
 
 def schedule(attempts: int | Attempts) -> Attempts:
@@ -78,10 +79,10 @@ def to_create(obj: T, mutate: Mutate[T] | None) -> T:
 
 
 def laid_over(found: T, obj: T) -> T | None:
-    """A live object with the sections, labels and annotations of another; None if that changes nothing.
+    """A live object with the sections and metadata of another; None if that changes nothing.
 
-    A section that the other has replaces the live one; labels and annotations are added. Everything else, the status
-    and the rest of the metadata, stays.
+    A section that the other has replaces the live one; labels, annotations, owners and finalizers are added. Everything
+    else, the status and the rest of the metadata, stays.
 
     Raises:
         DecodeError: if one of the two cannot be read.
@@ -92,8 +93,21 @@ def laid_over(found: T, obj: T) -> T | None:
     for name in _MERGED:
         if given := wanted.get("metadata", {}).get(name):
             metadata[name] = {**metadata.get(name, {}), **given}
+    for name in _ADDED:
+        if given := wanted.get("metadata", {}).get(name):
+            metadata[name] = _added(metadata.get(name, []), given)
     made = cast("type[T]", type(found).api_type).from_dict({**result, "metadata": metadata})
     return None if made == found else made
+
+
+def _added(there: list[Any], given: list[Any]) -> list[Any]:
+    """What is there, each owner as it is given now, and what is new behind it."""
+    found = {_identity(each): each for each in there}
+    return list((found | {_identity(each): each for each in given}).values())
+
+
+def _identity(item: Any) -> str:  # noqa: ANN401 - a finalizer's name, or an owner as plain data
+    return str(item["uid"]) if isinstance(item, dict) else str(item)
 
 
 def outcome_of(found: Object, answer: Object, *, dry_run: bool) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from masthead.client.access import Access, Habits
 from masthead.client.clientset import Clientset
@@ -14,6 +14,7 @@ from masthead.client.scales import Scales
 from masthead.client.target import any_kind, metadata_only, typed
 from masthead.client.typed import TypedResource
 from masthead.config.loading import load
+from masthead.config.model import Config
 from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.disk import DiskCache
 from masthead.discovery.mapper import Mapper
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
     from masthead.client.target import Target
-    from masthead.config.model import Config
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.rest.client import RestClient
@@ -80,7 +80,7 @@ class Client(Clientset):
 
         Args:
             config: Where the cluster is and who we are there; None to look for it.
-            kubeconfig: The file to look in; not together with `config`.
+            kubeconfig: The file to look in, or its text; not together with `config`.
             context: Which of its contexts to use; not together with `config`.
             namespace: What `namespace` says, in place of what the configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise.
@@ -104,6 +104,11 @@ class Client(Clientset):
         """
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
+        if config is not None and not isinstance(cast("object", config), Config):
+            raise ConfigError(
+                f"config is a {type(config).__name__}; for a kubeconfig, its path or text, say kubeconfig=..., and for an "
+                "address masthead.Config(server=...)"
+            )
         found = config or load(kubeconfig, context=context)
         self._config = found
         self._namespace = namespace or found.namespace

@@ -155,8 +155,9 @@ class Retrying(Creating[T], Generic[T]):
             obj: The object to create if there is none of its name; stays as it is.
             mutate: Makes the object what it should be: the live one or, if there is none, a copy of `obj`. Changes what
                 it is given, or returns another. Without it, the sections of `obj` (its spec, its data; not its status)
-                replace those of the live object, and its labels and annotations are added to them. Use it for kinds
-                in whose spec the server fills in what must not change again, such as jobs and volume claims.
+                replace those of the live object, and its labels, annotations, owners and finalizers are added to them.
+                Use it for kinds in whose spec the server fills in what must not change again, such as jobs and volume
+                claims.
             attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
             dry_run: See `update`.
             field_manager: See `update`.

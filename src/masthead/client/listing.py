@@ -83,7 +83,9 @@ async def in_pages(
         if not token:
             return
         if token == wish.continue_:
-            raise ProtocolError("the server answers with the token that it was asked with: its list has no end")
+            raise ProtocolError(
+                "the server answers with the token that it was asked with: its list has no end"
+            )
         wish = wish.after(token)
 
 

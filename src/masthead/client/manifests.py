@@ -228,7 +228,8 @@ async def _each(
         except MastheadError as error:
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
-                f"{verb} {manifest.document.label}: {error} Done before: {before}.", done=done
+                f"{verb} {manifest.document.label}: {str(error).rstrip('.')}. Done before: {before}.",
+                done=done,
             ) from error
         if answer is not None:
             done.append(answer)

@@ -17,8 +17,9 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from masthead.client.conditions import Condition
 from masthead.client.event import EventType
 from masthead.errors import DeadlineError, ExpiredError, InvalidValueError, NameFormatError
 from masthead.meta import names
@@ -26,7 +27,6 @@ from masthead.meta.object import Object
 from masthead.sansio.backoff import Backoff
 
 if TYPE_CHECKING:
-    from masthead.client.conditions import Condition
     from masthead.client.reading import Reading
 
 __all__ = ["wait_for"]
@@ -51,12 +51,16 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
     Raises:
         DeadlineError: if it does not come true in time.
         NameFormatError: if the name cannot be one.
-        InvalidValueError: if objects of several namespaces have the name.
+        InvalidValueError: if objects of several namespaces have the name, or the condition is none.
         MastheadError: as a list or a watch does.
     """
     if not name:
         raise NameFormatError("say the name of the object to wait for", value=name)
     names.check_path_segment_name(name)
+    if not isinstance(cast("object", condition), Condition):
+        raise InvalidValueError(
+            "condition is no Condition; make one: conditions.matches(function, 'what it says')"
+        )
     wait = _Wait(resource, name, condition)
     limit = asyncio.timeout(None if timeout == math.inf else timeout)
     try:

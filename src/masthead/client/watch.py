@@ -210,7 +210,7 @@ class Watch(Generic[T]):
             self._next = step
             if error is not None:
                 _log.warning(
-                    "%s; the watch goes on from version %r in %.1f s", error, step.version, step.after
+                    "a watch goes on from version %r in %.1f s after %s", step.version, step.after, error
                 )
         elif error is not None:
             self._error = _expired(error) if step.expired else error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead.client.access import ResourceAccess, name_of
 from masthead.client.options import write_query
@@ -113,8 +113,12 @@ class Writing(ResourceAccess[T], Generic[T]):
         """The call of a patch, for parts too that are answered with something else than the object.
 
         Raises:
-            InvalidValueError: if it is to be forced, and cannot be.
+            InvalidValueError: if it is to be forced, and cannot be; or is no patch.
         """
+        if not isinstance(cast("object", patch), Patch):
+            raise InvalidValueError(
+                "patch is no Patch; say which kind it is: Patch.merge({...})", value=patch
+            )
         is_apply = patch.type is PatchType.APPLY
         if force is not None and not is_apply:
             raise InvalidValueError(

@@ -48,7 +48,7 @@ def load(
     ``~/.kube/config``; the service account of the pod that this runs in. With ``server=``, nothing need be there.
 
     Args:
-        kubeconfig: A kubeconfig file; empty for none.
+        kubeconfig: A kubeconfig file, or the text of one, such as ``Server.kubeconfig()``; empty for none.
         environ: The environment; the process' own by default.
         home: The home folder; what the environment says by default.
         service_account: Where a pod has its service account's files.
@@ -61,6 +61,8 @@ def load(
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
     home = home or _home(environ)
+    if isinstance(kubeconfig, str) and _is_content(kubeconfig):
+        return from_kubeconfig(kubeconfig, environ=environ, **overrides)
     if kubeconfig is not None and os.fspath(kubeconfig):
         return settle(select(_read_given(expand(kubeconfig, home)), overrides), overrides, environ)
     found, tried = read_files(find(environ, home))
@@ -95,6 +97,11 @@ def from_kubeconfig(
     source = Source("the kubeconfig", folder=Path(folder) if folder is not None else None)
     selection = select(_refuse_empty(parse(content, source)), overrides)
     return settle(selection, overrides, os.environ if environ is None else environ)
+
+
+def _is_content(kubeconfig: str) -> bool:
+    """Whether it is a kubeconfig itself, and not the path of one."""
+    return "\n" in kubeconfig or kubeconfig.lstrip().startswith("{")
 
 
 def _home(environ: Mapping[str, str]) -> Path | None:

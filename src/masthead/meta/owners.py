@@ -112,5 +112,5 @@ def _check_namespaces(dependent: Object, owner: Object) -> None:
         where = dependent.metadata.namespace or "no namespace"
         raise InvalidValueError(
             f"{owner.kind} {owner.key} cannot own {dependent.kind} {dependent.metadata.name} in {where}: "
-            "an owner is cluster-scoped or lives in the same namespace"
+            f"an owner is cluster-scoped or lives in the same namespace, which here is {owner.metadata.namespace!r}"
         )

@@ -26,7 +26,7 @@ class Resource(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The plural, as it stands in the path: ``pods``.
-        singular: ``pod``.
+        singular: ``pod``; may be left out for kinds of one's own.
         namespaced: Whether objects live in a namespace.
         verbs: What the resource takes; empty for one whose subresources alone are served.
         short_names: What kubectl accepts: ``po``.
@@ -35,8 +35,8 @@ class Resource(msgspec.Struct, frozen=True):
     """
 
     name: str
-    singular: str
-    namespaced: bool
+    singular: str = ""
+    namespaced: bool = True
     verbs: tuple[str, ...] = ()
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()

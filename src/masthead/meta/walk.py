@@ -5,24 +5,42 @@ Nothing here changes an object, because another thread may be reading it.
 
 from __future__ import annotations
 
+import functools
 import operator
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import astuple
 
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta import wire
+from masthead.meta import shape, wire
 from masthead.meta.apitype import ApiType
+from masthead.meta.quantity import Quantity
 from masthead.meta.slots import ImplicitDict, ImplicitList, members
+from masthead.meta.time import MicroTime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import MemberDescriptorType
+
+    Check: TypeAlias = Callable[[object], bool]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_LEAVES: Final = frozenset({str, int, float, bool, bytes, type(None), UnsetType, Raw})
+LEAVES: Final[frozenset[type]] = frozenset(
+    {str, int, float, bool, bytes, datetime, MicroTime, Quantity, type(None), UnsetType}
+)
+"""The types of what holds nothing further. A slot takes only what fits, so that a leaf in one is as it should be."""
+_RAW_OR_LEAVES: Final = LEAVES | {Raw}
+_EXACT: Final[frozenset[type]] = frozenset({str, int, bool, bytes, Quantity})
+"""What reads back as what it was, whatever its value; a float need not, because JSON cannot say all of them."""
+_TEXT: Final[frozenset[type]] = frozenset({str})
+_IMPLICIT: Final = (ImplicitList, ImplicitDict)
+
+# Most of what is walked holds leaves alone. `LEAVES.issuperset(map(type, ...))` asks that in C: 0.3 µs for the fifteen
+# slots of metadata, where a loop over them takes 2 µs and more.
 
 
 def is_struct(value: object) -> TypeGuard[msgspec.Struct]:
@@ -35,9 +53,9 @@ def api_type(instance: msgspec.Struct) -> ApiType:
     return cast("ApiType", type(instance)).api_type
 
 
-def values(instance: msgspec.Struct) -> list[object]:
+def values(instance: msgspec.Struct) -> tuple[object, ...]:
     """What every slot holds, as it holds it."""
-    return [member.__get__(instance) for _, member, _ in members(type(instance))]
+    return astuple(instance)  # in C, and past our descriptors: 0.05 µs, where asking each slot takes 1.5
 
 
 def set_fields(instance: msgspec.Struct) -> Iterator[tuple[str, object]]:
@@ -76,7 +94,7 @@ def show(value: object) -> str:
 
 def is_blank(value: object) -> bool:
     """Whether reading alone brought this to life, and nothing has been put into it since."""
-    if isinstance(value, ImplicitList | ImplicitDict):
+    if isinstance(value, _IMPLICIT):
         return not value
     if not is_struct(value) or not cast("ApiType", type(value)).is_implicit:
         return False
@@ -108,10 +126,14 @@ def _written(value: object) -> object:
         return _written_struct(value)
     if isinstance(value, list):
         old = cast("list[object]", value)
+        if _RAW_OR_LEAVES.issuperset(map(type, old)):
+            return old
         new = [_written(item) for item in old]
         return old if all(map(operator.is_, new, old)) else new
     if isinstance(value, dict):
         mapping = cast("dict[str, object]", value)
+        if _RAW_OR_LEAVES.issuperset(map(type, mapping.values())):
+            return mapping
         changed = {key: done for key, item in mapping.items() if (done := _written(item)) is not item}
         return {**mapping, **changed} if changed else mapping
     return value
@@ -120,10 +142,12 @@ def _written(value: object) -> object:
 def _written_struct(instance: msgspec.Struct) -> object:
     if whole := getattr(type(instance), "to_write", None):
         return whole(instance, typed=False)
+    held = values(instance)
+    if _RAW_OR_LEAVES.issuperset(map(type, held)):
+        return instance
     changes: list[tuple[MemberDescriptorType, object]] = []
-    for _, member, _ in members(type(instance)):
-        value = member.__get__(instance)
-        if type(value) in _LEAVES:
+    for (_, member, _), value in zip(members(type(instance)), held, strict=True):
+        if type(value) in _RAW_OR_LEAVES:
             continue
         new = UNSET if is_blank(value) else _written(value)
         if new is not value:
@@ -134,6 +158,68 @@ def _written_struct(instance: msgspec.Struct) -> object:
     for member, new in changes:
         member.__set__(result, new)
     return result
+
+
+def fits(cls: ApiType, attribute: str, value: object) -> bool:
+    """Whether what a field holds can be written as it is, told by Python's types alone.
+
+    A list or a map takes anything, and what reading alone brought to life is not to be written. To be sure, a section is
+    copied without the latter, encoded, and read back. Most need none of that: they hold what they should, and nothing
+    is blank. To see so takes 1.5 µs for metadata with labels, where the long way takes 7; a pod is written in 14 µs
+    instead of 43.
+
+    False is always a right answer: it means that the long way has to be gone.
+    """
+    check = _checks(cls.api_type).get(attribute)
+    try:
+        return check is not None and check(value)
+    except RecursionError:  # it contains itself, or nests absurdly
+        return False
+
+
+@functools.cache
+def _checks(cls: ApiType) -> Mapping[str, Check]:
+    """What to ask of each field's value, by attribute."""
+    return {name: _check(this.shape) for name, this in shape.fields_by_attribute(cls).items()}
+
+
+def _check(this: shape.Shape) -> Check:
+    if isinstance(this, shape.ListOf):
+        are_good = _check_all(this.item)
+        return lambda value: _was_said(value, list, ImplicitList) and are_good(cast("list[object]", value))
+    if isinstance(this, shape.MapOf):
+        are_good = _check_all(this.value)
+        return lambda value: (
+            _was_said(value, dict, ImplicitDict)
+            and _TEXT.issuperset(map(type, cast("dict[object, object]", value)))
+            and are_good(cast("dict[object, object]", value).values())
+        )
+    if isinstance(this, shape.StructOf) and not hasattr(this.cls, "to_write"):  # objects write themselves
+        return functools.partial(_is_good_struct, this.cls)
+    return lambda _: False
+
+
+def _check_all(this: shape.Shape) -> Callable[[Iterable[object]], bool]:
+    if isinstance(this, shape.Scalar):
+        exact = _EXACT.intersection(this.exact)
+        return lambda items: exact.issuperset(map(type, items))
+    is_good = _check(this)
+    return lambda items: all(map(is_good, items))
+
+
+def _was_said(value: object, plain: type, implicit: type) -> bool:
+    return type(value) is plain or (type(value) is implicit and bool(value))
+
+
+def _is_good_struct(cls: ApiType, value: object) -> bool:
+    if cast("object", type(value)) is not cls:  # or it has unknown fields, or nobody set it
+        return False
+    held = values(cast("msgspec.Struct", value))
+    checks, names = _checks(cls), cls.__struct_fields__
+    for index, kind in enumerate(map(type, held)):
+        if kind not in LEAVES and not checks[names[index]](held[index]):
+            return False
+    return True
 
 
 def unknown_fields(instance: msgspec.Struct) -> dict[str, object]:
@@ -147,18 +233,20 @@ def unknown_fields(instance: msgspec.Struct) -> dict[str, object]:
 def read_everything(value: object) -> None:
     """Decode whatever in a value still waits to be read."""
     if is_struct(value):
-        for name, member, _ in members(type(value)):
-            held = member.__get__(value)
-            if type(held) is Raw:
+        held = values(value)
+        if LEAVES.issuperset(map(type, held)):
+            return
+        for (name, _, _), each in zip(members(type(value)), held, strict=True):
+            if type(each) is Raw:
                 getattr(value, name)
-            elif type(held) not in _LEAVES:
-                read_everything(held)
-    elif isinstance(value, dict):
-        for item in cast("dict[str, object]", value).values():
-            read_everything(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
-            read_everything(item)
+            elif type(each) not in LEAVES:
+                read_everything(each)
+    elif isinstance(value, dict | list):
+        container = cast("dict[str, object] | list[object]", value)
+        items = container.values() if isinstance(container, dict) else container
+        if not LEAVES.issuperset(map(type, items)):
+            for item in items:
+                read_everything(item)
 
 
 def same(one: object, other: object) -> bool:

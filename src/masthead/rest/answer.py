@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from masthead.errors import (
     status_error_class,
 )
 from masthead.meta.v1 import Status
+from masthead.rest.call import Shown
 
 if TYPE_CHECKING:
     from masthead.meta.model import Struct
@@ -41,8 +41,7 @@ _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTA
 _IN_FRONT: Final = "Is a proxy or a login page in front of the API server?"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Shown, frozen=True):
     """A successful answer, read to its end.
 
     Attributes:
@@ -54,8 +53,10 @@ class Answer:
         about: What was asked, for messages.
     """
 
+    HIDDEN = frozenset({"body"})
+
     status: int
-    body: bytes = field(repr=False)
+    body: bytes
     content_type: str = ""
     etag: str = ""
     warnings: tuple[ServerWarning, ...] = ()

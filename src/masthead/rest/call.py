@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import msgspec
 
 from masthead.errors import InvalidValueError
 from masthead.meta.names import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["JSON", "Call", "Subject"]
+__all__ = ["JSON", "Call", "Shown", "Subject"]
 
 JSON: Final = "application/json"
 
-_PATH: Final = re.compile(r"/[!-~]*", re.ASCII)
-"""Behind the server's address, a path that does not begin with a slash could name another server."""
-_NOT_IN_PATHS: Final = frozenset("?#")
+_PATH: Final = re.compile(r'/[!"$->@-~]*', re.ASCII)
+"""Behind the server's address, a path that does not begin with a slash could name another server. What is printed but
+blanks may stand in it; ``?`` and ``#`` would end it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+# Structs, because each call makes three of these: 0.1 µs each, where frozen dataclasses take 0.5 to 1.0.
+class Shown(msgspec.Struct, frozen=True):
+    """A value that does not show all that it holds."""
+
+    HIDDEN: ClassVar[frozenset[str]] = frozenset()
+    """What the repr leaves out, because it may hold secrets."""
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.HIDDEN]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({shown})"
+
+
+class Subject(msgspec.Struct, frozen=True):
     """What a call is about, for its errors.
 
     Attributes:
@@ -42,8 +55,7 @@ class Subject:
         return " ".join(part for part in (self.verb, self.resource, subject) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Shown, frozen=True):
     """One call of the API.
 
     Attributes:
@@ -64,19 +76,21 @@ class Call:
         InvalidValueError: if the path is not one, or not escaped.
     """
 
+    HIDDEN = frozenset({"query", "body", "headers"})
+
     method: str
     path: str
     subject: Subject
-    query: Sequence[tuple[str, str]] = field(default=(), repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    query: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
-    headers: Sequence[tuple[str, str]] = field(default=(), repr=False)
+    headers: Sequence[tuple[str, str]] = ()
     timeout: float | None = None
     silence: float | None = None
 
     def __post_init__(self) -> None:
-        if not _PATH.fullmatch(self.path) or not _NOT_IN_PATHS.isdisjoint(self.path):
+        if not _PATH.fullmatch(self.path):
             raise InvalidValueError(
                 f"{shown(self.path)} is no path of a request: it begins with a slash, is percent-encoded, and its "
                 "query is given apart. Nothing was sent.",

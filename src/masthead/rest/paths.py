@@ -6,7 +6,7 @@ A segment that could lead somewhere else is refused here, before anything is sen
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlencode
 
 from masthead.errors import InvalidValueError, NameFormatError
@@ -62,7 +62,13 @@ def segment(what: str, text: str) -> str:
 
     Raises:
         NameFormatError: if it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
+        InvalidValueError: if it is no text.
     """
+    if not isinstance(cast("object", text), str):
+        raise InvalidValueError(
+            f"a {what} is text, not a {type(text).__name__}; of an object, take obj.metadata.name. Nothing was sent.",
+            value=text,
+        )
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"
     if problem is None and not text.isprintable():
         problem = "must not hold control characters"

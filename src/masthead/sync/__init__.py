@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from masthead.sync.logs import LogStream as LogStream
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
-    from masthead.sync.resource import Resource as Resource
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -39,7 +38,6 @@ _HOMES = {
     "LogStream": "masthead.sync.logs",
     "Mapper": "masthead.sync.mapper",
     "MetadataResource": "masthead.sync.metadata",
-    "Resource": "masthead.sync.resource",
     "RestClient": "masthead.sync.rest",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",

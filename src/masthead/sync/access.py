@@ -23,3 +23,6 @@ class ResourceAccess(Facade, Generic[T]):
         """Whose objects these are; None for all namespaces, and for what lives in none."""
         result: str | None = self._async.namespace
         return result
+
+    def __repr__(self) -> str:
+        return repr(self._async)

@@ -72,7 +72,7 @@ class Client(Clientset):
 
         Args:
             config: Where the cluster is and who we are there; None to look for it.
-            kubeconfig: The file to look in; not together with `config`.
+            kubeconfig: The file to look in, or its text; not together with `config`.
             context: Which of its contexts to use; not together with `config`.
             namespace: What `namespace` says, in place of what the configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise.

@@ -282,3 +282,33 @@ def test_status_and_finalizers_of_the_live_object_stay() -> None:
         "metadata": {"name": "a", "finalizers": ["x"], "resourceVersion": "7", "annotations": {"b": "c"}},
         "status": {"phase": "Active"},
     }
+
+
+def test_owners_and_finalizers_are_added_to_those_that_are_there() -> None:
+    found = ConfigMap.from_dict(
+        {
+            "metadata": {
+                "name": "a",
+                "finalizers": ["x"],
+                "ownerReferences": [owner("1", "old name"), owner("2", "other")],
+            }
+        }
+    )
+    wanted = ConfigMap.from_dict(
+        {"metadata": {"name": "a", "finalizers": ["x", "y"], "ownerReferences": [owner("1"), owner("3")]}}
+    )
+
+    over = laid_over(found, wanted)
+
+    assert over is not None
+    assert over.metadata.finalizers == ["x", "y"]
+    assert [(each.uid, each.name) for each in over.metadata.owner_references] == [
+        ("1", "web"),
+        ("2", "other"),
+        ("3", "web"),
+    ]
+    assert laid_over(over, wanted) is None
+
+
+def owner(uid: str, name: str = "web") -> dict[str, object]:
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": uid}

@@ -1,0 +1,44 @@
+"""``masthead COMMAND``: hands over to the command that is named."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["main"]
+
+_USAGE: Final = """usage: masthead COMMAND [options]
+
+commands:
+  serve    run an API server without a cluster; its options: masthead serve --help
+"""
+_BAD_ARGUMENTS: Final = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the process' exit code.
+
+    Args:
+        arguments: What stands behind ``masthead``; the process' own by default.
+    """
+    name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    if name in {"", "-h", "--help"}:
+        sys.stdout.write(_USAGE)
+        return 0
+    command = _COMMANDS.get(name)
+    if command is None:
+        sys.stderr.write(f"masthead: there is no command {name!r}\n\n{_USAGE}")
+        return _BAD_ARGUMENTS
+    return command(rest[:-1])
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    from masthead.server.__main__ import main as serve
+
+    return serve(arguments)
+
+
+_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"serve": _serve}

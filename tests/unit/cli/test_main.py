@@ -1,0 +1,34 @@
+"""The command hands over to the one that is named."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import pytest
+
+from masthead.cli.main import main
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_alone_it_says_what_there_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "serve" in capsys.readouterr().out
+
+
+def test_a_command_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sreve"]) == 2
+    assert "there is no command 'sreve'" in capsys.readouterr().err
+
+
+def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--help"])
+
+    assert ended.value.code == 0
+    assert "--kubeconfig-out" in capsys.readouterr().out
+
+
+def test_the_package_installs_it() -> None:
+    (found,) = entry_points(group="console_scripts", name="masthead")
+
+    assert found.load() is main
