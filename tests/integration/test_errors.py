@@ -104,7 +104,7 @@ async def test_an_invalid_object_has_its_causes(client: Any, namespace: str) -> 
 
     error = pickle.loads(pickle.dumps(caught.value))
     assert "spec.containers" in {cause.field for cause in error.details.causes}
-    assert "Mend the fields that details.causes names" in str(error)
+    assert "Mend the fields that error.details.causes names" in str(error)
 
 
 async def test_a_conflict_says_to_read_again(client: Any, namespace: str) -> None:

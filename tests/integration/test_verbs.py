@@ -250,3 +250,39 @@ async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:
         await pods.patch("web", Patch.merge({}), force=True)
     with pytest.raises(TypeError, match="label_selecter"):
         await pods.list(label_selecter="app=web")
+
+
+@pytest.mark.parametrize("nothing", [None, 5])
+async def test_a_name_that_is_none_never_means_the_whole_collection(
+    client: Any, namespace: str, nothing: object
+) -> None:
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create(config_map("kept"))
+    untyped = client.dynamic("v1", "configmaps", namespace=namespace)
+
+    for each in (maps, untyped):
+        for call in (each.get(nothing), each.delete(nothing), each.patch(nothing, Patch.merge({}))):
+            with pytest.raises(InvalidValueError, match="Nothing was sent"):
+                await call
+    with pytest.raises(InvalidValueError, match="Nothing was sent"):
+        await untyped.delete(nothing, subresource="status")
+    assert await maps.get("kept")
+
+
+async def test_what_is_gone_is_none_whatever_the_server_answers(client: Any, namespace: str) -> None:
+    services, pods = client.core_v1.services(namespace), client.core_v1.pods(namespace)
+    await services.create({"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
+    await pods.create(Pod.new("web", spec={"containers": [Container(name="web", image="nginx")]}))
+
+    assert await services.delete("web") is None
+    assert await pods.delete("web", grace_period_seconds=0) is None
+
+
+async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: str) -> None:
+    with pytest.raises(InvalidValueError, match="pods are Pod, and 'x' is a ConfigMap"):
+        await client.core_v1.pods(namespace).create(config_map("x"))
+
+
+async def test_a_patch_says_of_which_kind_it_is(client: Any, namespace: str) -> None:
+    with pytest.raises(InvalidValueError, match=r"Patch\.merge"):
+        await client.core_v1.pods(namespace).patch("web", {"spec": {}})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.conftest import connected
 
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ExpiredError, ForbiddenError, NotFoundError
+from masthead.errors import BadRequestError, ExpiredError, ForbiddenError, NotFoundError
 from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
@@ -231,3 +232,57 @@ async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster,
         assert await told(events, 1) == [("ADDED", "a", "1")]
         await change(maps, "a", "2")
         assert await told(events, 1) == [("MODIFIED", "a", "2")]
+
+
+@pytest.mark.embedded_only
+async def test_a_server_that_never_says_where_what_there_is_ends_is_listed(
+    cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masthead.client.watch.QUIET", 0.1)
+    await put(maps, "a")
+    faults_of(cluster).faults.hold_bookmarks(namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+        await change(maps, "a", "2")
+        assert await told(events, 1) == [("MODIFIED", "a", "2")]
+
+
+@pytest.mark.embedded_only
+async def test_a_list_that_fails_at_first_is_not_the_end_of_a_watch(cluster: Cluster, maps: Any) -> None:
+    await put(maps, "a")
+    faults = faults_of(cluster).faults
+    faults.answer(422, verb="watch", namespace=maps.namespace)
+    failed = faults.answer(500, verb="list", namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+    assert failed.hits == 1
+
+
+async def test_a_selector_that_is_refused_does_not_speak_against_the_server(maps: Any) -> None:
+    async with maps.watch(field_selector="spec.nonsense=1") as events:
+        with pytest.raises(BadRequestError):
+            await told(events, 1)
+
+    assert len(await maps.watch_list(label_selector=OURS)) == 0
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1, bookmarks=True) == [("BOOKMARK", "", "")]
+
+
+async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_cluster: Cluster) -> None:
+    async with connected(embedded_cluster.config, "aio") as client:
+        maps = client.core_v1.config_maps("default")
+        since = await version_of(maps)
+        await put(maps, "often-1")
+        await put(maps, "often-2")
+        faults_of(embedded_cluster).faults.drop_watch(after=1)
+
+        seen: list[str] = []
+        async with maps.watch(since=since) as events:
+            while len(seen) < 2:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(0.1):  # far less than the pause after a drop
+                        seen.append((await anext(events)).object.metadata.name)
+
+    assert seen == ["often-1", "often-2"]

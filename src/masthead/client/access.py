@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from masthead.errors import InvalidValueError
+from masthead.errors import DecodeError, InvalidValueError, NameFormatError
 from masthead.meta.object import Object
 from masthead.meta.unstructured import Unstructured
 from masthead.rest.call import JSON, Call, Subject
@@ -37,6 +37,7 @@ _METHODS: Final = {
     "delete": "DELETE",
     "deletecollection": "DELETE",
 }
+_OF_ONE_OBJECT: Final = frozenset({"get", "update", "patch", "apply", "delete"})
 _WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
 _ANSWERED_WITH_LIST: Final = frozenset({"list", "deletecollection"})
 
@@ -56,6 +57,10 @@ class Habits:
     field_manager: str = ""
     field_validation: FieldValidation | None = None
     check_watch_lists: bool = False
+
+    def __post_init__(self) -> None:
+        if self.page_size < 1:
+            raise InvalidValueError(f"page_size is {self.page_size}; one is the least", value=self.page_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,10 @@ class ResourceAccess(Generic[T]):
         silence: float | None = None,
     ) -> Call:
         target = await self._target()
+        if name is None and (subresource or verb in _OF_ONE_OBJECT):
+            raise NameFormatError(
+                f"{verb} {target.name}: None is not the name of an object. Nothing was sent.", value=name
+            )
         inside = _namespace_for(target, verb, mine=self._namespace, asked=namespace, name=name)
         path = resource_path(target.resource, namespace=inside, name=name, subresource=subresource)
         about = f"{target.name}/{subresource}" if subresource else target.name
@@ -163,13 +172,13 @@ class ResourceAccess(Generic[T]):
         """
         target = await self._target()
         if not isinstance(obj, Object):
-            return target.item.from_dict(obj)
+            return _told_its_kind(target.item.from_dict(obj), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise InvalidValueError(
                 f"{target.name} are {target.item.__name__}, and {obj.key!r} is a {type(obj).__name__}",
                 value=obj.key,
             )
-        return obj
+        return _told_its_kind(obj, target)
 
     def _manager(self, field_manager: str | None) -> str:
         return self._access.habits.field_manager if field_manager is None else field_manager
@@ -178,11 +187,33 @@ class ResourceAccess(Generic[T]):
         return self._access.habits.field_validation if field_validation is None else field_validation
 
 
+def _told_its_kind(obj: T, target: Target[T]) -> T:
+    """The same object; a copy that says what it is, where it does not and the resource does."""
+    if target.gvk is None or obj.kind or not isinstance(obj, Unstructured):
+        return obj
+    told = obj.copy()
+    told.api_version, told.kind = target.gvk.api_version, target.gvk.kind
+    return told
+
+
 def object_or_none(answer: Answer, item: type[T]) -> T | None:
-    """What a delete was answered with: the object that is still there, or None if it is gone."""
-    if msgspec.json.decode(answer.body, type=_Said).kind == "Status":
+    """What a delete was answered with: the object that is still there, or None if it is gone.
+
+    Some kinds answer with the object although it is gone. One that is still there is marked as being deleted, and waits
+    for its finalizers or its grace period; a namespace, for what is in it.
+
+    Raises:
+        DecodeError: if it is neither.
+    """
+    try:
+        said = msgspec.json.decode(answer.body, type=_Said)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(f"the answer to a delete is no object: {error}", kind=item.__name__) from None
+    if said.kind == "Status":
         return None
-    return item.from_wire(answer.body)
+    left = item.from_wire(answer.body)
+    waits = left.metadata.finalizers or left.metadata.deletion_grace_period_seconds != 0
+    return left if left.metadata.deletion_timestamp is not None and waits else None
 
 
 def name_of(obj: Object, verb: str) -> str:
@@ -220,8 +251,7 @@ def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: s
         )
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise InvalidValueError(
-            f"{verb} {target.name}: {target.name} live in namespaces; say which, as in "
-            f'{target.resource.resource}("default")',
+            f"{verb} {target.name}: {target.name} live in namespaces; say which, as in pods('default') for pods",
             value=name,
         )
     return namespace

@@ -5,9 +5,11 @@ As in `masthead.client.subresources`, one class per part, put together by the cl
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead.client.logs import LogStream, log_query
+from masthead.client.options import delete_options
 from masthead.client.subresources import Parts
 from masthead.meta.object import Object
 
@@ -45,6 +47,7 @@ class Evicting(Parts[T], Generic[T]):
         uid: str | None = None,
         resource_version: str | None = None,
         dry_run: bool = False,
+        field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
         """Delete an object unless a disruption budget forbids it. The options are those of `delete`.
@@ -52,22 +55,28 @@ class Evicting(Parts[T], Generic[T]):
         Raises:
             TooManyRequestsError: if the budget allows no further disruption now.
         """
-        preconditions = {"uid": uid, "resourceVersion": resource_version}
-        options = {
-            "gracePeriodSeconds": grace_period_seconds,
-            "propagationPolicy": propagation_policy,
-            "preconditions": {key: value for key, value in preconditions.items() if value} or None,
-            "dryRun": ["All"] if dry_run else None,
-        }
-        given = {key: value for key, value in options.items() if value is not None}
-        await self._act(name, "eviction", {"deleteOptions": given} if given else {}, timeout=timeout)
+        options = delete_options(
+            grace_period_seconds=grace_period_seconds,
+            propagation_policy=propagation_policy,
+            uid=uid,
+            resource_version=resource_version,
+            dry_run=dry_run,
+        )
+        content = {"deleteOptions": options} if options else {}
+        await self._act(name, "eviction", content, field_manager=field_manager, timeout=timeout)
 
 
 class Binding(Parts[T], Generic[T]):
     """For what is placed on a node."""
 
     async def bind(
-        self, name: str, node: str, *, dry_run: bool = False, timeout: float | None = None
+        self,
+        name: str,
+        node: str,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        timeout: float | None = None,
     ) -> None:
         """Place an object on a node, as a scheduler does.
 
@@ -75,7 +84,10 @@ class Binding(Parts[T], Generic[T]):
             ConflictError: if it is placed already.
         """
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        await self._act(name, "binding", {"target": target}, dry_run=dry_run, timeout=timeout)
+        content = {"target": target}
+        await self._act(
+            name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+        )
 
 
 class EphemeralContainers(Parts[T], Generic[T]):
@@ -143,6 +155,7 @@ class TokenRequests(Parts[T], Generic[T]):
         expiration_seconds: int | None = None,
         bound_object: Object | None = None,
         dry_run: bool = False,
+        field_manager: str | None = None,
         timeout: float | None = None,
     ) -> TokenRequest:
         """Make a token for an account; it is in the answer's ``status.token``.
@@ -153,6 +166,7 @@ class TokenRequests(Parts[T], Generic[T]):
             expiration_seconds: How long it lasts, from 600 up; the server may give less.
             bound_object: The token dies with this object, which must have been read from the server.
             dry_run: Go through everything, and make none.
+            field_manager: Under which name it is recorded.
             timeout: Seconds for the whole call.
         """
         spec: dict[str, object] = {"audiences": list(audiences)}
@@ -167,7 +181,13 @@ class TokenRequests(Parts[T], Generic[T]):
             }
         cls = await self._kind_of("token")
         made = await self._part(
-            "create", name, "token", cls.from_dict({"spec": spec}), dry_run=dry_run, timeout=timeout
+            "create",
+            name,
+            "token",
+            cls.from_dict({"spec": spec}),
+            dry_run=dry_run,
+            field_manager=field_manager,
+            timeout=timeout,
         )
         return cast("TokenRequest", made)
 
@@ -181,6 +201,7 @@ class Approving(Parts[T], Generic[T]):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
         """Replace a request's conditions; its other fields are ignored.
@@ -189,7 +210,12 @@ class Approving(Parts[T], Generic[T]):
             ConflictError: if the request was changed since it was read.
         """
         return await self._put(
-            obj, subresource="approval", dry_run=dry_run, field_manager=field_manager, timeout=timeout
+            obj,
+            subresource="approval",
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
         )
 
     async def approve(
@@ -228,14 +254,27 @@ class Finalizing(Parts[T], Generic[T]):
     """For what waits for others before it goes."""
 
     async def finalize(
-        self, obj: T | Mapping[str, object], *, dry_run: bool = False, timeout: float | None = None
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
     ) -> T:
         """Replace the finalizers in an object's spec, which lets it go once none is left.
 
         Raises:
             ConflictError: if the object was changed since it was read.
         """
-        return await self._put(obj, subresource="finalize", dry_run=dry_run, timeout=timeout)
+        return await self._put(
+            obj,
+            subresource="finalize",
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
 
 
 class Logging(Parts[T], Generic[T]):
@@ -254,6 +293,7 @@ class Logging(Parts[T], Generic[T]):
         limit_bytes: int | None = None,
         timestamps: bool = False,
         insecure_skip_tls_verify_backend: bool = False,
+        silence: float | None = None,
     ) -> LogStream:
         """Read what a container writes, as it comes.
 
@@ -275,6 +315,8 @@ class Logging(Parts[T], Generic[T]):
             limit_bytes: End after so many bytes.
             timestamps: Begin each line with the time at which it was written.
             insecure_skip_tls_verify_backend: Do not check the certificate of the node.
+            silence: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
+                a log that is followed, for as long as it takes: it may be quiet for hours.
 
         Raises:
             InvalidValueError: if options contradict each other.
@@ -291,6 +333,8 @@ class Logging(Parts[T], Generic[T]):
             timestamps=timestamps,
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
+        quiet = math.inf if silence is None and follow else silence
         return LogStream(
-            self._access.rest, lambda: self._call("get", name=name, subresource="log", query=query)
+            self._access.rest,
+            lambda: self._call("get", name=name, subresource="log", query=query, silence=quiet),
         )

@@ -19,6 +19,7 @@ from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.disk import DiskCache
 from masthead.discovery.mapper import Mapper
 from masthead.errors import ConfigError, InvalidValueError
+from masthead.meta import names
 from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.object import Object
 from masthead.rest.settings import RestSettings
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
     from masthead.client.target import Target
+    from masthead.meta.gvk import GroupVersionKind
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.rest.client import RestClient
@@ -88,7 +90,7 @@ class Client(Clientset):
             retries: How often a call is repeated at most where the server, or the network, asks for it.
             rate: Calls a second that the client allows itself; None for no limit.
             burst: How many calls may come at once before `rate` holds them back.
-            connections: How many connections may be open at once; every watch needs one.
+            connections: How many connections may be open at once, 0 for any number; every watch needs one.
             page_size: How many objects of a list are asked for at a time.
             field_manager: Under which name changes are recorded; empty to leave it to the server.
             field_validation: What the server does about fields that it does not know; None to leave it to the server.
@@ -101,6 +103,7 @@ class Client(Clientset):
         Raises:
             ConfigError: if no cluster was found, or what was found cannot be used.
             AuthError: if the credentials cannot be used.
+            InvalidValueError: if another argument is senseless.
         """
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
@@ -112,6 +115,9 @@ class Client(Clientset):
         found = config or load(kubeconfig, context=context)
         self._config = found
         self._namespace = namespace or found.namespace
+        names.check_dns1123_label(self._namespace)
+        if connections < 0:
+            raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)
         settings = RestSettings(
             timeout=timeout,
             silence=silence,
@@ -313,10 +319,12 @@ class Client(Clientset):
                 found = await self._mapper.find(what)
             else:
                 found = await self._mapper.find(resource, api_version=what)
-            return target(found.gvr, namespaced=found.namespaced)
+            return target(found.gvr, namespaced=found.namespaced, gvk=found.gvk)
 
         return find
 
 
 class _MakesTarget(Protocol[T]):
-    def __call__(self, resource: GroupVersionResource, *, namespaced: bool | None) -> Target[T]: ...
+    def __call__(
+        self, resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
+    ) -> Target[T]: ...

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead.client.access import object_or_none
 from masthead.client.listing import ListWish
-from masthead.client.options import delete_options
+from masthead.client.options import delete_body, delete_options
 from masthead.client.writing import Writing
 from masthead.meta.object import Object
 
@@ -96,7 +96,7 @@ class Deleting(Writing[T], Generic[T]):
             NotFoundError: if there is none of that name.
             ConflictError: if it is not the object, or not the version, that was meant.
         """
-        body = delete_options(
+        options = delete_options(
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=uid,
@@ -104,7 +104,7 @@ class Deleting(Writing[T], Generic[T]):
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
         )
-        call = await self._call("delete", name=name, body=body, timeout=timeout)
+        call = await self._call("delete", name=name, body=delete_body(options), timeout=timeout)
         answer = await self._access.rest.call(call)
         return object_or_none(answer, (await self._target()).item)
 
@@ -136,12 +136,14 @@ class Deleting(Writing[T], Generic[T]):
             continue_=continue_,
             timeout_seconds=timeout_seconds,
         )
-        body = delete_options(
+        options = delete_options(
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=None,
             resource_version=None,
             dry_run=dry_run,
         )
-        call = await self._call("deletecollection", query=wish.query(), body=body, timeout=timeout)
+        call = await self._call(
+            "deletecollection", query=wish.query(), body=delete_body(options), timeout=timeout
+        )
         await self._access.rest.call(call)

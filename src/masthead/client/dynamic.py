@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead.client.access import name_of, object_or_none
-from masthead.client.options import delete_options, read_query, write_query
+from masthead.client.options import delete_body, delete_options, read_query, write_query
 from masthead.client.resource import Resource
 from masthead.meta.unstructured import Unstructured
 
@@ -165,7 +165,7 @@ class DynamicResource(Resource[Unstructured]):
             NotFoundError: if there is none of that name.
             ConflictError: if it is not the object, or not the version, that was meant.
         """
-        body = delete_options(
+        options = delete_options(
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=uid,
@@ -173,5 +173,7 @@ class DynamicResource(Resource[Unstructured]):
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
         )
-        call = await self._call("delete", name=name, subresource=subresource, body=body, timeout=timeout)
+        call = await self._call(
+            "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
+        )
         return object_or_none(await self._access.rest.call(call), Unstructured)

@@ -14,7 +14,7 @@ from masthead.meta.v1 import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Event", "EventType", "read_events"]
+__all__ = ["Event", "EventType", "broken_event", "read_events"]
 
 T = TypeVar("T", bound=Object)
 
@@ -127,6 +127,11 @@ def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | St
             yield _error(data)
         else:
             yield _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+
+
+def broken_event(error: DecodeError) -> Event[Any]:
+    """The event for an item of a list that could not be read."""
+    return _broken(error.value if isinstance(error.value, bytes) else b"", error)
 
 
 def _broken(data: bytes, error: DecodeError) -> Event[Any]:

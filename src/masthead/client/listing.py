@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from masthead.client.options import list_query
-from masthead.errors import ExpiredError, ProtocolError
+from masthead.errors import ExpiredError, GoneError, ProtocolError
 from masthead.meta.object import Object, ObjectList
 from masthead.meta.unstructured import UnstructuredList
 
@@ -104,7 +104,7 @@ async def whole(
     try:
         async for page in pages:
             result.items.extend(page.items)
-    except ExpiredError:
+    except (ExpiredError, GoneError):
         return await ask(wish.query())
     _forget_paging(result)
     return result

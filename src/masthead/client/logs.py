@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from masthead.client.options import Query, counted
 from masthead.errors import ClosedError, InvalidValueError
@@ -128,7 +128,7 @@ class LogStream:
     async def _open(self) -> Stream:
         self._refuse_closed()
         if self._stream is None:
-            call = replace(await self._make_call(), accept="*/*", silence=math.inf)
+            call = msgspec.structs.replace(await self._make_call(), accept="*/*")
             self._stream = await self._rest.open(call)
             self._refuse_closed()
         return self._stream

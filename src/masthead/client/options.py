@@ -6,17 +6,16 @@ What is wrong with an option is said here, before anything is sent.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import msgspec
 
-from masthead.errors import InvalidValueError
+from masthead.errors import InvalidValueError, SelectorError
 from masthead.meta import fields, labels
 from masthead.meta.v1 import LabelSelector
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from masthead.meta.fields import FieldSelector
     from masthead.meta.labels import Selector
     from masthead.meta.v1 import DeletionPropagation, ResourceVersionMatch
@@ -27,6 +26,7 @@ __all__ = [
     "LabelSelection",
     "Query",
     "counted",
+    "delete_body",
     "delete_options",
     "list_query",
     "read_query",
@@ -114,8 +114,8 @@ def delete_options(
     resource_version: str | None,
     dry_run: bool,
     ignore_store_read_error: bool = False,
-) -> bytes | None:
-    """The body of a delete; None where there is nothing to say.
+) -> dict[str, object]:
+    """The options of a delete, as plain data; empty where there is nothing to say.
 
     Raises:
         InvalidValueError: if an option is wrong.
@@ -130,10 +130,14 @@ def delete_options(
         "dryRun": ["All"] if dry_run else None,
         "ignoreStoreReadErrorWithClusterBreakingPotential": ignore_store_read_error or None,
     }
-    given = {key: value for key, value in said.items() if value is not None}
-    if not given:
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def delete_body(options: dict[str, object]) -> bytes | None:
+    """The body of a delete; None where there is nothing to say."""
+    if not options:
         return None
-    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **given})
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})
 
 
 def _add(query: Query, name: str, value: str | None) -> None:
@@ -149,6 +153,10 @@ def _label_text(selector: LabelSelection) -> str:
         return str(selector)
     if isinstance(selector, LabelSelector):
         return str(labels.from_label_selector(selector))
+    if not _is_text_mapping(selector):
+        raise SelectorError(
+            f"label_selector is a {type(selector).__name__}; give text, or labels and values", value=selector
+        )
     return str(labels.from_mapping(selector))
 
 
@@ -158,7 +166,18 @@ def _field_text(selector: FieldSelection) -> str:
         return selector
     if isinstance(selector, fields.FieldSelector):
         return str(selector)
+    if not _is_text_mapping(selector):
+        raise SelectorError(
+            f"field_selector is a {type(selector).__name__}; give text, or fields and values", value=selector
+        )
     return ",".join(str(fields.one(key, value)) for key, value in selector.items())
+
+
+def _is_text_mapping(selector: object) -> bool:
+    if not isinstance(selector, Mapping):
+        return False
+    pairs = cast("Mapping[object, object]", selector).items()
+    return all(isinstance(part, str) for pair in pairs for part in pair)
 
 
 @functools.lru_cache(maxsize=256)

@@ -96,6 +96,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         resource_version: str | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
         continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
         page_size: int | None = None,
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
@@ -113,6 +115,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             resource_version=resource_version,
             resource_version_match=resource_version_match,
             continue_=continue_,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
         )
         size = self._page_size(page_size)
         async for page in in_pages(lambda query: self._page(query, timeout, on_error), wish, size):
@@ -125,6 +129,9 @@ class Reading(ResourceAccess[T], Generic[T]):
         field_selector: FieldSelection | None = None,
         resource_version: str | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
         page_size: int | None = None,
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
@@ -141,6 +148,9 @@ class Reading(ResourceAccess[T], Generic[T]):
             field_selector=field_selector,
             resource_version=resource_version,
             resource_version_match=resource_version_match,
+            continue_=continue_,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
             page_size=page_size,
             on_error=on_error,
             timeout=timeout,
@@ -154,6 +164,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
         resource_version: str | None = None,
+        shard_selector: str | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> ObjectList[T]:
         """Read all objects as the beginning of a watch, which costs the server less than a list.
@@ -164,15 +176,20 @@ class Reading(ResourceAccess[T], Generic[T]):
             label_selector: Only those with such labels.
             field_selector: Only those with such fields.
             resource_version: The objects must be no older than this version; None for the newest.
+            shard_selector: Only the objects of one shard, where the server has them.
+            on_error: Is told of each object that cannot be read, as for `list`.
             timeout: Seconds for all of it.
 
         Raises:
             InconsistentListError: if the client checks such lists, and this one is not what a plain list says.
         """
         wish = ListWish(
-            label_selector=label_selector, field_selector=field_selector, resource_version=resource_version
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            shard_selector=shard_selector,
         )
-        return await watch_list(self._watched(), wish, timeout=self._patience(timeout))
+        return await watch_list(self._watched(), wish, timeout=self._patience(timeout), on_error=on_error)
 
     def watch(
         self,
@@ -184,6 +201,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         shard_selector: str | None = None,
         bookmarks: bool = True,
         raw: bool = False,
+        send_initial_events: bool | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
     ) -> Watch[T]:
         """Be told of every change, across dropped connections.
 
@@ -203,6 +222,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             shard_selector: Only the objects of one shard, where the server has them.
             bookmarks: Whether to ask for bookmarks. Without them, a quiet watch cannot tell a dead connection.
             raw: One plain watch: it ends with its connection, and nothing is resumed.
+            send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
+            resource_version_match: As the API has it; goes with `send_initial_events`.
 
         Raises:
             ExpiredError: while iterating, if the server has forgotten the version; list again.
@@ -212,8 +233,16 @@ class Reading(ResourceAccess[T], Generic[T]):
             field_selector=field_selector,
             timeout_seconds=timeout_seconds,
             shard_selector=shard_selector,
+            resource_version_match=resource_version_match,
         )
-        return Watch(self._watched(), wish, since=since, bookmarks=bookmarks, raw=raw)
+        return Watch(
+            self._watched(),
+            wish,
+            since=since,
+            bookmarks=bookmarks,
+            raw=raw,
+            send_initial_events=send_initial_events,
+        )
 
     async def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None:
         """Wait until something is true of an object, which need not be there yet.
@@ -249,7 +278,7 @@ class Reading(ResourceAccess[T], Generic[T]):
         async def call(query: Query, silence: float | None) -> Call:
             return await self._call("watch", query=query, silence=silence)
 
-        async def everything(wish: ListWish) -> ObjectList[T]:
-            return await whole(lambda query: self._page(query, None, None), wish, self._page_size(None))
+        async def everything(wish: ListWish, on_error: Callable[[DecodeError], None] | None) -> ObjectList[T]:
+            return await whole(lambda query: self._page(query, None, on_error), wish, self._page_size(None))
 
         return WatchSource(self._access, self._target, call, everything)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from masthead.api.autoscaling.v1 import Scale
     from masthead.client.access import Access
+    from masthead.client.options import FieldValidation
     from masthead.client.target import Target
     from masthead.meta.patch import Patch
     from masthead.meta.unstructured import Unstructured
@@ -56,6 +57,7 @@ class Scales:
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Set how many replicas are wanted.
@@ -64,7 +66,12 @@ class Scales:
             ConflictError: if the object was changed since the scale was read.
         """
         return await self._of(resource).update_scale(
-            name, scale, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+            name,
+            scale,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
         )
 
     async def patch(
@@ -75,11 +82,17 @@ class Scales:
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
         return await self._of(resource).patch_scale(
-            name, patch, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+            name,
+            patch,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
         )
 
     async def apply(
@@ -91,6 +104,7 @@ class Scales:
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Apply the number of replicas on the server's side, and own it.
@@ -99,7 +113,13 @@ class Scales:
             ConflictError: if others own it.
         """
         return await self._of(resource).apply_scale(
-            name, scale, field_manager=field_manager, force=force, dry_run=dry_run, timeout=timeout
+            name,
+            scale,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+            field_validation=field_validation,
+            timeout=timeout,
         )
 
     def _of(self, resource: str | GroupVersionResource) -> Scaling[Unstructured]:

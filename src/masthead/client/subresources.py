@@ -84,6 +84,7 @@ class StatusVerbs(Writing[T], Generic[T]):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
         """Apply an object's status on the server's side, and own its fields.
@@ -97,6 +98,7 @@ class StatusVerbs(Writing[T], Generic[T]):
             field_manager=field_manager,
             force=force,
             dry_run=dry_run,
+            field_validation=field_validation,
             timeout=timeout,
         )
 
@@ -153,11 +155,12 @@ class Parts(Writing[T], Generic[T]):
         content: Mapping[str, object],
         *,
         dry_run: bool = False,
+        field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
         """Send something to a part whose answer says nothing but that it was done."""
         cls = await self._kind_of(subresource)
-        query = write_query(dry_run=dry_run, field_manager=self._manager(None))
+        query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager))
         metadata = {"name": name, **({"namespace": self._namespace} if self._namespace else {})}
         body = cls.from_dict({"metadata": metadata, **content}).to_json()
         call = await self._call(
@@ -180,6 +183,7 @@ class Scaling(Parts[T], Generic[T]):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Set how many replicas are wanted.
@@ -190,7 +194,14 @@ class Scaling(Parts[T], Generic[T]):
         return cast(
             "Scale",
             await self._part(
-                "update", name, "scale", scale, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+                "update",
+                name,
+                "scale",
+                scale,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
             ),
         )
 
@@ -202,6 +213,7 @@ class Scaling(Parts[T], Generic[T]):
         force: bool | None = None,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
@@ -213,6 +225,7 @@ class Scaling(Parts[T], Generic[T]):
             force=force,
             dry_run=dry_run,
             field_manager=field_manager,
+            field_validation=field_validation,
             timeout=timeout,
         )
         return cast("Scale", cls.from_wire((await self._access.rest.call(call)).body))
@@ -225,6 +238,7 @@ class Scaling(Parts[T], Generic[T]):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Apply the number of replicas on the server's side, and own it.
@@ -232,11 +246,13 @@ class Scaling(Parts[T], Generic[T]):
         Raises:
             ConflictError: if others own it.
         """
+        given = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
         return await self.patch_scale(
             name,
-            Patch.apply(scale),
+            Patch.apply(given),
             force=force or None,
             dry_run=dry_run,
             field_manager=self._owner(field_manager, f"the scale of {name}"),
+            field_validation=field_validation,
             timeout=timeout,
         )

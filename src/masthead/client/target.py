@@ -13,7 +13,7 @@ from masthead.meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
 from masthead.rest.call import JSON
 
 if TYPE_CHECKING:
-    from masthead.meta.gvk import GroupVersionResource
+    from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead.meta.resource import Resource
 
 __all__ = ["Target", "any_kind", "metadata_only", "typed"]
@@ -35,6 +35,7 @@ class Target(Generic[T]):
         accept: How to ask for one.
         accept_list: How to ask for a list.
         facts: What the kind knows of its resource; None for kinds without a type.
+        gvk: What the objects are, where no class says so; None if nobody has said.
     """
 
     resource: GroupVersionResource
@@ -44,6 +45,7 @@ class Target(Generic[T]):
     accept: str = JSON
     accept_list: str = JSON
     facts: Resource | None = None
+    gvk: GroupVersionKind | None = None
 
     @property
     def name(self) -> str:
@@ -87,13 +89,15 @@ def _list_of(cls: type[T]) -> type[ObjectList[T]]:
     return made
 
 
-def any_kind(resource: GroupVersionResource, *, namespaced: bool | None) -> Target[Unstructured]:
+def any_kind(
+    resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
+) -> Target[Unstructured]:
     """The target of a resource whose objects have no type."""
-    return Target(resource, namespaced, Unstructured, UnstructuredList)
+    return Target(resource, namespaced, Unstructured, UnstructuredList, gvk=gvk)
 
 
 def metadata_only(
-    resource: GroupVersionResource, *, namespaced: bool | None
+    resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
 ) -> Target[PartialObjectMetadata]:
     """The target of a resource of which only the metadata is wanted."""
     return Target(
@@ -103,4 +107,5 @@ def metadata_only(
         PartialObjectMetadataList,
         accept=f"{_AS.format('PartialObjectMetadata')},{JSON}",
         accept_list=f"{_AS.format('PartialObjectMetadataList')},{JSON}",
+        gvk=gvk,
     )

@@ -14,8 +14,15 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead.client.event import Event, EventType, read_events
-from masthead.errors import ExpiredError, MastheadError, StatusError, TransportError
+from masthead.client.event import Event, EventType, broken_event, read_events
+from masthead.errors import (
+    ClosedError,
+    ExpiredError,
+    InvalidValueError,
+    MastheadError,
+    StatusError,
+    TransportError,
+)
 from masthead.meta.object import Object
 from masthead.sansio.watching import Open, State, Watching
 
@@ -27,17 +34,22 @@ if TYPE_CHECKING:
     from masthead.client.listing import ListWish
     from masthead.client.options import Query
     from masthead.client.target import Target
+    from masthead.errors import DecodeError
     from masthead.meta.object import ObjectList
     from masthead.rest.call import Call
     from masthead.rest.stream import Stream
     from masthead.sansio.watching import Step
 
-__all__ = ["Watch", "WatchSource", "refuses_initial_events", "watch_query"]
+__all__ = ["QUIET", "Watch", "WatchSource", "refuses_initial_events", "watch_query"]
 
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.client")
 _NO_SUCH_OPTION: Final = frozenset({400, 422})
+
+QUIET: Final = 10.0
+"""After how many seconds without a byte a server has plainly not understood that it should begin with what there is:
+one that does sends the objects at once, and the bookmark right behind them."""
 
 
 def watch_query(wish: ListWish, step: Open, *, bookmarks: bool) -> Query:
@@ -63,13 +75,13 @@ class WatchSource(Generic[T]):
         access: The connection, and what is known of the server.
         target: Finds out which resource it is.
         call: Makes the call for a query, and how long it may be silent.
-        whole: Reads everything that is wished for, as a plain list.
+        whole: Reads everything that is wished for, as a plain list; what cannot be read is told, or raises.
     """
 
     access: Access
     target: Callable[[], Awaitable[Target[T]]]
     call: Callable[[Query, float | None], Awaitable[Call]]
-    whole: Callable[[ListWish], Awaitable[ObjectList[T]]]
+    whole: Callable[[ListWish, Callable[[DecodeError], None] | None], Awaitable[ObjectList[T]]]
 
 
 class Watch(Generic[T]):
@@ -82,14 +94,26 @@ class Watch(Generic[T]):
     """
 
     def __init__(
-        self, source: WatchSource[T], wish: ListWish, *, since: str | None, bookmarks: bool, raw: bool
+        self,
+        source: WatchSource[T],
+        wish: ListWish,
+        *,
+        since: str | None,
+        bookmarks: bool,
+        raw: bool,
+        send_initial_events: bool | None = None,
     ) -> None:
+        if send_initial_events is not None and not raw:
+            raise InvalidValueError("send_initial_events is for raw watches; others see to it themselves")
         self._source = source
         self._wish = wish
         self._bookmarks = bookmarks
         self._raw = raw
+        self._send_initial_events = send_initial_events
         self._machine = self._machine_from(since or "", initial_events=not raw and not since)
         self._next = self._machine.start()
+        self._due = 0.0
+        self._lists_first = False
         self._stream: Stream | None = None
         self._batches: AsyncIterator[list[bytes]] | None = None
         self._ready: deque[Event[T]] = deque()
@@ -137,45 +161,56 @@ class Watch(Generic[T]):
             await self._open()
             return
         try:
-            batch = await anext(self._batches, None)
+            async with asyncio.timeout(QUIET if self._is_beginning else None):
+                batch = await anext(self._batches, None)
+        except TimeoutError as error:  # DeadlineError among them
+            self._after_silence(error)
         except TransportError as error:
             self._after(error)
-            return
-        if batch is None:
-            self._after(None)
+        except ClosedError:
+            if not self._closed.is_set():
+                raise
         else:
-            await self._take(batch)
+            await self._take(batch) if batch is not None else self._after(None)
+
+    @property
+    def _is_beginning(self) -> bool:
+        """Whether the server is still telling what there is, and has promised to say when that is all."""
+        return self._next.initial_events and self._machine.state is State.INITIAL
 
     async def _open(self) -> None:
-        step = self._next
-        if step.after and await self._closed_within(step.after):
+        if await self._closed_before(self._due):
             return
-        access = self._source.access
         target = await self._source.target()
-        if step.initial_events and target.resource in access.without_initial_events:
-            await self._list_first()
-            return
+        refused = self._lists_first or target.resource in self._source.access.without_initial_events
         self._held.clear()
         self._machine.opening(_now())
         try:
-            query = watch_query(self._wish, step, bookmarks=self._bookmarks or step.initial_events)
-            call = await self._source.call(query, None if self._bookmarks else math.inf)
-            self._stream = await access.rest.open(call)
+            if self._next.initial_events and refused:
+                await self._list_first(target)
+            else:
+                await self._open_stream()
         except StatusError as error:
-            if step.initial_events and refuses_initial_events(error):
-                access.without_initial_events.add(target.resource)
+            if self._next.initial_events and not refused and refuses_initial_events(error):
+                self._lists_first = True
             else:
                 self._after(error)
         except TransportError as error:
             self._after(error)
-        else:
-            self._machine.opened()
-            self._batches = self._stream.batches()
+
+    async def _open_stream(self) -> None:
+        query = watch_query(self._wish, self._next, bookmarks=self._bookmarks or self._next.initial_events)
+        if self._send_initial_events is not None:
+            query.append(("sendInitialEvents", "true" if self._send_initial_events else "false"))
+        call = await self._source.call(query, None if self._bookmarks else math.inf)
+        self._stream = await self._source.access.rest.open(call)
+        self._machine.opened()
+        self._batches = self._stream.batches()
 
     async def _take(self, batch: list[bytes]) -> None:
         """Turn lines into events, and tell the machine of each."""
         machine, target = self._machine, await self._source.target()
-        holds = self._next.initial_events and machine.state is State.INITIAL
+        holds = self._is_beginning
         for event in read_events(target.item, batch):
             if isinstance(event, StatusError):
                 event.resource = event.resource or target.name
@@ -189,12 +224,25 @@ class Watch(Generic[T]):
                 holds = False
             (self._held if holds else self._ready).append(event)
 
-    async def _list_first(self) -> None:
+    async def _list_first(self, target: Target[T]) -> None:
         """What a server that cannot begin a watch with what there is makes necessary."""
-        found = await self._source.whole(self._wish)
+        broken: list[DecodeError] = []
+        found = await self._source.whole(self._wish, broken.append)
+        # Only now: what was refused may have been something else in the request, and then this list is refused too.
+        self._source.access.without_initial_events.add(target.resource)
         self._ready.extend(Event(EventType.ADDED, item, data=item.wire_bytes or b"") for item in found.items)
+        self._ready.extend(broken_event(error) for error in broken)
         self._machine = self._machine_from(found.metadata.resource_version, initial_events=False)
         self._next = self._machine.start()
+
+    def _after_silence(self, error: TimeoutError) -> None:
+        """Nothing came for too long: a dead connection or, at the beginning, a server that does not know how."""
+        if self._is_beginning:
+            _log.warning("a watch is not told where what there is ends; it lists that first")
+            self._lists_first = True
+            self._drop()
+        elif isinstance(error, TransportError):
+            self._after(error)
 
     def _after(self, error: MastheadError | None) -> None:
         """A stream could not be opened, broke off, or came to its end: what next?"""
@@ -208,6 +256,7 @@ class Watch(Generic[T]):
         step = self._decide(error)
         if isinstance(step, Open):
             self._next = step
+            self._due = _now() + step.after
             if error is not None:
                 _log.warning(
                     "a watch goes on from version %r in %.1f s after %s", step.version, step.after, error
@@ -229,12 +278,18 @@ class Watch(Generic[T]):
             self._stream.close()
         self._stream = self._batches = None
 
-    async def _closed_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._closed.wait()
-        except TimeoutError:
-            return False
+    async def _closed_before(self, due: float) -> bool:
+        """Wait until something is due; whether the watch was closed meanwhile.
+
+        The moment counts, not the length of the wait: a reader may give up and come back many times before it.
+        """
+        if due > _now():
+            try:
+                async with asyncio.timeout_at(due):
+                    await self._closed.wait()
+            except TimeoutError:
+                pass
+        return self._closed.is_set()
 
     @staticmethod
     def _machine_from(version: str, *, initial_events: bool) -> Watching:

@@ -11,20 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from masthead.client.event import EventType, read_events
-from masthead.client.watch import refuses_initial_events, watch_query
+from masthead.client.watch import QUIET, refuses_initial_events, watch_query
 from masthead.errors import InconsistentListError, StatusError, TransportError
 from masthead.meta.metadata import ListMeta
 from masthead.meta.object import Object, ObjectList
 from masthead.sansio.watching import Open
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead.client.listing import ListWish
     from masthead.client.target import Target
     from masthead.client.watch import WatchSource
+    from masthead.errors import DecodeError
     from masthead.rest.stream import Stream
 
 __all__ = ["watch_list"]
@@ -32,12 +36,15 @@ __all__ = ["watch_list"]
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.client")
-_QUIET: Final = 10.0
-"""After how many seconds without a byte a server has plainly not understood what was asked for: one that does sends
-the objects at once, and the bookmark right behind them."""
 
 
-async def watch_list(source: WatchSource[T], wish: ListWish, *, timeout: float) -> ObjectList[T]:
+async def watch_list(
+    source: WatchSource[T],
+    wish: ListWish,
+    *,
+    timeout: float,
+    on_error: Callable[[DecodeError], None] | None = None,
+) -> ObjectList[T]:
     """Read everything as the beginning of a watch, or else as a plain list.
 
     Raises:
@@ -45,36 +52,48 @@ async def watch_list(source: WatchSource[T], wish: ListWish, *, timeout: float) 
         MastheadError: as a list does.
     """
     target, access = await source.target(), source.access
-    if target.resource not in access.without_initial_events:
-        try:
-            async with asyncio.timeout(None if timeout == float("inf") else timeout):
-                found = await _streamed(source, target, wish)
-        except StatusError as error:
-            if not refuses_initial_events(error):
-                raise
-            access.without_initial_events.add(target.resource)
-        except TimeoutError:  # DeadlineError among them
-            _log.warning("watch-list of %s: the server does not say where it ends; listing it", target.name)
-            access.without_initial_events.add(target.resource)
-        except TransportError as error:
-            _log.warning("watch-list of %s: %s; listing it", target.name, error)
-        else:
-            if found is not None:
-                if access.habits.check_watch_lists:
-                    await _check(source, target, wish, found)
-                return found
-            access.without_initial_events.add(target.resource)
-    return await source.whole(wish)
+    if target.resource in access.without_initial_events:
+        return await source.whole(wish, on_error)
+    knows_how = False
+    try:
+        async with asyncio.timeout(None if timeout == math.inf else timeout):
+            found = await _streamed(source, target, wish, on_error)
+    except StatusError as error:
+        if not refuses_initial_events(error):
+            raise
+    except TimeoutError:  # DeadlineError among them
+        _log.warning("watch-list of %s: the server does not say where it ends; listing it", target.name)
+    except TransportError as error:
+        _log.warning("watch-list of %s: %s; listing it", target.name, error)
+        knows_how = True
+    else:
+        if found is not None:
+            if access.habits.check_watch_lists:
+                await _check(source, target, wish, found)
+            return found
+    listed = await source.whole(wish, on_error)
+    if (
+        not knows_how
+    ):  # and only now: what was refused may have been something else, which this list is refused for too
+        access.without_initial_events.add(target.resource)
+    return listed
 
 
-async def _streamed(source: WatchSource[T], target: Target[T], wish: ListWish) -> ObjectList[T] | None:
+async def _streamed(
+    source: WatchSource[T],
+    target: Target[T],
+    wish: ListWish,
+    on_error: Callable[[DecodeError], None] | None,
+) -> ObjectList[T] | None:
     """What the beginning of a watch says; None if it ended before all was said."""
     query = watch_query(wish, Open(wish.resource_version or "", initial_events=True), bookmarks=True)
-    async with await source.access.rest.open(await source.call(query, _QUIET)) as stream:
-        return await _collected(stream, target)
+    async with await source.access.rest.open(await source.call(query, QUIET)) as stream:
+        return await _collected(stream, target, on_error)
 
 
-async def _collected(stream: Stream, target: Target[T]) -> ObjectList[T] | None:
+async def _collected(
+    stream: Stream, target: Target[T], on_error: Callable[[DecodeError], None] | None
+) -> ObjectList[T] | None:
     held: dict[str, T] = {}
     async for batch in stream.batches():
         for event in read_events(target.item, batch):
@@ -82,7 +101,10 @@ async def _collected(stream: Stream, target: Target[T]) -> ObjectList[T] | None:
                 raise event
             if event.ends_initial_events:
                 return _as_list(target, held, event.version)
-            if event.type is EventType.DELETED:
+            if event.error is not None and on_error is not None:
+                event.error.value = event.data
+                on_error(event.error)
+            elif event.type is EventType.DELETED:
                 held.pop(event.object.key, None)
             elif event.type is not EventType.BOOKMARK:
                 held[event.object.key] = event.object
@@ -101,7 +123,7 @@ async def _check(source: WatchSource[T], target: Target[T], wish: ListWish, foun
         InconsistentListError: if the two differ.
     """
     version = found.metadata.resource_version
-    plain = await source.whole(replace(wish, resource_version=version, resource_version_match="Exact"))
+    plain = await source.whole(replace(wish, resource_version=version, resource_version_match="Exact"), None)
     streamed, listed = (
         {item.key: item.metadata.resource_version for item in each} for each in (found, plain)
     )

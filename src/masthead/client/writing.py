@@ -154,6 +154,10 @@ class Writing(ResourceAccess[T], Generic[T]):
     ) -> T:
         given = await self._given(obj)
         manager = self._owner(field_manager, given.key)
+        if not given.kind:
+            raise InvalidValueError(
+                f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key
+            )
         if given.metadata.managed_fields:
             raise InvalidValueError(
                 f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "

@@ -36,7 +36,6 @@ LEAVES: Final[frozenset[type]] = frozenset(
 _RAW_OR_LEAVES: Final = LEAVES | {Raw}
 _EXACT: Final[frozenset[type]] = frozenset({str, int, bool, bytes, Quantity})
 """What reads back as what it was, whatever its value; a float need not, because JSON cannot say all of them."""
-_TEXT: Final[frozenset[type]] = frozenset({str})
 _IMPLICIT: Final = (ImplicitList, ImplicitDict)
 
 # Most of what is walked holds leaves alone. `LEAVES.issuperset(map(type, ...))` asks that in C: 0.3 µs for the fifteen
@@ -187,12 +186,10 @@ def _check(this: shape.Shape) -> Check:
     if isinstance(this, shape.ListOf):
         are_good = _check_all(this.item)
         return lambda value: _was_said(value, list, ImplicitList) and are_good(cast("list[object]", value))
-    if isinstance(this, shape.MapOf):
+    if isinstance(this, shape.MapOf):  # its keys are written as text or refused, whatever they are
         are_good = _check_all(this.value)
         return lambda value: (
-            _was_said(value, dict, ImplicitDict)
-            and _TEXT.issuperset(map(type, cast("dict[object, object]", value)))
-            and are_good(cast("dict[object, object]", value).values())
+            _was_said(value, dict, ImplicitDict) and are_good(cast("dict[str, object]", value).values())
         )
     if isinstance(this, shape.StructOf) and not hasattr(this.cls, "to_write"):  # objects write themselves
         return functools.partial(_is_good_struct, this.cls)

@@ -39,6 +39,7 @@ class Approving(ResourceAccess[T], Generic[T]):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
         """Replace a request's conditions; its other fields are ignored.
@@ -47,7 +48,13 @@ class Approving(ResourceAccess[T], Generic[T]):
             ConflictError: if the request was changed since it was read.
         """
         result: T = self._portal.call(
-            self._async.update_approval(obj, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
+            self._async.update_approval(
+                obj,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
+            )
         )
         return result
 
@@ -79,13 +86,23 @@ class Approving(ResourceAccess[T], Generic[T]):
 class Binding(ResourceAccess[T], Generic[T]):
     """For what is placed on a node."""
 
-    def bind(self, name: str, node: str, *, dry_run: bool = False, timeout: float | None = None) -> None:
+    def bind(
+        self,
+        name: str,
+        node: str,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
         """Place an object on a node, as a scheduler does.
 
         Raises:
             ConflictError: if it is placed already.
         """
-        self._portal.call(self._async.bind(name, node, dry_run=dry_run, timeout=timeout))
+        self._portal.call(
+            self._async.bind(name, node, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
+        )
 
 
 class EphemeralContainers(ResourceAccess[T], Generic[T]):
@@ -129,6 +146,7 @@ class Evicting(ResourceAccess[T], Generic[T]):
         uid: str | None = None,
         resource_version: str | None = None,
         dry_run: bool = False,
+        field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
         """Delete an object unless a disruption budget forbids it. The options are those of `delete`.
@@ -144,6 +162,7 @@ class Evicting(ResourceAccess[T], Generic[T]):
                 uid=uid,
                 resource_version=resource_version,
                 dry_run=dry_run,
+                field_manager=field_manager,
                 timeout=timeout,
             )
         )
@@ -153,14 +172,28 @@ class Finalizing(ResourceAccess[T], Generic[T]):
     """For what waits for others before it goes."""
 
     def finalize(
-        self, obj: T | Mapping[str, object], *, dry_run: bool = False, timeout: float | None = None
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
     ) -> T:
         """Replace the finalizers in an object's spec, which lets it go once none is left.
 
         Raises:
             ConflictError: if the object was changed since it was read.
         """
-        result: T = self._portal.call(self._async.finalize(obj, dry_run=dry_run, timeout=timeout))
+        result: T = self._portal.call(
+            self._async.finalize(
+                obj,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
+            )
+        )
         return result
 
 
@@ -180,6 +213,7 @@ class Logging(ResourceAccess[T], Generic[T]):
         limit_bytes: int | None = None,
         timestamps: bool = False,
         insecure_skip_tls_verify_backend: bool = False,
+        silence: float | None = None,
     ) -> LogStream:
         """Read what a container writes, as it comes.
 
@@ -201,6 +235,8 @@ class Logging(ResourceAccess[T], Generic[T]):
             limit_bytes: End after so many bytes.
             timestamps: Begin each line with the time at which it was written.
             insecure_skip_tls_verify_backend: Do not check the certificate of the node.
+            silence: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
+                a log that is followed, for as long as it takes: it may be quiet for hours.
 
         Raises:
             InvalidValueError: if options contradict each other.
@@ -219,6 +255,7 @@ class Logging(ResourceAccess[T], Generic[T]):
                 limit_bytes=limit_bytes,
                 timestamps=timestamps,
                 insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
+                silence=silence,
             ),
         )
 
@@ -263,6 +300,7 @@ class TokenRequests(ResourceAccess[T], Generic[T]):
         expiration_seconds: int | None = None,
         bound_object: Object | None = None,
         dry_run: bool = False,
+        field_manager: str | None = None,
         timeout: float | None = None,
     ) -> TokenRequest:
         """Make a token for an account; it is in the answer's ``status.token``.
@@ -273,6 +311,7 @@ class TokenRequests(ResourceAccess[T], Generic[T]):
             expiration_seconds: How long it lasts, from 600 up; the server may give less.
             bound_object: The token dies with this object, which must have been read from the server.
             dry_run: Go through everything, and make none.
+            field_manager: Under which name it is recorded.
             timeout: Seconds for the whole call.
         """
         result: TokenRequest = self._portal.call(
@@ -282,6 +321,7 @@ class TokenRequests(ResourceAccess[T], Generic[T]):
                 expiration_seconds=expiration_seconds,
                 bound_object=bound_object,
                 dry_run=dry_run,
+                field_manager=field_manager,
                 timeout=timeout,
             )
         )

@@ -93,6 +93,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         resource_version: str | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
         continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
         page_size: int | None = None,
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
@@ -112,6 +114,8 @@ class Reading(ResourceAccess[T], Generic[T]):
                 resource_version=resource_version,
                 resource_version_match=resource_version_match,
                 continue_=continue_,
+                timeout_seconds=timeout_seconds,
+                shard_selector=shard_selector,
                 page_size=page_size,
                 on_error=on_error,
                 timeout=timeout,
@@ -126,6 +130,9 @@ class Reading(ResourceAccess[T], Generic[T]):
         field_selector: FieldSelection | None = None,
         resource_version: str | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
         page_size: int | None = None,
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
@@ -144,6 +151,9 @@ class Reading(ResourceAccess[T], Generic[T]):
                 field_selector=field_selector,
                 resource_version=resource_version,
                 resource_version_match=resource_version_match,
+                continue_=continue_,
+                timeout_seconds=timeout_seconds,
+                shard_selector=shard_selector,
                 page_size=page_size,
                 on_error=on_error,
                 timeout=timeout,
@@ -156,6 +166,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
         resource_version: str | None = None,
+        shard_selector: str | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> ObjectList[T]:
         """Read all objects as the beginning of a watch, which costs the server less than a list.
@@ -166,6 +178,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             label_selector: Only those with such labels.
             field_selector: Only those with such fields.
             resource_version: The objects must be no older than this version; None for the newest.
+            shard_selector: Only the objects of one shard, where the server has them.
+            on_error: Is told of each object that cannot be read, as for `list`.
             timeout: Seconds for all of it.
 
         Raises:
@@ -176,6 +190,8 @@ class Reading(ResourceAccess[T], Generic[T]):
                 label_selector=label_selector,
                 field_selector=field_selector,
                 resource_version=resource_version,
+                shard_selector=shard_selector,
+                on_error=on_error,
                 timeout=timeout,
             )
         )
@@ -191,6 +207,8 @@ class Reading(ResourceAccess[T], Generic[T]):
         shard_selector: str | None = None,
         bookmarks: bool = True,
         raw: bool = False,
+        send_initial_events: bool | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
     ) -> Watch[T]:
         """Be told of every change, across dropped connections.
 
@@ -210,6 +228,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             shard_selector: Only the objects of one shard, where the server has them.
             bookmarks: Whether to ask for bookmarks. Without them, a quiet watch cannot tell a dead connection.
             raw: One plain watch: it ends with its connection, and nothing is resumed.
+            send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
+            resource_version_match: As the API has it; goes with `send_initial_events`.
 
         Raises:
             ExpiredError: while iterating, if the server has forgotten the version; list again.
@@ -224,6 +244,8 @@ class Reading(ResourceAccess[T], Generic[T]):
                 shard_selector=shard_selector,
                 bookmarks=bookmarks,
                 raw=raw,
+                send_initial_events=send_initial_events,
+                resource_version_match=resource_version_match,
             ),
         )
 

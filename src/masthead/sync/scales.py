@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead.api.autoscaling.v1 import Scale
+    from masthead.client.options import FieldValidation
     from masthead.meta.gvk import GroupVersionResource
     from masthead.meta.patch import Patch
 
@@ -41,6 +42,7 @@ class Scales(Facade):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Set how many replicas are wanted.
@@ -50,7 +52,13 @@ class Scales(Facade):
         """
         result: Scale = self._portal.call(
             self._async.update(
-                resource, name, scale, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+                resource,
+                name,
+                scale,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result
@@ -63,12 +71,19 @@ class Scales(Facade):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
         result: Scale = self._portal.call(
             self._async.patch(
-                resource, name, patch, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+                resource,
+                name,
+                patch,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result
@@ -82,6 +97,7 @@ class Scales(Facade):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Apply the number of replicas on the server's side, and own it.
@@ -97,6 +113,7 @@ class Scales(Facade):
                 field_manager=field_manager,
                 force=force,
                 dry_run=dry_run,
+                field_validation=field_validation,
                 timeout=timeout,
             )
         )

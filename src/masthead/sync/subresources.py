@@ -77,6 +77,7 @@ class StatusVerbs(ResourceAccess[T], Generic[T]):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
         """Apply an object's status on the server's side, and own its fields.
@@ -86,7 +87,12 @@ class StatusVerbs(ResourceAccess[T], Generic[T]):
         """
         result: T = self._portal.call(
             self._async.apply_status(
-                obj, field_manager=field_manager, force=force, dry_run=dry_run, timeout=timeout
+                obj,
+                field_manager=field_manager,
+                force=force,
+                dry_run=dry_run,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result
@@ -107,6 +113,7 @@ class Scaling(ResourceAccess[T], Generic[T]):
         *,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Set how many replicas are wanted.
@@ -116,7 +123,12 @@ class Scaling(ResourceAccess[T], Generic[T]):
         """
         result: Scale = self._portal.call(
             self._async.update_scale(
-                name, scale, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+                name,
+                scale,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result
@@ -129,12 +141,19 @@ class Scaling(ResourceAccess[T], Generic[T]):
         force: bool | None = None,
         dry_run: bool = False,
         field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
         result: Scale = self._portal.call(
             self._async.patch_scale(
-                name, patch, force=force, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+                name,
+                patch,
+                force=force,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result
@@ -147,6 +166,7 @@ class Scaling(ResourceAccess[T], Generic[T]):
         field_manager: str | None = None,
         force: bool = False,
         dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
         """Apply the number of replicas on the server's side, and own it.
@@ -156,7 +176,13 @@ class Scaling(ResourceAccess[T], Generic[T]):
         """
         result: Scale = self._portal.call(
             self._async.apply_scale(
-                name, scale, field_manager=field_manager, force=force, dry_run=dry_run, timeout=timeout
+                name,
+                scale,
+                field_manager=field_manager,
+                force=force,
+                dry_run=dry_run,
+                field_validation=field_validation,
+                timeout=timeout,
             )
         )
         return result

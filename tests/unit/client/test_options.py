@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.client.options import delete_options, list_query, read_query, write_query
+from masthead.client.options import delete_body, delete_options, list_query, read_query, write_query
 from masthead.errors import InvalidValueError, SelectorError
 from masthead.meta import fields, labels
 from masthead.meta.v1 import LabelSelector, LabelSelectorRequirement
@@ -18,12 +18,11 @@ def test_nothing_asked_for_is_nothing_sent() -> None:
     assert list_query() == []
     assert read_query(resource_version=None) == []
     assert write_query(dry_run=False, field_manager="") == []
-    assert (
-        delete_options(
-            grace_period_seconds=None, propagation_policy=None, uid=None, resource_version=None, dry_run=False
-        )
-        is None
+    nothing = delete_options(
+        grace_period_seconds=None, propagation_policy=None, uid=None, resource_version=None, dry_run=False
     )
+    assert nothing == {}
+    assert delete_body(nothing) is None
 
 
 def test_every_option_of_a_list_travels_under_its_wire_name() -> None:
@@ -79,6 +78,11 @@ def test_selectors_that_select_nothing_sensible_are_refused() -> None:
         list_query(label_selector="app in web")
     with pytest.raises(SelectorError):
         list_query(field_selector="status.phase")
+    for nonsense in (["app=web"], {"app": 1}, 5):
+        with pytest.raises(SelectorError, match="give text, or"):
+            list_query(label_selector=nonsense)  # type: ignore[arg-type]
+        with pytest.raises(SelectorError, match="give text, or"):
+            list_query(field_selector=nonsense)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [-1, "5", 1.5, True])
@@ -99,7 +103,7 @@ def test_what_is_written_says_how() -> None:
 
 
 def test_options_of_a_delete_are_its_body() -> None:
-    body = delete_options(
+    options = delete_options(
         grace_period_seconds=0,
         propagation_policy="Foreground",
         uid="u",
@@ -108,6 +112,7 @@ def test_options_of_a_delete_are_its_body() -> None:
         ignore_store_read_error=True,
     )
 
+    body = delete_body(options)
     assert body is not None
     assert json.loads(body) == {
         "apiVersion": "v1",
