@@ -106,8 +106,9 @@ def _added(there: list[Any], given: list[Any]) -> list[Any]:
     return list((found | {_identity(each): each for each in given}).values())
 
 
-def _identity(item: Any) -> str:  # noqa: ANN401 - a finalizer's name, or an owner as plain data
-    return str(item["uid"]) if isinstance(item, dict) else str(item)
+def _identity(item: object) -> str:
+    """What tells an owner from others, its uid; and a finalizer, its name."""
+    return str(cast("dict[str, object]", item)["uid"]) if isinstance(item, dict) else str(item)
 
 
 def outcome_of(found: Object, answer: Object, *, dry_run: bool) -> Outcome:

@@ -27,6 +27,7 @@ __all__ = [
     "Served",
     "Source",
     "defined_kinds",
+    "defined_namespaces",
     "known_kind",
     "read_documents",
 ]
@@ -48,6 +49,7 @@ Source: TypeAlias = (
 list of objects, or several of these. A ``str`` is text, never a path."""
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+_NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,11 @@ def defined_kinds(documents: Iterable[Document]) -> dict[tuple[str, str], Served
         )
         for each in definitions
     }
+
+
+def defined_namespaces(documents: Iterable[Document]) -> frozenset[str]:
+    """The namespaces that are among the documents."""
+    return frozenset(each.obj.metadata.name for each in documents if each.gvk == _NAMESPACE)
 
 
 def known_kind(gvk: GroupVersionKind) -> Served | None:

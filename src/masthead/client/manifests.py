@@ -2,7 +2,7 @@
 
 ::
 
-    read ──> check ──> find out what lives in namespaces ──> sort ──> apply one by one ──> done
+    read ──> check ──> find out where each kind is served ──> sort ──> apply one by one ──> done
                 │                      │                                 │
                 └──────────────────────┴─ problems: all of them,         ├─ behind definitions: wait until their
                                           and nothing was sent           │  kinds are served
@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -22,6 +24,7 @@ from masthead.client.documents import (
     Served,
     Source,
     defined_kinds,
+    defined_namespaces,
     known_kind,
     read_documents,
 )
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "Source", "apply_manifests", "delete_manifests"]
 
+_log: Final = logging.getLogger("masthead.client")
 _SHOWN: Final = 20
 """How many problems a message tells; the error has all of them."""
 _SOON: Final = Attempts(count=6, first=0.05, factor=2.0, jitter=0.1)
@@ -81,7 +85,7 @@ class _Manifest:
     Attributes:
         document: The document, in its namespace.
         resource: Where.
-        is_new: Whether the manifests themselves define its kind.
+        is_new: Whether the manifests themselves define its kind, or its namespace.
     """
 
     document: Document
@@ -120,21 +124,22 @@ async def apply_manifests(
         namespace: For objects that name none; None for the client's own. One that names another is a problem.
         field_manager: Who owns the fields; needed, here or as the client's own.
         force: Take fields over that others own.
-        dry_run: Go through everything, and store nothing. Kinds that the manifests themselves define cannot be tried
-            out so, unless the server knows them already.
+        dry_run: Go through everything, and store nothing. An object whose kind or namespace is still to come, from the
+            same manifests, cannot be tried out: it is passed over, and a line in the log names it.
         field_validation: What the server does about fields that it does not know.
         wait_for_crds: Wait behind definitions until their kinds are served.
         timeout: Seconds for each call, and for each definition to be served.
 
     Returns:
-        The objects as the server stored them, in the order in which they were applied.
+        The objects as the server stored them, or would have, in the order in which they were applied.
 
     Raises:
         ManifestError: if something is wrong with the manifests, or a call fails; see its attributes.
     """
     manifests = await _prepared(client, source, namespace)
+    untried: list[str] = []
 
-    async def apply(manifest: _Manifest) -> Unstructured:
+    async def apply(manifest: _Manifest) -> Unstructured | None:
         async def send() -> Unstructured:
             return await manifest.at(client).apply(
                 manifest.document.obj,
@@ -145,9 +150,16 @@ async def apply_manifests(
                 timeout=timeout,
             )
 
+        if not manifest.is_new:
+            return await send()
         # That a kind is established is known a moment before it is served.
-        waits = _SOON if manifest.is_new and not dry_run else 1
-        return await retry_on(send, NotFoundError, attempts=waits)
+        try:
+            return await retry_on(send, NotFoundError, attempts=1 if dry_run else _SOON)
+        except NotFoundError:
+            if not dry_run:
+                raise
+            untried.append(manifest.document.label)
+            return None
 
     async def served(manifest: _Manifest) -> None:
         await manifest.at(client).wait_for(manifest.name, crd_established(), timeout=timeout)
@@ -158,6 +170,8 @@ async def apply_manifests(
     if wait_for_crds and not dry_run:
         await _each("wait for", definitions, served, done)
     await _each("apply", others, apply, done)
+    if untried:
+        _log.warning("not tried out, since kind or namespace is still to come: %s", ", ".join(untried))
     return done
 
 
@@ -171,6 +185,8 @@ async def delete_manifests(
     timeout: float | None = None,
 ) -> list[Unstructured]:
     """Delete what manifests describe, in the reverse order; what is not there is passed over.
+
+    A kind that the cluster does not know is not there; one that may be in what could not be discovered is a problem.
 
     Args:
         client: Where.
@@ -244,39 +260,55 @@ async def _prepared(
         ManifestError: if something is wrong with them.
     """
     documents, problems = read_documents(source)
-    defined = defined_kinds(documents)
+    defined, namespaces = defined_kinds(documents), defined_namespaces(documents)
+    found = await _all_served(client, {each.gvk for each in documents if _kind_of(each) not in defined})
+    failures: list[MastheadError] = []
     prepared: dict[tuple[str, ...], _Manifest] = {}
     for document in documents:
-        gvk = document.gvk
-        new = defined.get((gvk.group, gvk.kind))
-        try:
-            served = new or await _served(client, gvk)
-            here = _placed(document, client.namespace, namespace, served)
-        except UnknownKindError as error:
-            if not is_gone_fine:
-                problems.append(f"{document.label}: {error}")
+        gvk, new = document.gvk, defined.get(_kind_of(document))
+        served = new or found[gvk]
+        if isinstance(served, MastheadError):
+            if not (is_gone_fine and isinstance(served, UnknownKindError)):
+                problems.append(f"{document.label}: {served}")
+                failures.append(served)
             continue
+        try:
+            here = _placed(document, client.namespace, namespace, served)
         except InvalidValueError as error:
             problems.append(f"{document.label}: {error}")
             continue
-        key = (gvk.group, gvk.kind, here.obj.metadata.namespace, here.obj.metadata.name)
+        meta = here.obj.metadata
+        key = (gvk.group, gvk.kind, meta.namespace, meta.name)
         if key in prepared:
             problems.append(f"{here.label}: is also in {prepared[key].document.origin}")
-        prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), new is not None)
+        is_new = new is not None or meta.namespace in namespaces
+        prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), is_new)
     if problems:
-        raise _refusal(problems)
+        raise _refusal(problems) from next(iter(failures), None)
     return installation_order(prepared.values(), lambda each: each.document.gvk)
 
 
-async def _served(client: Cluster, gvk: GroupVersionKind) -> Served:
-    """Where the objects of a kind are served.
+def _kind_of(document: Document) -> tuple[str, str]:
+    return document.gvk.group, document.gvk.kind
 
-    Raises:
-        UnknownKindError: if the cluster does not know it.
-    """
+
+async def _all_served(
+    client: Cluster, kinds: Iterable[GroupVersionKind]
+) -> dict[GroupVersionKind, Served | MastheadError]:
+    """Where the objects of each kind are served, or why that cannot be told."""
+    # All at once, since those that are missing then share a look at the server.
+    async with asyncio.TaskGroup() as group:
+        tasks = {each: group.create_task(_served(client, each)) for each in kinds}
+    return {each: task.result() for each, task in tasks.items()}
+
+
+async def _served(client: Cluster, gvk: GroupVersionKind) -> Served | MastheadError:
     if (known := known_kind(gvk)) is not None:
         return known
-    found = await client.mapper.kind(gvk)
+    try:
+        found = await client.mapper.kind(gvk)
+    except MastheadError as error:
+        return error
     return Served(found.name, found.namespaced)
 
 

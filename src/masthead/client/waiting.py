@@ -10,21 +10,32 @@
      │  ^              │ no               │
      │  └──────────────┘                  │
      └────────────────────────────────────┘
+
+What fails for the moment (429, 5xx, no answer) is tried again: a list here, a stream by the watch itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import random
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead.client.conditions import Condition
 from masthead.client.event import EventType
-from masthead.errors import DeadlineError, ExpiredError, InvalidValueError, NameFormatError
+from masthead.errors import (
+    DeadlineError,
+    ExpiredError,
+    InvalidValueError,
+    NameFormatError,
+    StatusError,
+    TransportError,
+)
 from masthead.meta import names
 from masthead.meta.object import Object
 from masthead.sansio.backoff import Backoff
+from masthead.sansio.retry import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from masthead.client.reading import Reading
@@ -33,17 +44,22 @@ __all__ = ["wait_for"]
 
 T = TypeVar("T", bound=Object)
 
+_log: Final = logging.getLogger("masthead.client")
+_PASSING: Final = frozenset({408, 429, *range(500, 600)} - {501})
+"""Answers that speak of the moment, and not of the request."""
+
 
 async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, timeout: float) -> T | None:
     """Wait until a condition is true of an object, which need not be there yet.
 
-    What a condition raises comes out as it is. A change that cannot be read is passed over.
+    What a condition raises comes out as it is. A change that cannot be read is passed over. A server that cannot be
+    reached, or is not ready, is asked again until the time is up; what it refuses ends the wait at once.
 
     Args:
         resource: Where the object is.
         name: Which one.
         condition: What to wait for.
-        timeout: For how many seconds; ``math.inf`` for ever.
+        timeout: For how many seconds; ``math.inf`` for ever. With 0, the object is looked at once.
 
     Returns:
         The object of which it is true; None if it is true that there is none.
@@ -52,7 +68,7 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
         DeadlineError: if it does not come true in time.
         NameFormatError: if the name cannot be one.
         InvalidValueError: if objects of several namespaces have the name, or the condition is none.
-        MastheadError: as a list or a watch does.
+        MastheadError: as a list or a watch does, where that will not pass.
     """
     if not name:
         raise NameFormatError("say the name of the object to wait for", value=name)
@@ -62,6 +78,8 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
             "condition is no Condition; make one: conditions.matches(function, 'what it says')"
         )
     wait = _Wait(resource, name, condition)
+    if timeout <= 0:
+        return await wait.at_once()
     limit = asyncio.timeout(None if timeout == math.inf else timeout)
     try:
         async with limit:
@@ -69,7 +87,7 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
     except TimeoutError:
         if not limit.expired():  # a call that took too long for itself
             raise
-        raise DeadlineError(wait.message(timeout), verb="GET") from None
+        raise wait.in_vain(timeout) from None
 
 
 class _Wait(Generic[T]):
@@ -81,12 +99,19 @@ class _Wait(Generic[T]):
         self._selector = {"metadata.name": name}
         self._condition = condition
         self._kind = ""
+        self._backoff = Backoff(first=0.1, cap=10.0)
         self._has_seen = False
         self._was_told = False
+        self._trouble: Exception | None = None
         self._last: T | None = None
 
+    async def at_once(self) -> T | None:
+        await self._look(timeout=None)
+        if self._condition(self._last):
+            return self._last
+        raise self.in_vain(0)
+
     async def until_true(self) -> T | None:
-        backoff = Backoff()
         while True:
             version = await self._list()
             if self._condition(self._last):
@@ -97,26 +122,49 @@ class _Wait(Generic[T]):
             except ExpiredError:
                 # A server that forgets at once, before it has told anything, must not be asked without pause.
                 if not self._was_told:
-                    await asyncio.sleep(backoff.next(asyncio.get_running_loop().time(), random.random))
+                    await asyncio.sleep(self._delay())
 
-    def message(self, seconds: float) -> str:
-        """Say what was waited for in vain, and how things are."""
-        namespace = f"{self._resource.namespace}/" if self._resource.namespace else ""
+    def in_vain(self, seconds: float) -> DeadlineError:
+        """Say what was waited for, and how things are."""
         state = self._condition.says(self._last) if self._has_seen else "the server has not answered"
-        return (
-            f"{self._kind or 'object'} {namespace}{self._name}: waited {seconds:g} s until "
-            f"{self._condition.description}; now: {state}. Wait longer, or look at the object's status and events."
+        trouble = f" (the last attempt failed: {str(self._trouble).rstrip('.')})" if self._trouble else ""
+        return DeadlineError(
+            f"{self._subject}: waited {seconds:g} s until {self._condition.description}; now: {state}{trouble}. "
+            "Wait longer, or look at the object's status and events.",
+            verb="GET",
         )
 
+    @property
+    def _subject(self) -> str:
+        namespace = f"{self._resource.namespace}/" if self._resource.namespace else ""
+        return f"{self._kind or 'object'} {namespace}{self._name}"
+
+    def _delay(self) -> float:
+        return self._backoff.next(asyncio.get_running_loop().time(), random.random)
+
     async def _list(self) -> str:
+        """See what there is, as soon as that can be seen; returns the version from which changes follow."""
+        while True:
+            try:
+                # The time of the whole wait is the limit, not that of one call.
+                return await self._look(timeout=math.inf)
+            except (StatusError, TransportError) as error:
+                if isinstance(error, StatusError) and error.code not in _PASSING:
+                    raise
+                self._trouble = error
+            asked = self._trouble.retry_after if isinstance(self._trouble, StatusError) else None
+            delay = max(self._delay(), min(asked or 0.0, LONGEST_WAIT))
+            _log.warning("wait for %s: asks again in %.1f s after %s", self._subject, delay, self._trouble)
+            await asyncio.sleep(delay)
+
+    async def _look(self, *, timeout: float | None) -> str:
         """See what there is; returns the version from which changes follow."""
-        # The time of the whole wait is the limit, not that of one call.
-        listed = await self._resource.list(field_selector=self._selector, timeout=math.inf)
+        listed = await self._resource.list(field_selector=self._selector, timeout=timeout)
         self._kind = listed.kind.removesuffix("List")
         found = [item for item in listed.items if item.metadata.name == self._name]
         if len(found) > 1:
             self._refuse_several(found[0], found[1])
-        self._last, self._has_seen = (found[0] if found else None), True
+        self._last, self._has_seen, self._trouble = (found[0] if found else None), True, None
         return listed.metadata.resource_version
 
     async def _watch(self, version: str) -> bool:
@@ -132,6 +180,7 @@ class _Wait(Generic[T]):
                 if self._last is not None and self._last.key != event.object.key:
                     self._refuse_several(self._last, event.object)
                 self._was_told = True
+                self._backoff.reset()
                 self._last = None if event.type is EventType.DELETED else event.object
                 if self._condition(self._last):
                     return True

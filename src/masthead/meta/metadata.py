@@ -1,6 +1,10 @@
 """The metadata that every object and every list carries."""
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 from masthead.errors import DecodeError
+from masthead.meta import names
 from masthead.meta.merge import Merge
 from masthead.meta.model import Struct, field
 from masthead.meta.shape import Fault, FieldsV1
@@ -84,3 +88,36 @@ class ListMeta(Struct, plain=True):
     resource_version: str = ""
     self_link: str = ""
     shard_info: ShardInfo | None = None
+
+
+def new_metadata(
+    name: str,
+    namespace: str,
+    generate_name: str,
+    labels: Mapping[str, str] | None,
+    annotations: Mapping[str, str] | None,
+) -> ObjectMeta:
+    """Metadata of an object to be created: names must be able to stand in a path, labels be labels.
+
+    What else a kind asks of its names, the server knows.
+
+    Raises:
+        DecodeError: if something is of the wrong type.
+        NameFormatError: if a name or label is none.
+    """
+    given = {
+        "name": name,
+        "namespace": namespace,
+        "generate_name": generate_name,
+        "labels": labels,
+        "annotations": annotations,
+    }
+    made = ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
+    for each in (made.name, made.namespace, made.generate_name):
+        if each:
+            names.check_path_segment_name(each)
+    if labels:  # or reading them would bring an empty map to life, for which `to_json` has to look
+        for key, value in made.labels.items():
+            names.check_qualified_name(key)
+            names.check_label_value(value)
+    return made

@@ -22,11 +22,11 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta import names, shape, wire
+from masthead.meta import shape, wire
 from masthead.meta.cut import cut
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.kinds import TYPE_FIELDS, KindType, ObjectType
-from masthead.meta.metadata import ListMeta, ObjectMeta
+from masthead.meta.metadata import ListMeta, ObjectMeta, new_metadata
 from masthead.meta.model import Struct, field
 from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in, subject_of
 from masthead.meta.resource import Resource
@@ -312,39 +312,6 @@ def _say_the_same(one: object, other: object) -> bool:
         read_everything(each)
     left, right = (wire.decode_plain(wire.encode(to_encode(each))) for each in (one, other))
     return same(left, right)
-
-
-def new_metadata(
-    name: str,
-    namespace: str,
-    generate_name: str,
-    labels: Mapping[str, str] | None,
-    annotations: Mapping[str, str] | None,
-) -> ObjectMeta:
-    """Metadata of an object to be created: names must be able to stand in a path, labels be labels.
-
-    What else a kind asks of its names, the server knows.
-
-    Raises:
-        DecodeError: if something is of the wrong type.
-        NameFormatError: if a name or label is none.
-    """
-    given = {
-        "name": name,
-        "namespace": namespace,
-        "generate_name": generate_name,
-        "labels": labels,
-        "annotations": annotations,
-    }
-    made = ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
-    for each in (made.name, made.namespace, made.generate_name):
-        if each:
-            names.check_path_segment_name(each)
-    if labels:  # or reading them would bring an empty map to life, for which `to_json` has to look
-        for key, value in made.labels.items():
-            names.check_qualified_name(key)
-            names.check_label_value(value)
-    return made
 
 
 def _held(instance: Struct) -> Iterator[tuple[str, str, MemberDescriptorType, object]]:

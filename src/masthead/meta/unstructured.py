@@ -10,8 +10,8 @@ from masthead.errors import DecodeError
 from masthead.meta import shape, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.metadata import ObjectMeta
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed, new_metadata
+from masthead.meta.metadata import ObjectMeta, new_metadata
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed
 from masthead.meta.parts import split, subject_in, subject_of
 from masthead.meta.slots import member_of
 from masthead.meta.walk import same, to_encode

@@ -20,7 +20,7 @@ from masthead.client.ordering import installation_order
 from masthead.client.target import any_kind
 from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.mapper import Mapper
-from masthead.errors import ConflictError, DeadlineError, ManifestError
+from masthead.errors import ConflictError, DeadlineError, ManifestError, ServiceUnavailableError
 from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ CRD = {
     },
 }
 WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
-GADGETS = {
+GADGETS: dict[str, Any] = {
     "kind": "APIGroupDiscoveryList",
     "apiVersion": "apidiscovery.k8s.io/v2",
     "items": [
@@ -84,15 +84,18 @@ class World:
     Attributes:
         failing: The answers to paths that fail, each once per entry.
         missing: What is not there to be deleted.
+        groups: What discovery tells.
     """
 
     failing: dict[str, list[Reply]] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     never_established: bool = False
+    groups: list[object] = field(default_factory=lambda: list[object](GADGETS["items"]))
 
     def __call__(self, asked: Asked) -> Reply:
         if asked.path in {"/api", "/apis"}:
-            return Discovered(body=json.dumps(GADGETS if asked.path == "/apis" else {"items": []}).encode())
+            items = self.groups if asked.path == "/apis" else []
+            return Discovered(body=json.dumps({**GADGETS, "items": items}).encode())
         if self.failing.get(asked.path):
             return self.failing[asked.path].pop(0)
         if asked.is_watch:
@@ -371,6 +374,39 @@ async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
     )
 
 
+async def test_a_dry_run_passes_over_what_waits_for_other_manifests_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    nowhere = reply(failure(404, "NotFound"), 404)
+    world = World(
+        failing={
+            "/apis/example.com/v1/namespaces/home/widgets/w": [nowhere],
+            "/api/v1/namespaces/new/configmaps/a": [nowhere],
+        }
+    )
+    sources = [CRD, WIDGET, named("Namespace", name="new"), named("ConfigMap", namespace="new"), named("Secret")]
+    cluster = Cluster(world)
+
+    tried = await apply_manifests(cluster, sources, dry_run=True)
+
+    assert [each.kind for each in tried] == ["CustomResourceDefinition", "Namespace", "Secret"]
+    assert len(cluster.sent) == 5
+    [record] = caplog.records
+    assert "ConfigMap new/a (manifest 4), Widget home/w (manifest 2)" in record.message
+
+
+async def test_a_dry_run_tries_out_what_the_server_knows_already() -> None:
+    tried = await apply_manifests(Cluster(World()), [CRD, WIDGET], dry_run=True)
+    assert [each.kind for each in tried] == ["CustomResourceDefinition", "Widget"]
+
+
+async def test_a_dry_run_fails_where_a_namespace_is_nowhere_to_come_from() -> None:
+    nowhere = reply(failure(404, "NotFound"), 404)
+    world = World(failing={"/api/v1/namespaces/home/configmaps/a": [nowhere]})
+    with pytest.raises(ManifestError, match="apply ConfigMap home/a"):
+        await apply_manifests(Cluster(world), named("ConfigMap"), dry_run=True)
+
+
 async def test_objects_go_where_they_say_or_where_the_caller_says_or_where_the_client_is() -> None:
     sources = [
         named("ConfigMap"),
@@ -424,6 +460,27 @@ async def test_deleting_goes_backwards_and_passes_over_what_is_gone() -> None:
     deleted = await delete_manifests(cluster, sources)
     assert [each.kind for each in deleted] == ["Pod", "Widget", "CustomResourceDefinition"]
     assert [path.rpartition("/")[2] for path in cluster.sent] == ["a", "w", "a", "widgets.example.com"]
+
+
+STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1", "freshness": "Stale"}]}
+
+
+@pytest.mark.parametrize("act", [apply_manifests, delete_manifests])
+async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(act: Any) -> None:
+    cluster = Cluster(World(groups=[STALE]))
+    with pytest.raises(ManifestError) as caught:
+        await act(cluster, [named("Pod"), named("Teapot", "down.example.com/v1")])
+    assert cluster.sent == []
+    [problem] = caught.value.problems
+    assert problem.startswith("Teapot a (manifest 2): get /apis/down.example.com/v1: the API server cannot reach")
+    assert isinstance(caught.value.__cause__, ServiceUnavailableError)
+
+
+async def test_many_unknown_kinds_cost_few_looks() -> None:
+    cluster = Cluster(World())
+    teapots = [named(f"Teapot{number}", "kitchen.example.com/v1") for number in range(40)]
+    assert await delete_manifests(cluster, teapots) == []
+    assert len(cluster.network.asked) <= 2 * 3
 
 
 async def test_a_deletion_that_fails_tells_what_was_done() -> None:

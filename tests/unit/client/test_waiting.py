@@ -16,7 +16,14 @@ from masthead.client.access import Access, Habits
 from masthead.client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
 from masthead.client.resource import Resource
 from masthead.client.target import typed
-from masthead.errors import DeadlineError, ForbiddenError, InvalidValueError, NameFormatError
+from masthead.errors import (
+    ConnectError,
+    DeadlineError,
+    ForbiddenError,
+    InvalidValueError,
+    NameFormatError,
+    ProtocolError,
+)
 from masthead.meta.patch import Patch
 from masthead.meta.secret import Secret
 from masthead.rest.client import RestClient
@@ -220,6 +227,51 @@ async def test_what_the_server_refuses_is_not_waited_for() -> None:
     network = Network(lambda _: reply(failure(403, "Forbidden"), 403))
     with pytest.raises(ForbiddenError):
         await pods(network).wait_for("web", condition_is("Ready"), timeout=PATIENCE)
+
+
+PASSING = {
+    "500": reply(failure(500, "InternalError"), 500),
+    "429": reply(failure(429, "TooManyRequests"), 429),
+    "dropped": ProtocolError("the connection was lost"),
+    "unreachable": ConnectError("no way"),
+}
+
+
+@pytest.mark.parametrize("why", PASSING)
+async def test_a_list_that_fails_for_the_moment_is_asked_for_again(
+    why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures = [PASSING[why]]
+
+    def answer(_: Asked) -> Reply:
+        if not failures:
+            return listed(POD)
+        failed = failures.pop()
+        if isinstance(failed, Reply):
+            return failed
+        raise failed
+
+    network = Network(answer)
+    assert await pods(network).wait_for("web", exists(), timeout=PATIENCE) is not None
+    assert len(network.asked) == 2
+    [record] = caplog.records
+    assert record.getMessage().startswith("wait for object default/web: asks again in 0.")
+
+
+async def test_a_list_that_keeps_failing_is_told_at_the_deadline() -> None:
+    network = Network(lambda _: reply(failure(500, "InternalError"), 500))
+    with pytest.raises(
+        DeadlineError, match=r"has not answered \(the last attempt failed: list pods default: it is InternalError"
+    ):
+        await pods(network).wait_for("web", exists(), timeout=0.05)
+
+
+async def test_without_time_an_object_is_looked_at_once() -> None:
+    network = Network(lambda _: listed(POD))
+    assert await pods(network).wait_for("web", exists(), timeout=0) is not None
+    with pytest.raises(DeadlineError, match="Pod default/web: waited 0 s until"):
+        await pods(network).wait_for("web", deleted(), timeout=0)
+    assert [each.is_watch for each in network.asked] == [False, False]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", ".."])

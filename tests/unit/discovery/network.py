@@ -115,6 +115,10 @@ class Clock:
     def __call__(self) -> float:
         return self.time
 
+    async def pause(self, seconds: float) -> None:
+        self.time += seconds
+        await asyncio.sleep(0)
+
 
 def rest_over(network: Network) -> RestClient:
     return RestClient(network, Nobody(), settings=RestSettings(retries=0))
@@ -123,13 +127,14 @@ def rest_over(network: Network) -> RestClient:
 def discovery_over(
     network: Network,
     *,
-    now: Callable[[], float] | None = None,
+    now: Clock | None = None,
     cache: DiskCache | None = None,
     aggregated: bool = True,
     expiry: float = 600.0,
 ) -> DiscoveryClient:
+    clock = now or Clock()
     return DiscoveryClient(
-        rest_over(network), now=now or Clock(), cache=cache, aggregated=aggregated, expiry=expiry
+        rest_over(network), now=clock, pause=clock.pause, cache=cache, aggregated=aggregated, expiry=expiry
     )
 
 

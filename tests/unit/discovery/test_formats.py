@@ -131,6 +131,41 @@ def test_null_is_nothing() -> None:
     assert (found.verbs, found.short_names, found.singular) == ((), (), "")
 
 
+def test_an_entry_that_cannot_be_read_hides_none_of_its_neighbours() -> None:
+    odd = {**DEPLOYMENTS, "verbs": "all"}
+    found = read(
+        group("a.io", version("v1", odd, DEPLOYMENTS), {"version": "v2", "resources": 5}, version("v3")),
+        group("b.io", version("v1", DEPLOYMENTS)),
+    )
+
+    assert [(each.api_version, each.name) for each in found] == [
+        ("a.io/v1", "deployments"),
+        ("b.io/v1", "deployments"),
+    ]
+    assert [(each.name, each.versions, each.preferred) for each in found.groups] == [
+        ("a.io", ("v1", "v2", "v3"), "v1"),
+        ("b.io", ("v1",), "v1"),
+    ]
+    assert {str(served): str(error) for served, error in found.failures.items()} == {
+        "a.io/v1": 'APIGroupDiscoveryList "a.io/v1": Expected `array | null`, got `str` - at `$.verbs`',
+        "a.io/v2": 'APIGroupDiscoveryList "a.io/v2": Expected `array | null`, got `int` - at `$.resources`',
+    }
+
+
+@pytest.mark.parametrize(
+    "nameless", [5, {"metadata": 5}, {"metadata": {"name": "c.io"}, "versions": [{"resources": []}, 5]}]
+)
+def test_an_entry_that_does_not_say_where_it_belongs_is_passed_over_with_a_line_in_the_log(
+    nameless: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = read(nameless, group("b.io", version("v1", DEPLOYMENTS)))
+
+    assert [each.api_version for each in found] == ["b.io/v1"]
+    assert not found.failures
+    [record] = caplog.records
+    assert "does not say where it belongs" in record.message
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b'{"items":5}', b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_document_is_refused(body: bytes) -> None:
     with pytest.raises(DecodeError):

@@ -15,12 +15,21 @@ from tests.unit.discovery.network import (
     Reply,
     aggregated,
     discovery_over,
+    group,
     old_server,
+    resource,
+    version,
     whole_server,
 )
 
 from masthead.discovery.mapper import Mapper
-from masthead.errors import ConnectError, InvalidValueError, UnknownKindError
+from masthead.errors import (
+    ConnectError,
+    InvalidValueError,
+    MastheadError,
+    ServiceUnavailableError,
+    UnknownKindError,
+)
 from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 if TYPE_CHECKING:
@@ -104,18 +113,79 @@ async def test_misses_that_come_together_share_two_looks_at_most() -> None:
     assert len(network.asked) <= 6
 
 
-async def test_misses_in_a_loop_do_not_ask_the_server_each_time() -> None:
+async def test_misses_in_a_loop_are_held_back_and_none_is_answered_from_memory() -> None:
     clock, network = Clock(), whole_server()
     mapper = Mapper(discovery_over(network, now=clock))
 
+    before = clock.time
     for _ in range(50):
         with pytest.raises(UnknownKindError):
             await mapper.find("widgets")
-    assert len(network.asked) == 2 * 5
+    assert clock.time - before >= 45
 
     with_widgets(network)
-    clock.time += 5
     assert (await mapper.find("widgets")).gvk == WIDGET
+
+
+async def test_definitions_that_come_one_after_the_other_are_all_found_at_once() -> None:
+    clock, network = Clock(), whole_server()
+    mapper = Mapper(discovery_over(network, now=clock))
+    served = [APPS]
+
+    for number in range(12):
+        served.append(group(f"ex{number}.com", version("v1", resource("foos", f"Foo{number}"))))
+        network.pages["/apis"] = aggregated(*served)
+        found = await mapper.find(f"Foo{number}", api_version=f"ex{number}.com/v1")
+        assert found.gvr == GroupVersionResource(f"ex{number}.com", "v1", "foos")
+    assert clock.time == Clock().time
+
+
+DOWN = GroupVersionKind("down.io", "v1", "Widget")
+IN_WHAT_IS_DOWN: dict[str, Callable[[Mapper], Awaitable[ApiResource]]] = {
+    "kind": lambda mapper: mapper.kind(DOWN),
+    "resource": lambda mapper: mapper.resource(DOWN.group_version.resource("widgets")),
+    "name": lambda mapper: mapper.find("widgets", api_version="down.io/v1"),
+}
+
+
+@pytest.mark.parametrize("by", IN_WHAT_IS_DOWN)
+@pytest.mark.parametrize("why", [ServiceUnavailableError, ConnectError])
+async def test_what_may_be_in_a_version_that_could_not_be_read_is_not_called_missing(
+    by: str, why: type[MastheadError]
+) -> None:
+    network = old_server("down.io")
+    network.pages["/apis/down.io/v1"] = (
+        ConnectError("no way")
+        if why is ConnectError
+        else Reply(503, b"down", {"Content-Type": "text/plain"})
+    )
+    mapper = mapper_over(network)
+
+    with pytest.raises(why) as first:
+        await IN_WHAT_IS_DOWN[by](mapper)
+    with pytest.raises(why) as second:
+        await IN_WHAT_IS_DOWN[by](mapper)
+    assert first.value is not second.value  # or one would collect the tracebacks of all
+
+
+async def test_what_a_stale_version_does_not_have_may_be_there_all_the_same() -> None:
+    network = whole_server()
+    network.pages["/apis"] = aggregated(
+        APPS, group("down.io", version("v1", resource("gadgets", "Gadget"), freshness="Stale"))
+    )
+    mapper = mapper_over(network)
+
+    assert (await mapper.find("gadgets", api_version="down.io/v1")).kind == "Gadget"
+    with pytest.raises(ServiceUnavailableError, match="down.io/v1"):
+        await mapper.kind(DOWN)
+
+
+async def test_a_version_that_went_while_it_was_looked_at_is_missing() -> None:
+    network = old_server("gone.io")
+    del network.pages["/apis/gone.io/v1"]
+
+    with pytest.raises(UnknownKindError, match="no kind Widget in gone.io/v1"):
+        await mapper_over(network).kind(GroupVersionKind("gone.io", "v1", "Widget"))
 
 
 async def test_a_miss_says_what_could_not_be_read() -> None:
