@@ -16,6 +16,7 @@
      ├─ AuthError                    who we are could not be shown
      ├─ TransportError               no answer came
      │   ├─ ConnectError             ... because no connection was made
+     │   │   └─ CertificateError     ... with whom it should be, by the certificates
      │   ├─ DeadlineError            ... in time (also a TimeoutError)
      │   └─ ProtocolError            ... that could be understood
      ├─ ClosedError                  the client, informer or stream is closed
@@ -135,6 +136,10 @@ class TransportError(MastheadError):
 
 class ConnectError(TransportError):
     """No connection could be made."""
+
+
+class CertificateError(ConnectError):
+    """No connection could be made, because one side's certificate is not the right one; another attempt will not help."""
 
 
 class DeadlineError(TransportError, TimeoutError):

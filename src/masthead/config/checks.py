@@ -62,6 +62,11 @@ def _tls(config: Config) -> Iterator[str]:
         yield "client_key_file: is missing, and the client certificate is of no use without its key"
     if has_key and not has_certificate:
         yield "client_certificate_file: is missing, and the client key is of no use without its certificate"
+    if has_certificate and config.speaks_plain_http and not config.sends_authorization:
+        yield (
+            "server: speaks plain HTTP, but client certificates are shown in TLS only, so that every request would be "
+            "nobody's; use https, or leave the certificate out"
+        )
 
 
 def _credentials(config: Config) -> Iterator[str]:
@@ -85,9 +90,7 @@ def _secrecy(config: Config) -> Iterator[str]:
     if config.allow_plain_http:
         return
     on_the_way = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
-    is_overheard = config.server.lower().startswith("http:") and not all(
-        each.is_loopback for each in on_the_way
-    )
+    is_overheard = config.speaks_plain_http and not all(each.is_loopback for each in on_the_way)
     if config.sends_authorization and is_overheard:
         yield (
             "server: speaks plain HTTP and is not on this machine, so that anybody on the way could read the "

@@ -114,7 +114,8 @@ class Config:
         token_file: A file with a bearer token; read again when it changes.
         username: For basic authentication.
         password: For basic authentication.
-        client_certificate_file: A client certificate in PEM; read again when it changes.
+        client_certificate_file: A client certificate in PEM; read again when it changes. It is shown in TLS, so that
+            as the only credential it needs a server that speaks ``https``.
         client_certificate_data: The same, as PEM text.
         client_key_file: Its key.
         client_key_data: The same, as PEM text.
@@ -167,6 +168,11 @@ class Config:
     def sends_authorization(self) -> bool:
         """Whether requests carry a credential, beside what TLS shows."""
         return bool(self.token or self.token_file or self.username or self.password or self.exec or self.oidc)
+
+    @property
+    def speaks_plain_http(self) -> bool:
+        """Whether the server is spoken to without TLS."""
+        return self.server.lower().startswith("http:")
 
     def describe(self) -> str:
         """One line for logs: where, as whom, and where that was read; no secrets."""

@@ -21,7 +21,7 @@ class Overrides(TypedDict, total=False):
     """What wins over what is read. None and the empty text win over nothing.
 
     Attributes:
-        context: The context to use, by name.
+        context: The context to use, by name; needed where the kubeconfig's ``current-context`` is empty.
         cluster: The cluster to use, by name.
         user: The user to be, by name.
         namespace: Where objects are when nobody says otherwise.

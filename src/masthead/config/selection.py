@@ -50,14 +50,13 @@ class Selection:
 def select(kubeconfig: Kubeconfig, overrides: Overrides) -> Selection:
     """Follow a context to its cluster and its user.
 
-    A context without a user means nobody in particular; one whose user is not there is an error.
+    A context without a user means nobody in particular; one whose user is not there is an error. Where no context is
+    current, one must be named, even if there is no other: some leave it empty so that nothing happens by mistake.
 
     Raises:
-        ConfigError: if a name leads nowhere, or it is not clear which context is meant.
+        ConfigError: if a name leads nowhere, or no context is named.
     """
     context_name = overrides.get("context") or kubeconfig.current_context
-    if not context_name and len(kubeconfig.contexts) == 1:
-        context_name = next(iter(kubeconfig.contexts))
     origin = kubeconfig.name + (f", context {shown(context_name)}" if context_name else "")
     context = Context()
     if context_name:
@@ -127,7 +126,7 @@ def _no_context(kubeconfig: Kubeconfig) -> str:
             "cluster with cluster="
         )
     names = ", ".join(map(shown, kubeconfig.contexts))
-    return f"{kubeconfig.name}: current-context is empty; set it, or ask with context= for one of {names}"
+    return f"{kubeconfig.name}: current-context is empty; set it, or say context=... with one of {names}"
 
 
 def _refuse_missing_files(cluster: Cluster, user: User, origin: str) -> None:

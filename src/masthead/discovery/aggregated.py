@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -12,12 +13,14 @@ from masthead.meta.gvk import GroupVersion
 from masthead.meta.resource import Subresource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from masthead.errors import MastheadError
     from masthead.meta.gvk import GroupVersionKind
 
 __all__ = ["ACCEPT", "is_aggregated", "read_aggregated"]
+
+T = TypeVar("T")
+
+_log: Final = logging.getLogger("masthead.discovery")
 
 _GROUP: Final = "apidiscovery.k8s.io"
 _KIND: Final = "APIGroupDiscoveryList"
@@ -53,10 +56,17 @@ class _Resource(msgspec.Struct, rename="camel"):
     subresources: list[_Part] | None = None
 
 
+# Each list is taken apart by itself, so that one entry that cannot be read does not hide its neighbours.
+
+
 class _Version(msgspec.Struct):
     version: str
-    resources: list[_Resource] | None = None
+    resources: list[msgspec.Raw] | None = None
     freshness: str | None = None
+
+
+class _VersionName(msgspec.Struct):
+    version: str
 
 
 class _Metadata(msgspec.Struct):
@@ -65,14 +75,11 @@ class _Metadata(msgspec.Struct):
 
 class _Group(msgspec.Struct):
     metadata: _Metadata | None = None
-    versions: list[_Version] | None = None
+    versions: list[msgspec.Raw] | None = None
 
 
 class _Document(msgspec.Struct):
-    items: list[_Group] | None = None
-
-
-_decode: Final = msgspec.json.Decoder(_Document).decode
+    items: list[msgspec.Raw] | None = None
 
 
 def is_aggregated(content_type: str) -> bool:
@@ -88,34 +95,90 @@ def is_aggregated(content_type: str) -> bool:
 
 
 def read_aggregated(body: bytes) -> Discovered:
-    """Read such a document. What the server itself calls stale is among the failures, and is kept.
+    """Read such a document.
+
+    What the server itself calls stale is among the failures, and is kept. So is what of a group and version can be
+    read, where something in it cannot; what does not even say where it belongs is passed over.
 
     Raises:
-        DecodeError: if it is none.
+        DecodeError: if it is none, or nothing in it can be read.
     """
+    read = _Reading()
+    for item in _decoded(body, _Document).items or ():
+        try:
+            read.add(_decoded(item, _Group))
+        except DecodeError as error:
+            read.lost.append(error)
+    if not read.lost:
+        return read.found()
+    if not read.groups:
+        raise read.lost[0]
+    _log.warning("discovery goes on without what does not say where it belongs: %s", read.lost[0])
+    return read.found()
+
+
+class _Reading:
+    """What was read of a document so far.
+
+    Attributes:
+        groups: The groups, and their versions.
+        resources: What they serve.
+        failures: What is wrong with a group and version.
+        lost: What is wrong with the rest.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[ApiGroup] = []
+        self.resources: list[ApiResource] = []
+        self.failures: dict[GroupVersion, MastheadError] = {}
+        self.lost: list[DecodeError] = []
+
+    def add(self, group: _Group) -> None:
+        name = (group.metadata.name if group.metadata else None) or ""
+        served: list[GroupVersion] = []
+        for each in group.versions or ():
+            try:
+                served.append(self._add_version(name, each))
+            except DecodeError as error:
+                self.lost.append(error)
+        if served:
+            stale = {each for each, why in self.failures.items() if isinstance(why, ServiceUnavailableError)}
+            fresh = (each for each in served if each not in stale)
+            preferred = next(fresh, served[0]).version
+            self.groups.append(ApiGroup(name, tuple(each.version for each in served), preferred))
+
+    def found(self) -> Discovered:
+        return Discovered(tuple(self.groups), tuple(self.resources), self.failures)
+
+    def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
+        served = GroupVersion(group, _decoded(given, _VersionName).version)
+        try:
+            version = _decoded(given, _Version)
+        except DecodeError as error:
+            self.failures[served] = _named(error, served)
+            return served
+        if version.freshness == "Stale":
+            self.failures[served] = _stale(served)
+        for each in version.resources or ():
+            try:
+                found = _resource(served, _decoded(each, _Resource))
+            except DecodeError as error:
+                self.failures.setdefault(served, _named(error, served))
+                continue
+            if found.kind or found.subresources:
+                self.resources.append(found)
+        return served
+
+
+def _decoded(body: bytes | msgspec.Raw, type_: type[T]) -> T:
     try:
-        groups = _decode(body).items or []
+        return msgspec.json.decode(body, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(str(error), kind=_KIND) from None
-    failures: dict[GroupVersion, MastheadError] = {}
-    for group in groups:
-        for version in group.versions or ():
-            if _is_stale(version):
-                served = GroupVersion(_name(group), version.version)
-                failures[served] = _stale(served)
-    return Discovered(
-        tuple(_group(each) for each in groups if each.versions),
-        tuple(resource for each in groups for resource in _resources(each)),
-        failures,
-    )
 
 
-def _name(group: _Group) -> str:
-    return (group.metadata.name if group.metadata else None) or ""
-
-
-def _is_stale(version: _Version) -> bool:
-    return version.freshness == "Stale"
+def _named(error: DecodeError, served: GroupVersion) -> DecodeError:
+    return DecodeError(error.problem, kind=_KIND, subject=str(served))
 
 
 def _stale(served: GroupVersion) -> MastheadError:
@@ -124,22 +187,6 @@ def _stale(served: GroupVersion) -> MastheadError:
         verb="get",
         resource=served.path,
     )
-
-
-def _group(group: _Group) -> ApiGroup:
-    versions = group.versions or []
-    fresh = (each for each in versions if not _is_stale(each))
-    names = tuple(each.version for each in versions)
-    return ApiGroup(_name(group), names, next(fresh, versions[0]).version)
-
-
-def _resources(group: _Group) -> Iterator[ApiResource]:
-    for version in group.versions or ():
-        served = GroupVersion(_name(group), version.version)
-        for each in version.resources or ():
-            found = _resource(served, each)
-            if found.kind or found.subresources:
-                yield found
 
 
 def _resource(served: GroupVersion, given: _Resource) -> ApiResource:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import difflib
 import time
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +18,10 @@ from masthead.discovery.openapi import OpenApi
 from masthead.discovery.survey import Survey
 from masthead.errors import DecodeError, UnknownKindError
 from masthead.meta.gvk import GroupVersion
+from masthead.sansio.tokens import TokenBucket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from masthead.discovery.disk import DiskCache
     from masthead.discovery.model import ApiGroup, Discovered
@@ -33,10 +34,10 @@ __all__ = ["DiscoveryClient"]
 _EXPIRY: Final = 600.0
 _EXPIRY_OF_FAILURES: Final = 30.0
 """A server behind an aggregated API comes back within moments, and nobody should wait ten minutes to see it."""
-_LOOKS: Final = 5
-_WINDOW: Final = 5.0
-"""So many looks in so many seconds before a refresh is put off. An unchanged answer costs the server next to nothing,
-but whoever asks in a loop for what is not there should not ask the server each time."""
+_IDLE_LOOKS: Final = 5
+_IDLE_RATE: Final = 1.0
+"""So many looks that show nothing new may come at once, and after them so many a second. An unchanged answer costs the
+server next to nothing, but whoever asks in a loop for what is not there should not keep it busy."""
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -68,7 +69,8 @@ class DiscoveryClient:
 
     Guarantees: what was found is remembered until it expires, and those who ask at the same time share one request.
     A group that could not be read hides no other: it is among `Discovered.failures`, and is tried again soon. What is
-    missing from memory is looked for on the server before it is called missing, at most about once a second.
+    missing from memory is looked for on the server before it is called missing. Looks that show nothing new are held
+    back to one a second, after the first few; nobody is told what was true before they asked instead.
 
     Cancellation: whoever is cancelled takes nobody along.
 
@@ -83,6 +85,7 @@ class DiscoveryClient:
         cache: DiskCache | None = None,
         aggregated: bool = True,
         now: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Ask through a client.
 
@@ -93,18 +96,20 @@ class DiscoveryClient:
             aggregated: Whether to ask for everything in one document, as servers can since 1.26; others are asked
                 for one list after the other anyway.
             now: A clock that never goes back, in seconds.
+            pause: Waits so many seconds by that clock.
         """
         self._rest = rest
         self._expiry = expiry
         self._aggregated = aggregated
         self._now = now
+        self._pause = pause
         self._documents = Documents(rest, expiry=expiry, cache=cache, now=now)
         self._openapi = OpenApi(self._documents)
         self._flights = Flights(self._look)
         self._held: _Held | None = None
         self._era = 0
         self._trusts_disk = True
-        self._looks: deque[float] = deque(maxlen=_LOOKS)
+        self._idle_looks = TokenBucket(_IDLE_RATE, _IDLE_LOOKS)
 
     @property
     def is_fresh(self) -> bool:
@@ -203,16 +208,14 @@ class DiscoveryClient:
         return await self._openapi.document(api_version)
 
     async def refresh(self) -> Discovered:
-        """Ask the server again, unless that was done several times in the last seconds.
+        """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
 
-        Everything that the server had when this was called is in the answer, if it was asked.
+        Everything that the server had when this was called is in the answer.
 
         Raises:
             MastheadError: as `RestClient.call` does.
         """
         self._trusts_disk = False
-        if self._held is not None and self._looked_often():
-            return self._held.found
         return await self._flights.take(anew=True)
 
     def invalidate(self) -> None:
@@ -232,8 +235,22 @@ class DiscoveryClient:
         return await self._flights.take()
 
     async def _look(self) -> Discovered:
+        place = self._idle_looks.reserve(self._now())
+        is_idle = False
+        try:
+            if place.wait:
+                await self._pause(place.wait)
+            is_idle = True  # unless something comes of it
+            before = self._held
+            found = await self._survey()
+            is_idle = before is not None and _are_alike(before.found, found)
+        finally:
+            if not is_idle:
+                self._idle_looks.cancel(place)
+        return found
+
+    async def _survey(self) -> Discovered:
         era = self._era
-        self._looks.append(self._now())
         survey = Survey(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
         found = await survey.run()
         if era != self._era:  # invalidated meanwhile: good for those who asked before, and for nobody else
@@ -249,8 +266,10 @@ class DiscoveryClient:
         self._trusts_disk = False  # from now on, the documents in memory are better
         return found
 
-    def _looked_often(self) -> bool:
-        return len(self._looks) == _LOOKS and self._now() - self._looks[0] < _WINDOW
+
+def _are_alike(one: Discovered, other: Discovered) -> bool:
+    """Whether the same is served; why something else could not be read does not matter."""
+    return one.groups == other.groups and one.resources == other.resources
 
 
 def _serves(found: Discovered, wanted: GroupVersion) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead.discovery.index import Index
-from masthead.errors import UnknownKindError
+from masthead.errors import NotFoundError, UnknownKindError
+from masthead.meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +26,8 @@ class Mapper:
 
     Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:
     what is missing from memory is looked for on the server once (`DiscoveryClient.refresh`) before it is called
-    missing.
+    missing. What is asked for in a group and version that could not be read is not called missing: why that could not
+    be read is raised instead.
 
     Threads: belongs to one event loop.
     """
@@ -51,12 +54,13 @@ class Mapper:
         Raises:
             InvalidValueError: if that is no name, or no API version.
             UnknownKindError: if nothing fits, or several do and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for that version failed.
         """
         place = api_version or (None if group is None else group or "the core group")
         return await self._look_up(
             lambda index: index.find(what, api_version=api_version, group=group),
             lambda index: _missing(index, f'resource "{what}"', what, place),
+            within=None if api_version is None else GroupVersion.parse(api_version),
         )
 
     async def kind(self, gvk: GroupVersionKind) -> ApiResource:
@@ -64,11 +68,12 @@ class Mapper:
 
         Raises:
             UnknownKindError: if there is none, or several and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
         return await self._look_up(
             lambda index: index.kind(gvk),
             lambda index: _missing(index, f"kind {gvk.kind}", gvk.kind, gvk.api_version),
+            within=gvk.group_version,
         )
 
     async def resource(self, gvr: GroupVersionResource) -> ApiResource:
@@ -76,11 +81,12 @@ class Mapper:
 
         Raises:
             UnknownKindError: if there is none.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
         return await self._look_up(
             lambda index: index.resource(gvr),
             lambda index: _missing(index, f"resource {gvr.resource}", gvr.resource, str(gvr.group_version)),
+            within=gvr.group_version,
         )
 
     async def category(self, name: str) -> tuple[ApiResource, ...]:
@@ -98,15 +104,25 @@ class Mapper:
             ),
         )
 
-    async def _look_up(self, look: Callable[[Index], T | None], missing: Callable[[Index], str]) -> T:
+    async def _look_up(
+        self,
+        look: Callable[[Index], T | None],
+        missing: Callable[[Index], str],
+        *,
+        within: GroupVersion | None = None,
+    ) -> T:
         index = self._indexed(await self._discovery.resources())
         found = look(index)
         if found is None:
             index = self._indexed(await self._discovery.refresh())
             found = look(index)
-        if found is None:
+        if found is not None:
+            return found
+        failure = None if within is None else index.found.failures.get(within)
+        # That there is no such group and version is an answer, and no failure.
+        if failure is None or isinstance(failure, NotFoundError):
             raise UnknownKindError(missing(index))
-        return found
+        raise copy.copy(failure)
 
     def _indexed(self, found: Discovered) -> Index:
         if self._index is None or self._index.found is not found:

@@ -296,7 +296,9 @@ class RestClient:
             )
             if isinstance(decision, retry.GiveUp):
                 raise _last(result.error, attempt, before)
-            _log.info("%s: %s; trying again in %.1f s", call.subject, decision.why, decision.after)
+            # What the server asks for is its business; what keeps us from it is the reader's.
+            level = logging.WARNING if isinstance(result.error, TransportError) else logging.INFO
+            _log.log(level, "%s: %s; trying again in %.1f s", call.subject, decision.why, decision.after)
             before = result.error
             await self._pace.pause(decision.after)
 

@@ -6,6 +6,7 @@
 | 429, 502, 503, 504 without | GET and HEAD, no streams | 0.1 s, doubled each time | 4 |
 | no connection was made | all: nothing was sent | 1 s, doubled each time | 4 |
 | the connection was lost | GET, HEAD and OPTIONS, no streams: anything else may have been done | 0.1 s, doubled | 4 |
+| a certificate is not the right one | none: it stays what it is | | |
 | no answer in time | none: the time is up | | |
 | any other answer | none | | |
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead.errors import ConnectError, ProtocolError, TransportError
+from masthead.errors import CertificateError, ConnectError, ProtocolError, TransportError
 from masthead.sansio.backoff import jittered
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ def _rule_for(outcome: Answer | TransportError) -> _Rule | None:
     match outcome:
         case Answer():
             return _BUSY if outcome.status in _PASSING else None
+        case CertificateError():
+            return None
         case ConnectError():
             return _UNREACHED
         case ProtocolError():

@@ -1,4 +1,4 @@
-"""An answer, and its body: all of it, or as it comes."""
+"""A body: all of it, or as it comes, unpacked on the way."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-import aiohttp
-
 from masthead.errors import ClosedError
+from masthead.transport.failures import Fault
 
 if TYPE_CHECKING:
     from masthead.errors import MastheadError
+    from masthead.transport.answer import Answer
     from masthead.transport.contract import Request
     from masthead.transport.failures import Failures
 
-__all__ = ["PACKINGS", "Gunzip", "HttpResponse", "drop"]
+__all__ = ["PACKINGS", "Gunzip", "HttpResponse"]
 
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 
@@ -69,36 +69,35 @@ class HttpResponse:
     Whatever ends the reading early, cancellation included, closes the connection. So does losing the last reference.
     """
 
-    __slots__ = ("__weakref__", "_answer", "_closed", "_content", "_failures", "_loop", "_request", "_unpack")
+    __slots__ = ("_answer", "_failures", "_loop", "_request", "_unpack")
 
     def __init__(
-        self, answer: aiohttp.ClientResponse, request: Request, failures: Failures, unpack: Gunzip | None
+        self,
+        answer: Answer,
+        request: Request,
+        failures: Failures,
+        unpack: Gunzip | None,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._answer = answer
-        self._content = answer.content
         self._request = request
         self._failures = failures
         self._unpack = unpack
-        self._closed = False
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
 
     @property
     def status(self) -> int:
         """The HTTP code."""
         return self._answer.status
 
-    @property
-    def is_streaming(self) -> bool:
-        """Whether the body still occupies a connection."""
-        return self._answer.connection is not None
-
     def header(self, name: str) -> str:
         """A header's value, whatever the case of its name; empty if it is not there."""
-        return self._answer.headers.get(name, "")
+        found = self._answer.headers.get(name.lower().encode())
+        return "" if found is None else _text(found[0])
 
     def headers_of(self, name: str) -> list[str]:
         """Every value of a header that may come more than once."""
-        return self._answer.headers.getall(name, [])
+        return [_text(each) for each in self._answer.headers.get(name.lower().encode(), ())]
 
     async def read(self) -> bytes:
         """The whole body; the connection then goes back to the pool.
@@ -108,17 +107,22 @@ class HttpResponse:
             ProtocolError: if it is cut short.
             ClosedError: if it was closed meanwhile.
         """
-        if self._content.is_eof() and self._unpack is None:  # as most are: it came together with the head
-            try:
-                return self._content.read_nowait()
-            except Exception as error:  # noqa: BLE001  whatever it is, the body did not come
-                failure = self._fail(error)
-            raise failure
-        # Its buffer grows in place and becomes the result, where joining a list would hold everything twice.
-        whole = io.BytesIO()
-        async for piece in self:
-            whole.write(piece)
-        return whole.getvalue()
+        if self._unpack is not None:
+            unpacked = io.BytesIO()
+            async for piece in self:
+                unpacked.write(piece)
+            return unpacked.getvalue()
+        answer = self._answer
+        if answer.is_complete:  # as most are: it came together with the head
+            return answer.take()
+        try:
+            whole = await answer.gather()
+        except BaseException:
+            answer.drop()
+            raise
+        if answer.fault is not None:
+            raise self._broken(answer.fault)
+        return whole
 
     def chunks(self) -> HttpResponse:
         """The body as it comes, in pieces of any length.
@@ -134,50 +138,47 @@ class HttpResponse:
         return self
 
     async def __anext__(self) -> bytes:
-        unpack = self._unpack
+        answer, unpack = self._answer, self._unpack
         try:
-            while piece := await self._content.readany():
-                if unpack is None or (piece := unpack.feed(piece)):
-                    return piece
-            if unpack is not None:
-                unpack.finish()
-        except Exception as error:  # noqa: BLE001  whatever it is, the body did not come
-            failure = self._fail(error)
-        except BaseException:
-            self.close()
+            while True:
+                if piece := answer.take():
+                    if unpack is None or (piece := unpack.feed(piece)):
+                        return piece
+                elif answer.is_over:
+                    break
+                else:
+                    await answer.changed()
+            if answer.fault is not None:
+                failure = self._broken(answer.fault)
+            else:
+                if unpack is not None:
+                    unpack.finish()
+                raise StopAsyncIteration
+        except zlib.error as error:
+            answer.drop()
+            failure = self._failures.not_unpacked(error, self._request)
+        except (asyncio.CancelledError, GeneratorExit):
+            answer.drop()
             raise
-        else:
-            raise StopAsyncIteration
-        raise failure  # here, so that it drags along no error of the library's, whose repr may hold credentials
+        raise failure  # here, so that it drags along no other error
 
     def close(self) -> None:
         """Drop what was not read, and the connection with it; does nothing where all was read."""
-        self._closed = True
-        drop(self._answer)
+        self._answer.drop()
 
-    def lose(self) -> None:
-        """The connection is gone; if the body has not ended, it will not."""
-        if not self._content.is_eof() and self._content.exception() is None:
-            self._content.set_exception(aiohttp.ClientPayloadError())
-
-    def _fail(self, error: Exception) -> MastheadError:
-        if self._closed:
+    def _broken(self, fault: Fault) -> MastheadError:
+        if fault is Fault.CLOSED:
             return ClosedError(
                 f"{self._failures.what(self._request)}: closed before all of the answer was read"
             )
-        self.close()
-        return self._failures.reading(error, self._request)
+        return self._failures.broken(fault, self._answer.cause, self._request)
 
     def __del__(self) -> None:
-        # The loop itself still holds an answer that nobody reads; only this object knows that nobody will.
-        if not self._answer.closed:
+        # Its connection still holds an answer that nobody reads; only this object knows that nobody will.
+        if not self._answer.is_over:
             with suppress(RuntimeError):  # the loop is closed, and so is everything
-                self._loop.call_soon_threadsafe(drop, self._answer)
+                self._loop.call_soon_threadsafe(self._answer.drop)
 
 
-def drop(answer: aiohttp.ClientResponse) -> None:
-    """Give up an answer and its connection at once."""
-    connection = answer.connection
-    if connection is not None and connection.transport is not None:
-        connection.transport.abort()  # closing would wait for the other side's goodbye, perhaps for long
-    answer.close()
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogateescape").rstrip(" \t")

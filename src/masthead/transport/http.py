@@ -1,41 +1,32 @@
-"""The contract over aiohttp: one server, and a pool of connections to it."""
+"""The contract over HTTP/1.1: one server, and a pool of connections to it."""
 
 from __future__ import annotations
 
 import asyncio
-import io
-from functools import lru_cache
+import math
+import ssl
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
-from weakref import ref
 
-import aiohttp
-from yarl import URL
-
-from masthead.errors import ClosedError, ConfigError, InvalidValueError
-from masthead.transport.body import PACKINGS, HttpResponse, drop
-from masthead.transport.failures import Failures, LostError
+from masthead.errors import ClosedError
+from masthead.transport.address import Server
+from masthead.transport.body import PACKINGS, HttpResponse
+from masthead.transport.connection import Connection
+from masthead.transport.dialing import Dialer
+from masthead.transport.failures import DialError, Failures, Fault
+from masthead.transport.heads import Heads
+from masthead.transport.pool import Pool
 from masthead.transport.proxy import Proxy
 from masthead.transport.sockets import Sockets
-from masthead.transport.socks import SocksConnector
 
 if TYPE_CHECKING:
-    import socket
-    import ssl
-
+    from masthead.transport.answer import Answer
     from masthead.transport.contract import Request, TlsSource
-    from masthead.transport.sockets import AddressInfo
 
 __all__ = ["HttpTransport"]
 
-_PORTS: Final = {"http": 80, "https": 443}
-_ALL_AT_ONCE: Final = 2**20
-"""Up to how many bytes a body is handed to the loop in one piece; aiohttp warns above."""
-_LONGEST_FIELD: Final = 2**16
-"""How long a line of an answer's head may be."""
-
-# aiohttp sends these again when a connection breaks. They change something, so whether that may be is not its to say.
-_ONCE_ONLY: Final = frozenset({"PUT", "DELETE"})
+_REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""What changes nothing, and so may be sent again when a connection that was kept turns out to be dead."""
+_DEAD: Final = frozenset({Fault.HUNG_UP, Fault.LOST})
 
 
 class HttpTransport:
@@ -44,7 +35,7 @@ class HttpTransport:
     Guarantees:
         Redirects are not followed: they could carry the credentials elsewhere. Proxies and credentials come from the
         arguments alone, never from the environment. A request that changes something is sent at most once; a ``GET``
-        is repeated once when a kept connection turns out to be dead.
+        is repeated once, on a new connection, when a kept one breaks before a byte of the answer has come.
 
     Cancellation:
         Cancelling `send`, or the reading of an answer, closes the connection that was in use and no other.
@@ -54,9 +45,9 @@ class HttpTransport:
 
     Args:
         server: The server's address, perhaps with a path, which goes before every target.
-        tls: Where TLS settings come from; None for what the machine trusts. Asked before each request: when it has
-            other settings, requests use new connections, running streams go on, and the old ones are closed when
-            idle.
+        tls: Where TLS settings come from; None for what the machine trusts. Asked before each request that needs
+            TLS: when it has other settings, requests use new connections, idle ones are closed, and running streams
+            go on.
         server_name: The name that the server's certificate must have, if it is not the address'.
         proxy_url: Through whom to go: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if need
             be. The same TLS settings count for an ``https`` proxy.
@@ -81,28 +72,22 @@ class HttpTransport:
         connect_timeout: float = 30.0,
         idle: float = 30.0,
     ) -> None:
-        self._base, place = _split(server)
+        address = Server.parse(server)
+        proxy = Proxy.parse(proxy_url) if proxy_url else None
         self._tls = tls
-        self._server_name = server_name or None
-        self._proxy = Proxy.parse(proxy_url) if proxy_url else None
+        self._is_secure = address.is_secure or (proxy is not None and proxy.scheme == "https")
         self._connections = connections
         self._connect_timeout = connect_timeout
         self._idle = idle
-        self._failures = Failures(place, self._proxy, connect_timeout)
-        self._session: aiohttp.ClientSession | None = None
-        self._closed = False
-        self._sending = 0
+        self._failures = Failures(address.place, proxy, connect_timeout)
+        self._heads = _heads(address, proxy, compression=compression)
         self._sockets = Sockets()
-        self._readers: dict[asyncio.Future[None], ref[HttpResponse]] = {}
-        # A proxy tunnels what is encrypted, and learns who we are from the first words; the rest it passes on itself.
-        forward = self._proxy if self._proxy is not None and not self._proxy.is_socks else None
-        shown = forward.headers() if forward is not None else {}
-        is_tunnelled = self._base.startswith("https:")
-        self._proxy_url = URL(forward.url) if forward is not None else None
-        self._tunnel_headers = shown if is_tunnelled else None
-        self._headers = {"Accept-Encoding": "gzip" if compression else "identity"}
-        if not is_tunnelled:
-            self._headers |= shown
+        self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)
+        self._pool: Pool | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._default: ssl.SSLContext | None = None
+        self._connecting: set[asyncio.Timeout] = set()
+        self._closed = False
 
     async def send(self, request: Request) -> HttpResponse:
         """Send a request and wait for the head of its answer; any status is an answer.
@@ -117,128 +102,114 @@ class HttpTransport:
             ConfigError: if the TLS settings cannot be had.
         """
         self._ensure_open()
-        if (request.total is not None and request.total <= 0) or (
-            request.silence is not None and request.silence <= 0
-        ):
+        total, silence = request.total, request.silence
+        if (total is not None and total <= 0) or (silence is not None and silence <= 0):
             raise self._failures.out_of_time(request)
-        context = await self._tls.context() if self._tls is not None else True
-        self._sending += 1
-        try:
-            answer = await self._ask(request, context)
-        except (aiohttp.ClientError, TimeoutError, RuntimeError, ValueError, AssertionError) as error:
-            failure = self._explain(error, request)
-        except asyncio.CancelledError:
-            # Closing the pool cancels those who wait for a connection, although nobody cancelled their tasks.
-            task = asyncio.current_task()
-            if not self._closed or task is None or task.cancelling():
-                raise
-            failure = self._closed_error()
-        else:
-            return self._received(answer, request)
-        finally:
-            self._sending -= 1
-        raise failure  # here, so that it drags along no error of the library's, whose repr may hold credentials
+        head = self._heads.write(request)
+        context = await self._context() if self._is_secure else None
+        pool, loop = self._start()
+        deadline = math.inf if total is None else loop.time() + total
+        connection = pool.take(context) or await self._connect(request, context, deadline, anew=False)
+        answer = await _exchange(connection, head, request, deadline)
+        if (
+            answer.fault in _DEAD
+            and not answer.is_begun
+            and connection.is_reused
+            and request.method in _REPEATABLE
+            and not self._closed
+        ):
+            connection = await self._connect(request, context, deadline, anew=True)
+            answer = await _exchange(connection, head, request, deadline)
+        return self._received(answer, request, loop)
 
     async def close(self) -> None:
         """Close every connection, and wake whoever reads from one. Closing twice does nothing."""
         self._closed = True
-        for stream in self._streams():
-            stream.close()
-        if self._session is not None:
-            await self._session.close()
+        loop = asyncio.get_running_loop()
+        for scope in self._connecting:
+            if not scope.expired():
+                scope.reschedule(loop.time())
+        if self._pool is not None:
+            self._pool.close()
         await self._sockets.finish()
 
-    async def _ask(self, request: Request, context: ssl.SSLContext | bool) -> aiohttp.ClientResponse:
-        session = self._session
-        if session is None:
-            session = self._session = self._start()
-        body = request.body
-        return await session.request(
-            request.method,
-            URL(self._base + request.target, encoded=True),
-            headers=request.headers,
-            data=body if body is None or len(body) <= _ALL_AT_ONCE else io.BytesIO(body),
-            ssl=context,
-            server_hostname=self._server_name,
-            timeout=_timeout(request.total, request.silence, self._connect_timeout),
-            allow_redirects=False,
-            proxy=self._proxy_url,
-            proxy_headers=self._tunnel_headers,
-            middlewares=_NOT_TWICE if request.method in _ONCE_ONLY else None,
-        )
-
-    def _received(self, answer: aiohttp.ClientResponse, request: Request) -> HttpResponse:
-        encoding = answer.headers.get("Content-Encoding", "").lower()
-        if encoding not in PACKINGS:
-            drop(answer)
-            raise self._failures.unknown_packing(encoding, request)
-        packing = PACKINGS[encoding]
-        response = HttpResponse(answer, request, self._failures, packing() if packing else None)
-        if answer.connection is not None and answer.connection.protocol is not None:
-            self._watch(answer.connection.protocol.closed, response)  # else the whole body is here
-        return response
-
-    def _watch(self, end: asyncio.Future[None] | None, response: HttpResponse) -> None:
-        """Tell a reader when its connection is lost: aiohttp forgets to, where a chunk in the middle is garbled."""
-        if end is None:
-            response.lose()
-            return
-        if end not in self._readers:  # one for each connection, not one for each answer
-            end.add_done_callback(self._lost)
-        self._readers[end] = ref(response)
-
-    def _lost(self, end: asyncio.Future[None]) -> None:
-        response = self._readers.pop(end)()
-        if not end.cancelled():
-            end.exception()  # or asyncio would complain that nobody looked
-        if response is not None:
-            response.lose()
-
-    def _streams(self) -> list[HttpResponse]:
-        found = [each() for each in self._readers.values()]
-        return [response for response in found if response is not None and response.is_streaming]
-
-    def _start(self) -> aiohttp.ClientSession:
+    def _start(self) -> tuple[Pool, asyncio.AbstractEventLoop]:
         """Open the pool, inside the loop that it will belong to."""
         self._ensure_open()  # it may have been closed while the TLS settings were waited for
-        return aiohttp.ClientSession(
-            connector=self._connector(),
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            max_line_size=_LONGEST_FIELD,
-            max_field_size=_LONGEST_FIELD,
-        )
-
-    def _connector(self) -> aiohttp.BaseConnector:
-        if self._proxy is not None and self._proxy.is_socks:
-            return SocksConnector(
-                self._proxy,
-                limit=self._connections,
-                keepalive_timeout=self._idle,
-                socket_factory=self._open_socket,
+        loop = asyncio.get_running_loop()
+        if self._pool is None:
+            self._pool, self._loop = Pool(loop, self._connections), loop
+        elif self._loop is not loop:
+            raise RuntimeError(
+                f"the client of {self._failures.server} belongs to another event loop; make one for each"
             )
-        return aiohttp.TCPConnector(
-            limit=self._connections, keepalive_timeout=self._idle, socket_factory=self._open_socket
-        )
+        return self._pool, loop
 
-    def _open_socket(self, address: AddressInfo) -> socket.socket:
-        self._ensure_open()  # closing breaks connections, and aiohttp would make new ones to try again
-        return self._sockets.open(address)
+    async def _context(self) -> ssl.SSLContext:
+        if self._tls is not None:
+            return await self._tls.context()
+        if self._default is None:
+            self._default = ssl.create_default_context()
+        return self._default
 
-    def _explain(self, error: Exception, request: Request) -> Exception:
+    async def _connect(
+        self, request: Request, context: ssl.SSLContext | None, deadline: float, *, anew: bool
+    ) -> Connection:
+        """Wait for a connection, or make one."""
+        pool, loop = self._start()
+        limit = loop.time() + self._connect_timeout
+        is_waiting = True
+        scope = asyncio.timeout_at(min(limit, deadline))
+        self._connecting.add(scope)
+        try:
+            async with scope:
+                connection = await pool.enter(context, anew=anew)
+                is_waiting = False
+                return connection or await self._dial(pool, loop, request, context)
+        except DialError as error:
+            failure: Exception = self._failures.not_dialled(error, request)
+        except TimeoutError:
+            if deadline <= limit:
+                failure = self._failures.broken(Fault.LATE, None, request)
+            elif is_waiting:
+                failure = self._failures.crowded(request, self._connections)
+            else:
+                failure = self._failures.not_connected(request)
+        finally:
+            self._connecting.discard(scope)
         if self._closed:
-            return self._closed_error()
-        if isinstance(error, aiohttp.ConnectionTimeoutError) and self._is_crowded():
-            return self._failures.crowded(request, self._connections)
-        if isinstance(error, (aiohttp.ClientError, TimeoutError)):
-            return self._failures.sending(error, request)
-        if isinstance(error, ValueError):
-            return InvalidValueError(f"{self._failures.what(request)}: a header cannot be sent: {error}")
-        return error  # used from another loop, or a bug
+            failure = self._closed_error()
+        raise failure  # here, so that it drags along no other error
 
-    def _is_crowded(self) -> bool:
-        return 0 < self._connections < len(self._streams()) + self._sending
+    async def _dial(
+        self, pool: Pool, loop: asyncio.AbstractEventLoop, request: Request, context: ssl.SSLContext | None
+    ) -> Connection:
+        connection = Connection(loop, pool, context, self._idle)
+        agent = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
+        try:
+            await self._dialer.dial(connection, agent)
+        except BaseException:
+            connection.abort()
+            pool.leave()
+            raise
+        pool.add(connection)
+        return connection
+
+    def _received(self, answer: Answer, request: Request, loop: asyncio.AbstractEventLoop) -> HttpResponse:
+        if not answer.status:
+            fault = answer.fault
+            if fault is None or fault is Fault.CLOSED or self._closed:
+                raise self._closed_error()
+            raise self._failures.broken(fault, answer.cause, request)
+        packed = answer.headers.get(b"content-encoding")
+        if packed is None:
+            return HttpResponse(answer, request, self._failures, None, loop)
+        encoding = b",".join(packed).decode("latin-1").strip().lower()
+        if encoding not in PACKINGS:
+            answer.drop()
+            raise self._failures.unknown_packing(encoding, request)
+        packing = PACKINGS[encoding]
+        return HttpResponse(answer, request, self._failures, packing() if packing else None, loop)
 
     def _ensure_open(self) -> None:
         if self._closed:
@@ -248,36 +219,22 @@ class HttpTransport:
         return ClosedError(f"the client of {self._failures.server} is closed; make another one")
 
 
-def _split(server: str) -> tuple[str, str]:
-    """What goes before every target, and ``host:port`` for messages."""
+async def _exchange(connection: Connection, head: bytes, request: Request, deadline: float) -> Answer:
+    """Send a request, and wait for the head of its answer, or for the news that there will be none."""
+    answer = connection.ask(head, request, deadline)
     try:
-        parts = urlsplit(server)
-        port = parts.port
-    except ValueError as error:
-        raise ConfigError(
-            f"the server's address is not one ({error}); write it as https://host:port"
-        ) from None
-    if parts.scheme not in _PORTS or not parts.hostname:
-        raise ConfigError("the server's address needs a scheme and a host; write it as https://host:port")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    place = f"{host}:{port or _PORTS[parts.scheme]}"
-    return f"{parts.scheme}://{place}{parts.path.rstrip('/')}", place
-
-
-@lru_cache(maxsize=256)
-def _timeout(total: float | None, silence: float | None, connect: float) -> aiohttp.ClientTimeout:
-    """Kept, since making one takes as long as everything else that is done here for a request."""
-    return aiohttp.ClientTimeout(total=total, connect=connect, sock_connect=connect, sock_read=silence)
-
-
-async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a request again whose connection was lost."""
-    try:
-        return await send(request)
-    except aiohttp.ClientConnectorError:
+        while not answer.status and answer.fault is None:
+            await answer.changed()
+    except BaseException:
+        answer.drop()
         raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise LostError(error) from None
+    return answer
 
 
-_NOT_TWICE: Final = (_once,)
+def _heads(server: Server, proxy: Proxy | None, *, compression: bool) -> Heads:
+    headers = {"Host": server.authority, "Accept-Encoding": "gzip" if compression else "identity"}
+    base = server.prefix
+    if proxy is not None and not proxy.is_socks and not server.is_secure:
+        base = f"http://{server.authority}{base}"
+        headers |= proxy.headers()
+    return Heads(base, headers)

@@ -1,4 +1,4 @@
-"""Connections through a SOCKS5 proxy (RFC 1928, and RFC 1929 for its passwords).
+"""The words that a SOCKS5 proxy wants to hear (RFC 1928, and RFC 1929 for its passwords).
 
 By hand, and small: the libraries for it verify the server's certificate against the address and not against
 ``tls-server-name``, or lose a socket when a connection is given up half-way.
@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import socket
-import ssl
 from typing import TYPE_CHECKING, Final
 
-import aiohttp
+from masthead.transport.failures import DialError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from aiohttp.client_proto import ResponseHandler
-    from aiohttp.tracing import Trace
+    import socket
 
     from masthead.transport.proxy import Proxy
-    from masthead.transport.sockets import AddressInfo
 
-__all__ = ["SocksConnector", "SocksError"]
+__all__ = ["ask_socks"]
 
 _VERSION: Final = 5
 _PASSWORD_VERSION: Final = 1
@@ -47,100 +41,20 @@ _REFUSALS: Final = {
 }
 
 
-class SocksError(aiohttp.ClientConnectionError):
-    """The proxy did not make the connection. The message is ours, and holds no password."""
-
-
-class SocksConnector(aiohttp.BaseConnector):
-    """Makes aiohttp's connections through a SOCKS5 proxy.
+async def ask_socks(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Have a proxy connect a socket with a server.
 
     The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
+
+    Raises:
+        DialError: if it does not.
     """
-
-    def __init__(
-        self,
-        proxy: Proxy,
-        *,
-        limit: int,
-        keepalive_timeout: float,
-        socket_factory: Callable[[AddressInfo], socket.socket],
-    ) -> None:
-        super().__init__(limit=limit, keepalive_timeout=keepalive_timeout)
-        self._proxy = proxy
-        self._open_socket = socket_factory
-
-    async def _create_connection(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],  # noqa: ARG002  nobody traces
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  aiohttp's own signature
-    ) -> ResponseHandler:
-        async with asyncio.timeout(timeout.sock_connect):
-            connection = await self._dial()
-            try:
-                await _ask(connection, self._proxy, req.url.raw_host or "", req.port or 0)
-            except BaseException:
-                connection.close()
-                raise
-            return await self._speak(connection, req)  # and now it is the loop's
-
-    async def _dial(self) -> socket.socket:
-        proxy = self._proxy
-        try:
-            addresses = await self._loop.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM)
-            return await self._first_of(addresses)
-        except OSError as error:
-            problem = error.strerror or type(error).__name__
-            raise SocksError(
-                f"the proxy {proxy.place} cannot be reached ({problem}); check proxy-url"
-            ) from error
-
-    async def _first_of(self, addresses: Sequence[AddressInfo]) -> socket.socket:
-        problem = OSError("no address")
-        for address in addresses:
-            connection = self._open_socket(address)
-            try:
-                await self._loop.sock_connect(connection, address[-1])
-            except OSError as error:
-                connection.close()
-                problem = error
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                return connection
-        raise problem
-
-    async def _speak(self, connection: socket.socket, req: aiohttp.ClientRequest) -> ResponseHandler:
-        context = req.ssl if isinstance(req.ssl, ssl.SSLContext) else None
-        name = (req.server_hostname or req.url.raw_host or "").rstrip(".")
-        try:
-            _, protocol = await self._loop.create_connection(
-                self._factory,
-                sock=connection,
-                ssl=(context or True) if req.is_ssl() else None,
-                server_hostname=name if req.is_ssl() else None,
-            )
-        except ssl.CertificateError as error:
-            raise aiohttp.ClientConnectorCertificateError(req.connection_key, error) from error
-        except ssl.SSLError as error:
-            raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
-        except OSError as error:
-            if isinstance(error, TimeoutError) and error.errno is None:
-                raise
-            raise aiohttp.ClientConnectorError(req.connection_key, error) from error
-        return protocol
-
-
-async def _ask(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
     try:
         await _greet(connection, proxy)
         await _request(connection, proxy, host, port)
     except OSError as error:
-        raise SocksError(
-            f"the proxy {proxy.place} broke off ({error.strerror or 'end of stream'});"
-            " check that proxy-url is a SOCKS5 proxy's"
-        ) from error
+        problem = f"the proxy {proxy.place} broke off ({error.strerror or 'end of stream'})"
+        raise DialError(f"{problem}; check that proxy-url is a SOCKS5 proxy's", error) from None
 
 
 async def _greet(connection: socket.socket, proxy: Proxy) -> None:
@@ -150,21 +64,21 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
     await _send(connection, bytes([_VERSION, len(methods)]) + methods)
     version, method = await _receive(connection, 2)
     if version != _VERSION:
-        raise SocksError(f"the proxy {proxy.place} does not speak SOCKS5; check proxy-url")
+        raise DialError(f"the proxy {proxy.place} does not speak SOCKS5; check proxy-url")
     if method == _NO_PASSWORD:
         return
     if method != _WITH_PASSWORD or not has_password:
-        raise SocksError(
+        raise DialError(
             f"the proxy {proxy.place} wants to know who we are;"
             " write proxy-url as socks5://user:password@host:port"
         )
     user, password = proxy.user.encode(), proxy.password.reveal().encode()
     if max(len(user), len(password)) > _LONGEST:
-        raise SocksError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
+        raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
     await _send(connection, bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password)
     _, status = await _receive(connection, 2)
     if status != 0:
-        raise SocksError(f"the proxy {proxy.place} refused proxy-url's user or password")
+        raise DialError(f"the proxy {proxy.place} refused proxy-url's user or password")
 
 
 async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
@@ -173,7 +87,7 @@ async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int
     _, reply, _, kind = await _receive(connection, 4)
     if reply != 0:
         why = _REFUSALS.get(reply, f"reply {reply}")
-        raise SocksError(f"the proxy {proxy.place} did not connect to {host}:{port}: {why}")
+        raise DialError(f"the proxy {proxy.place} did not connect to {host}:{port}: {why}")
     length = _ADDRESS_LENGTHS.get(kind)
     if length is None:
         (length,) = await _receive(connection, 1)
@@ -186,7 +100,7 @@ def _address(host: str) -> bytes:
     except ValueError:
         name = host.encode("idna")
         if len(name) > _LONGEST:
-            raise SocksError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
+            raise DialError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
         return bytes([_NAME, len(name)]) + name
     return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
 

@@ -260,3 +260,15 @@ def test_without_credentials_plain_http_will_do() -> None:
 )
 def test_a_config_describes_itself_in_one_line(config: Config, line: str) -> None:
     assert config.describe() == line
+
+
+@pytest.mark.parametrize("server", ["http://10.0.0.1:8080", "http://127.0.0.1:8080", "HTTP://localhost"])
+@pytest.mark.parametrize("allow_plain_http", [False, True])
+def test_a_certificate_that_nobody_would_be_shown_is_no_credential(
+    server: str, allow_plain_http: bool
+) -> None:
+    pair = {"client_certificate_data": "c", "client_key_data": "k"}
+    (found,) = problems(server=server, allow_plain_http=allow_plain_http, **pair)
+
+    assert "client certificates are shown in TLS only" in found
+    assert Config(server=server, allow_plain_http=True, token="t", **pair).token  # type: ignore[arg-type]

@@ -246,12 +246,20 @@ def test_a_cluster_without_a_server_is_refused() -> None:
         from_kubeconfig(plain(cluster={"server": None}), environ={})
 
 
-def test_the_only_context_is_the_current_one_and_of_several_one_must_be_named() -> None:
-    assert from_kubeconfig(several("a"), environ={}).server == "https://a"
-    with pytest.raises(
-        ConfigError, match="current-context is empty; set it, or ask with context= for one of 'a', 'b'"
-    ):
-        from_kubeconfig(several("a", "b"), environ={})
+@pytest.mark.parametrize(("names", "there"), [(["a"], "'a'"), (["a", "b"], "'a', 'b'")])
+def test_where_no_context_is_current_one_must_be_named_even_the_only_one(
+    names: list[str], there: str, tmp_path: Path
+) -> None:
+    said = f"current-context is empty; set it, or say context=... with one of {there}$"
+
+    with pytest.raises(ConfigError, match=said):
+        from_kubeconfig(several(*names), environ={})
+    with pytest.raises(ConfigError, match=said):
+        load(written(tmp_path / "config", several(*names)), environ={})
+    assert from_kubeconfig(several(*names), environ={}, context="a").server == "https://a"
+
+
+def test_a_cluster_needs_no_context() -> None:
     assert from_kubeconfig(several("a", "b"), environ={}, cluster="b").server == "https://b"
 
 

@@ -27,6 +27,18 @@ BROKEN = {
     "not http": b"SSH-2.0-OpenSSH_9.6\r\n",
     "binary": bytes(range(256)),
     "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "the same length twice": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+    "a length and chunks": CHUNKED[:-2] + b"Content-Length: 2\r\n\r\n" + chunk(b"ab") + b"0\r\n\r\n",
+    "chunks in another coding": CHUNKED.replace(b"chunked", b"gzip, chunked") + b"0\r\n\r\n",
+    "a coding without chunks": CHUNKED.replace(b"chunked", b"gzip") + b"ab",
+    "another protocol": b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "another protocol without a name": b"HTTP/1.1 101 Switching\r\n\r\n",
+    "a status that is none": b"HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
+    "a header over two lines": b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n",
+    "a word in between, and no answer": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "words in between without an end": b"HTTP/1.1 103 Early Hints\r\n\r\n" * 10_000,
+    "headers without an end": b"HTTP/1.1 200 OK" + b"\r\nX: y" * 50_000,
+    "a trailer without an end": CHUNKED + b"0\r\nX: " + b"y" * 400_000,
     "a length that is no number": b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nab",
     "a header without an end": b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000,
     "a header that is too long": answer(b"", "X: " + "y" * 200_000),
@@ -183,5 +195,5 @@ def assert_no_secret(error: BaseException | None) -> None:
     while error is not None:
         assert "s3cret" not in repr(error)
         assert "s3cret" not in str(error)
-        assert not type(error).__module__.startswith("aiohttp")
+        assert not type(error).__module__.startswith("httptools")
         error = error.__cause__ or error.__context__

@@ -12,9 +12,14 @@ from tests.unit.transport.servers import OK, Authority, Tls, always, never, serv
 
 from masthead.errors import AuthError, ConnectError, ProtocolError
 from masthead.transport import HttpTransport, Request
+from masthead.transport.address import Server
+from masthead.transport.dialing import Dialer
+from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from masthead.transport.sockets import AddressInfo
 
 GET = Request("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
 
@@ -56,6 +61,41 @@ async def test_the_name_is_unknown() -> None:
     error = await refusal(HttpTransport("https://cluster.invalid:6443", tls=None))
 
     assert "the name cluster.invalid cannot be resolved; check the address" in str(error)
+
+
+@pytest.mark.parametrize("server", ["http://a..b", "http://" + "a" * 70 + ".example"])
+async def test_the_name_is_none(server: str) -> None:
+    error = await refusal(HttpTransport(server, tls=None))
+
+    assert "check the address" in str(error)
+
+
+async def test_the_name_to_expect_is_none(authority: Authority) -> None:
+    async with serving(always(OK), authority.server()) as server:
+        error = await refusal(
+            HttpTransport(server.secure_url, tls=authority.client(), server_name=".example")
+        )
+
+    assert "check the address, and tls-server-name" in str(error)
+
+
+async def test_an_address_that_leads_nowhere_does_not_stand_in_the_way(closed_port: int) -> None:
+    async with serving(always(OK)) as server:
+        dialer = Dialer(Server.parse(server.url), "", None, Sockets(), 30.0)
+        addresses: list[AddressInfo] = [
+            (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", port))
+            for port in (closed_port, closed_port, server.port, server.port, closed_port)
+        ]
+        with await dialer._race(addresses) as reached:
+            assert reached.getpeername() == ("127.0.0.1", server.port)
+
+
+async def test_a_server_is_found_whichever_of_its_addresses_it_listens_on() -> None:
+    async with serving(always(OK)) as server:
+        transport = HttpTransport(f"http://localhost:{server.port}", tls=None)
+
+        assert await (await transport.send(GET)).read() == b"ok"
+        await transport.close()
 
 
 async def test_the_authority_is_not_trusted(authority: Authority) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
 
-from masthead.errors import ClosedError, MastheadError, ProtocolError
+from masthead.errors import ClosedError, ConnectError, MastheadError, ProtocolError
 from masthead.transport import HttpTransport, Request
+from masthead.transport.pool import Pool
 from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
@@ -84,6 +85,51 @@ async def test_a_stream_goes_on_under_the_settings_that_it_began_with(authority:
         await transport.close()
 
 
+async def test_an_idle_connection_with_old_tls_settings_is_closed_at_once(authority: Authority) -> None:
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(OK)
+        await reader.read()
+        gone.set()
+
+    async with serving(handle, authority.server()) as server:
+        tls = authority.client()
+        transport = HttpTransport(server.secure_url, tls=tls, idle=1000)
+        await fetch(transport)
+        tls.current = authority.client().current
+        await fetch(transport)
+        await gone.wait()
+        await transport.close()
+
+
+async def test_a_connection_with_old_tls_settings_is_not_kept_when_its_stream_ends(
+    authority: Authority,
+) -> None:
+    writers: list[asyncio.StreamWriter] = []
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await receive(reader)).line.startswith("GET /stream"):
+            writers.append(writer)
+            writer.write(CHUNKED)
+            await reader.read()
+            gone.set()
+        writer.write(OK)
+
+    async with serving(handle, authority.server()) as server:
+        tls = authority.client()
+        transport = HttpTransport(server.secure_url, tls=tls, idle=1000)
+        stream = await transport.send(Request("GET", "/stream"))
+        tls.current = authority.client().current
+        await fetch(transport)
+        writers[0].write(b"0\r\n\r\n")
+        assert await stream.read() == b""
+        await gone.wait()
+        await transport.close()
+
+
 async def test_old_connections_are_closed_when_they_were_idle_for_long(authority: Authority) -> None:
     gone = asyncio.Event()
 
@@ -121,6 +167,141 @@ async def test_a_get_that_meets_a_dying_connection_is_sent_again() -> None:
         await transport.close()
 
     assert (len(seen), server.connections) == (3, 2)
+
+
+async def test_a_get_is_sent_again_once_only() -> None:
+    seen: list[Seen] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await receive(reader))
+        if len(seen) == 1:
+            writer.write(OK)
+            seen.append(await receive(reader))
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+            await fetch(transport)
+        await transport.close()
+
+    assert (len(seen), server.connections) == (3, 2)
+
+
+async def test_a_get_is_not_sent_again_on_a_new_connection() -> None:
+    seen: list[Seen] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del writer
+        seen.append(await receive(reader))
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+            await fetch(transport)
+        await transport.close()
+
+    assert len(seen) == 1
+
+
+async def test_a_get_is_not_sent_again_once_an_answer_has_begun() -> None:
+    seen: list[Seen] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await receive(reader))
+        writer.write(OK)
+        seen.append(await receive(reader))
+        writer.write(b"H")
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+            await fetch(transport)
+        await transport.close()
+
+    assert (len(seen), server.connections) == (2, 1)
+
+
+async def test_what_comes_unasked_closes_an_idle_connection() -> None:
+    gone = asyncio.Event()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(reader)
+        writer.write(OK)
+        writers.append(writer)
+        await reader.read()
+        gone.set()
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        await fetch(transport)
+        writers[0].write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        await gone.wait()
+
+        assert await fetch(transport, Request("POST", "/")) == b"ok"
+        await transport.close()
+
+        assert server.connections == 2
+
+
+async def test_an_answer_before_the_end_of_the_question_is_heard_and_ends_the_connection() -> None:
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        cast("asyncio.Transport", writer.transport).pause_reading()
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        await gone.wait()
+
+    async with serving(handle) as server:
+        transport = HttpTransport(server.url, tls=None)
+        response = await transport.send(Request("POST", "/", body=b"x" * 2**24))
+        assert response.status == 413
+        assert transport._pool is not None
+        assert not transport._pool._idle
+        gone.set()
+        await transport.close()
+
+
+async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
+    seen: list[Seen] = []
+    async with serving(always(OK, seen)) as server:
+        transport = HttpTransport(server.url, tls=None, connections=1)
+        async with asyncio.TaskGroup() as group:
+            for number in range(10):
+                group.create_task(fetch(transport, Request("GET", f"/{number}")))
+        await transport.close()
+
+    assert [each.line.split()[1] for each in seen] == [f"/{number}" for number in range(10)]
+    assert server.connections == 1
+
+
+async def test_whoever_stops_waiting_holds_up_nobody() -> None:
+    loop = asyncio.get_running_loop()
+    pool = Pool(loop, 1)
+    assert await pool.enter(None, anew=False) is None
+    async with asyncio.TaskGroup() as group:
+        first, second, third = (group.create_task(pool.enter(None, anew=False)) for _ in range(3))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        pool.leave()
+        second.cancel()  # its turn has come, but it does not know yet
+
+    assert (first.cancelled(), second.cancelled(), third.done()) == (True, True, True)
+    assert pool.is_full
+    pool.leave()
+    assert not pool.is_full
+
+
+def test_another_event_loop_is_refused() -> None:
+    transport = HttpTransport("http://127.0.0.1:1", tls=None)
+    for kind, problem in ((ConnectError, "refused"), (RuntimeError, "belongs to another event loop")):
+        with pytest.raises(kind, match=problem):
+            asyncio.run(transport.send(GET))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -257,8 +438,8 @@ async def test_nothing_lingers_after_closing_although_the_server_says_no_goodbye
         async with asyncio.TaskGroup() as group:
             task = group.create_task(transport.send(GET))
             await received.wait()
+            opened = list(transport._sockets._opened)
             task.cancel()
-        opened = list(transport._sockets._opened)
         await transport.close()
 
         assert [each.fileno() for each in opened] == [-1]
@@ -273,6 +454,28 @@ async def test_being_cancelled_stays_being_cancelled() -> None:
         await transport.close()
 
     assert task.cancelled()
+
+
+@pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
+async def test_whenever_a_request_is_cancelled_its_place_is_free_again(
+    authority: Authority, *, secure: bool
+) -> None:
+    async with serving(always(OK), authority.server() if secure else None) as server:
+        transport = HttpTransport(
+            server.secure_url if secure else server.url, tls=authority.client(), connections=1, idle=1000
+        )
+        for turns in range(25):
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(fetch(transport))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+
+        assert await fetch(transport) == b"ok"
+        assert transport._pool is not None
+        assert len(transport._pool._open) == 1
+        await transport.close()
+        assert not transport._pool._open
 
 
 async def outcome(work: object) -> object:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, receive, serving
+from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, once, receive, serving
 
 from masthead.errors import ClosedError, ConfigError, ConnectError, MastheadError
 from masthead.transport import HttpTransport, Request
@@ -217,6 +217,38 @@ async def test_a_proxy_that_refuses(authority: Authority) -> None:
         )
 
     assert "refused to connect to cluster.invalid:443 (HTTP 403)" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (b"", "broke off; check that proxy-url is an HTTP proxy's"),
+        (b"HTTP/1.1 200", "broke off"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "does not speak HTTP; check proxy-url"),
+        (b"HTTP/1.1 2xx\r\n\r\n", "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\n\r\n<html>", "does not speak HTTP"),
+    ],
+)
+async def test_a_proxy_that_is_none(authority: Authority, said: bytes, problem: str) -> None:
+    async with serving(once(said)) as through:
+        told = await refusal(
+            HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
+        )
+
+    assert f"the proxy 127.0.0.1:{through.port} {problem}" in told
+
+
+@pytest.mark.parametrize("agent", ["", "me/1"])
+async def test_a_proxy_hears_who_we_are_as_the_server_does(authority: Authority, agent: str) -> None:
+    proxy = HttpProxy()
+    async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
+        transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
+        await (await transport.send(Request("GET", "/", [("User-Agent", agent)] if agent else []))).read()
+        await transport.close()
+
+    assert proxy.seen[0].headers.get("user-agent", "") == agent
+    assert proxy.seen[0].headers["host"] == f"127.0.0.1:{server.port}"
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])

@@ -144,6 +144,57 @@ async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: S
     await stream.gone.wait()
 
 
+async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransport, stream: Stream) -> None:
+    chunks = (await transport.send(Request("GET", "/"))).chunks()
+    for _ in range(256):
+        stream.say(chunk(b"x" * 2**16))
+    stream.say(b"0\r\n\r\n")
+    total, most = 0, 0
+    async for piece in chunks:
+        total, most = total + len(piece), max(most, len(piece))
+        for _ in range(20):
+            await asyncio.sleep(0)  # more could come, if it were let in
+
+    assert total == 2**24
+    assert most <= 2**19 + 2**16
+
+
+async def test_making_the_server_wait_is_not_its_silence(transport: HttpTransport, stream: Stream) -> None:
+    chunks = (await transport.send(Request("GET", "/", silence=0.05))).chunks()
+    for _ in range(256):
+        stream.say(chunk(b"x" * 2**16))
+    stream.say(b"0\r\n\r\n")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.15):
+            await stream.gone.wait()
+
+    assert sum([len(piece) async for piece in chunks]) == 2**24
+
+
+async def test_an_answer_has_one_reader(transport: HttpTransport, stream: Stream) -> None:
+    response = await transport.send(Request("GET", "/"))
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(_outcome(anext(response.chunks())))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="one reader"):
+            await anext(response.chunks())
+        stream.say(chunk(b"one"))
+
+    assert first.result() == b"one"
+
+
+async def test_words_in_between_are_not_the_answer() -> None:
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\n"
+    async with serving(always(interim + answer(b"ok"))) as server:
+        transport = HttpTransport(server.url, tls=None)
+        for _ in range(2):
+            response = await transport.send(Request("POST", "/", [("Expect", "100-continue")], b"{}"))
+            assert (response.status, response.header("X"), await response.read()) == (200, "", b"ok")
+        await transport.close()
+
+        assert server.connections == 1
+
+
 async def test_closing_half_way_frees_the_connection(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(Request("GET", "/"))
     response.close()
@@ -189,7 +240,6 @@ async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport
 async def test_an_answer_that_nobody_reads_is_dropped_with_its_last_reference(
     transport: HttpTransport, stream: Stream
 ) -> None:
-    asyncio.get_running_loop().set_debug(True)  # then aiohttp would complain of it
     response = await transport.send(Request("GET", "/"))
     del response
     gc.collect()

@@ -1,0 +1,80 @@
+"""The head of a request: what it says without being told, and what it refuses to say."""
+
+from __future__ import annotations
+
+import pytest
+
+from masthead.errors import InvalidValueError
+from masthead.transport import Request
+from masthead.transport.address import Server
+from masthead.transport.heads import Heads
+
+HEADS = Heads("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("request_", "length"),
+    [
+        (Request("GET", "/"), b""),
+        (Request("HEAD", "/"), b""),
+        (Request("OPTIONS", "/"), b""),
+        (Request("GET", "/", body=b"ab"), b"Content-Length: 2\r\n"),
+        (Request("POST", "/"), b"Content-Length: 0\r\n"),
+        (Request("PUT", "/", body=b""), b"Content-Length: 0\r\n"),
+        (Request("PATCH", "/", body=b"abc"), b"Content-Length: 3\r\n"),
+        (Request("DELETE", "/"), b"Content-Length: 0\r\n"),
+    ],
+)
+def test_a_length_is_told_where_a_body_is_expected(request_: Request, length: bytes) -> None:
+    line = f"{request_.method} /k8s/ HTTP/1.1\r\n".encode()
+
+    assert HEADS.write(request_) == line + b"Host: h:1\r\nAccept-Encoding: gzip\r\n" + length + b"\r\n"
+
+
+def test_what_a_request_says_itself_is_not_said_twice() -> None:
+    head = HEADS.write(Request("GET", "/", [("ACCEPT-encoding", "identity"), ("X", "ü")]))
+
+    assert head == "GET /k8s/ HTTP/1.1\r\nHost: h:1\r\nACCEPT-encoding: identity\r\nX: ü\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
+def test_a_length_cannot_be_made_up(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"^POST /x: {name.lower()} cannot be set"):
+        HEADS.write(Request("POST", "/x", [(name, "5")], b"12345"))
+
+
+@pytest.mark.parametrize("value", ["s3cret\r\nX: y", "s3cret\n", "\rs3cret", "s3cret\0", "s3cret\ud800"])
+@pytest.mark.parametrize("in_name", [False, True], ids=["value", "name"])
+def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(value: str, *, in_name: bool) -> None:
+    with pytest.raises(InvalidValueError, match=r"^GET /x: a header cannot be sent") as caught:
+        HEADS.write(Request("GET", "/x?y=z", [(value, "v") if in_name else ("n", value)]))
+
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("target", ["/a b", "/a\r\nX: y", "/a\n", "/a\0b", "/ HTTP/1.1\r\n\r\nGET /b"])
+def test_a_target_that_is_not_escaped_is_refused(target: str) -> None:
+    with pytest.raises(InvalidValueError, match="the target is not escaped") as caught:
+        HEADS.write(Request("GET", target))
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "place", "authority", "prefix"),
+    [
+        ("https://h", "h:443", "h", ""),
+        ("https://h:443/", "h:443", "h", ""),
+        ("https://h:80", "h:80", "h:80", ""),
+        ("http://h:80/a/b/", "h:80", "h", "/a/b"),
+        ("http://H:6443", "h:6443", "h:6443", ""),
+        ("https://[::1]:6443", "[::1]:6443", "[::1]:6443", ""),
+        ("https://[fe80::1%25eth0]", "[fe80::1%eth0]:443", "[fe80::1]", ""),
+        ("https://bücher.example", "xn--bcher-kva.example:443", "xn--bcher-kva.example", ""),
+    ],
+)
+def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: str, prefix: str) -> None:
+    server = Server.parse(url)
+
+    assert (server.place, server.authority, server.prefix) == (place, authority, prefix)

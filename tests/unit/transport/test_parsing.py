@@ -1,0 +1,143 @@
+"""Bytes in, answers out: however they are cut, and whatever they are."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.transport.servers import answer, chunk
+
+from masthead.transport.answer import Answer
+from masthead.transport.connection import Connection
+from masthead.transport.parsing import Parser
+from masthead.transport.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: nowhere\r\n\r\n"
+
+WHOLE = {
+    "a length": (answer(b"body", "X: 1"), b"body"),
+    "no body": (answer(b""), b""),
+    "chunks": (CHUNKED + chunk(b"bo") + chunk(b"dy") + b"0\r\n\r\n", b"body"),
+    "chunks that say more": (CHUNKED + b"4;a=b\r\nbody\r\n0\r\nX: 1\r\nY: 2\r\n\r\n", b"body"),
+    "no content": (b"HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n", b""),
+    "not modified": (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", b""),
+    "a word in between": (INTERIM + INTERIM + answer(b"body"), b"body"),
+}
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+def parsed(
+    loop: asyncio.AbstractEventLoop, pieces: Iterable[bytes], method: str = "GET"
+) -> tuple[Answer, Parser, bool]:
+    """What becomes of these bytes, and whether they make sense."""
+    made = Answer(Connection(loop, Pool(loop, 0), None, 30.0), loop)
+    parser = Parser()
+    parser.begin(made, method)
+    return made, parser, all(parser.feed(piece) for piece in pieces)
+
+
+@pytest.mark.parametrize(("sent", "body"), WHOLE.values(), ids=WHOLE.keys())
+@given(cuts=st.lists(st.integers(0, 150), max_size=6))
+def test_an_answer_is_the_same_however_it_is_cut(
+    loop: asyncio.AbstractEventLoop, sent: bytes, body: bytes, cuts: list[int]
+) -> None:
+    borders = sorted({0, *(cut for cut in cuts if cut < len(sent)), len(sent)})
+    pieces = [sent[start:end] for start, end in itertools.pairwise(borders)]
+
+    made, parser, makes_sense = parsed(loop, pieces)
+
+    assert makes_sense
+    assert made.is_complete
+    assert made.take() == body
+    assert parser.can_go_on
+    assert b"link" not in made.headers
+    assert b"y" not in made.headers
+
+
+@given(
+    noise=st.lists(st.binary(max_size=300), max_size=5), start=st.sampled_from([b"", b"HTTP/1.1 ", CHUNKED])
+)
+def test_whatever_comes_is_an_answer_or_makes_no_sense(
+    loop: asyncio.AbstractEventLoop, start: bytes, noise: list[bytes]
+) -> None:
+    made, _, makes_sense = parsed(loop, [start, *noise] if start else noise)
+
+    assert made.status or not made.is_complete
+    assert makes_sense or not made.is_complete
+
+
+@pytest.mark.parametrize("rest", [b"x", b"HTTP/1.1 200 OK", answer(b"another"), b"\0"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_follows_an_answer_is_not_part_of_it_and_ends_the_connection(
+    loop: asyncio.AbstractEventLoop, rest: bytes, method: str
+) -> None:
+    made, parser, makes_sense = parsed(loop, [answer(b"body" if method == "GET" else b"") + rest], method)
+
+    assert makes_sense
+    assert made.take() == (b"body" if method == "GET" else b"")
+    assert (made.status, made.is_complete, parser.can_go_on) == (200, True, False)
+
+
+@pytest.mark.parametrize(
+    ("head", "can_go_on"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nConnection: Keep-Alive\r\n", True),
+        (b"HTTP/1.0 200 OK\r\n", False),
+        (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n", True),
+    ],
+)
+def test_the_head_says_whether_the_connection_goes_on(
+    loop: asyncio.AbstractEventLoop, head: bytes, *, can_go_on: bool
+) -> None:
+    made, parser, _ = parsed(loop, [head + b"Content-Length: 2\r\n\r\nok"])
+
+    assert (made.take(), parser.can_go_on) == (b"ok", can_go_on)
+
+
+def test_the_end_of_the_connection_ends_only_a_body_of_unknown_length(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    for sent, is_complete in {
+        b"HTTP/1.1 200 OK\r\n\r\nall": True,
+        b"HTTP/1.1 200 OK\r\n\r\n": True,
+        answer(b"all")[:-1]: False,
+        CHUNKED + chunk(b"all"): False,
+        b"HTTP/1.1 200 OK\r\nX: ": False,
+        INTERIM: False,
+        b"": False,
+    }.items():
+        made, parser, _ = parsed(loop, [sent])
+
+        assert (parser.end(), made.is_complete) == (is_complete, is_complete)
+
+
+def test_a_body_does_not_count_as_too_much(loop: asyncio.AbstractEventLoop) -> None:
+    piece = chunk(b"x" * 2**16)
+    made, _, makes_sense = parsed(loop, [CHUNKED, *[piece] * 8, b"0\r\n\r\n"])
+
+    assert makes_sense
+    assert len(made.take()) == 2**19
+
+
+def test_padding_between_pieces_of_a_body_is_put_up_with_for_a_while_only(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    _, _, makes_sense = parsed(loop, [CHUNKED, b"1;", *[b"x" * 2**15] * 5])
+
+    assert not makes_sense
