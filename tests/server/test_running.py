@@ -9,6 +9,8 @@ import json
 import socket
 import ssl
 import stat
+import subprocess
+import sys
 import threading
 import urllib.request
 import weakref
@@ -26,6 +28,7 @@ from masthead.errors import ClosedError, ConfigError, InvalidValueError, Unknown
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.unstructured import Unstructured
 from masthead.server import VirtualClock
+from masthead.server.listening import listening_sockets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +85,37 @@ async def test_at_the_end_of_the_block_nothing_is_left_in_the_loop() -> None:
     assert asyncio.all_tasks() == before
     timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
     assert [each for each in timers if not each.cancelled() and "masthead" in repr(each)] == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_process_that_is_forked_off_while_a_server_runs_ends_as_any_other(host: str) -> None:
+    script = f"""
+import os, sys, warnings
+import masthead.server
+
+warnings.simplefilter("ignore", DeprecationWarning)  # what newer Pythons say about fork is true
+with masthead.server.run(host="{host}") as server:
+    child = os.fork()
+    if child == 0:
+        sys.exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)
+
+
+def test_a_host_is_listened_to_on_one_port_whatever_its_addresses() -> None:
+    sockets = listening_sockets("localhost", 0)
+    try:
+        [port] = {each.getsockname()[1] for each in sockets}
+        assert is_listening(f"http://localhost:{port}")
+        with pytest.raises(OSError, match="in use"):
+            listening_sockets("localhost", port)
+    finally:
+        for each in sockets:
+            each.close()
 
 
 def test_an_error_in_the_block_comes_out_and_the_server_is_gone() -> None:

@@ -90,7 +90,7 @@ class Client(Clientset):
             retries: How often a call is repeated at most where the server, or the network, asks for it.
             rate: Calls a second that the client allows itself; None for no limit.
             burst: How many calls may come at once before `rate` holds them back.
-            connections: How many connections may be open at once, 0 for any number; every watch needs one.
+            connections: How many connections calls may use at once; 0 for any number. Streams have their own.
             page_size: How many objects of a list are asked for at a time.
             field_manager: Under which name changes are recorded; empty to leave it to the server.
             field_validation: What the server does about fields that it does not know; None to leave it to the server.

@@ -22,6 +22,7 @@ from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
 from masthead.server.http import Front
 from masthead.server.kinds import catalog
+from masthead.server.listening import listening_sockets
 from masthead.server.storage import JournalError, Storage
 from masthead.server.verbs.rest import Rest
 from masthead.server.verbs.watching import WatchLimits
@@ -127,7 +128,7 @@ class Server:
             max_field_size=_LONGEST_HEAD,
             max_headers=_LONGEST_HEAD,
         )
-        self._listener: asyncio.Server | None = None
+        self._listeners: list[asyncio.Server] = []
         self._ageing: Timer | None = None
         self._earlier = self._storage.revision
 
@@ -141,15 +142,15 @@ class Server:
         self._cluster.add_first_namespaces()
         context = self._certificates.server_context() if self._certificates else None
         try:
-            self._listener = await self._loop.create_server(
-                self._http, settings.host, settings.port, ssl=context
-            )
+            sockets = listening_sockets(settings.host, settings.port)
         except OSError as error:
             problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
+        port = sockets[0].getsockname()[1]
+        for each in sockets:
+            self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
         if settings.controllers:
             self._controllers.start()
-        port = self._listener.sockets[0].getsockname()[1]
         host = _ANYWHERE.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._ageing = settings.clock.call_later(_COMPACT_EVERY, self._age)
@@ -165,8 +166,8 @@ class Server:
         # A connection that is half accepted when the listener closes would be nobody's, and leak.
         for _ in range(_TURNS_TO_ACCEPT):
             await asyncio.sleep(0)
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         if self._ageing is not None:
             self._ageing.cancel()
         self._controllers.stop()

@@ -54,6 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         context: With which TLS settings it was made.
         is_open: Whether it can be used.
         is_reused: Whether the exchange is not its first one.
+        is_counted: Whether the exchange is one of those of which there may be so many at once.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Connection(asyncio.BufferedProtocol):
         self.context = context
         self.is_open = False
         self.is_reused = False
+        self.is_counted = True
         self._loop = loop
         self._owner = owner
         self._idle = idle

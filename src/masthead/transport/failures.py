@@ -13,7 +13,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead.errors import ConnectError, DeadlineError, ProtocolError, TransportError
+from masthead.errors import CertificateError, ConnectError, DeadlineError, ProtocolError, TransportError
 
 if TYPE_CHECKING:
     import zlib
@@ -127,7 +127,10 @@ class Failures:
 
     def not_dialled(self, error: DialError, request: Request) -> ConnectError:
         """Why no connection was made."""
-        return self._make(ConnectError, str(error), request, error.cause)
+        is_certificate = isinstance(error.cause, ssl.SSLCertVerificationError)
+        return self._make(
+            CertificateError if is_certificate else ConnectError, str(error), request, error.cause
+        )
 
     def not_connected(self, request: Request) -> ConnectError:
         """No connection was made in time."""
@@ -139,8 +142,8 @@ class Failures:
         """Every connection that may be opened was in use for too long."""
         return self._make(
             ConnectError,
-            f"all {connections} connections to {self.server} were in use for {self._connect_timeout:g} s;"
-            " close streams that are not needed, or allow more connections",
+            f"all {connections} connections to {self.server} were in use for as long as it could wait; make fewer calls"
+            " at once, or allow more connections",
             request,
         )
 

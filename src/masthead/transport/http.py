@@ -52,7 +52,7 @@ class HttpTransport:
         proxy_url: Through whom to go: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if need
             be. The same TLS settings count for an ``https`` proxy.
         compression: Whether to ask for compressed answers.
-        connections: How many connections may be open at once, streams included; 0 for any number.
+        connections: How many connections may be in use at once, streams aside; 0 for any number.
         connect_timeout: How many seconds connecting may take, the wait for a free connection included.
         idle: How many seconds a connection is kept without use.
 
@@ -109,7 +109,9 @@ class HttpTransport:
         context = await self._context() if self._is_secure else None
         pool, loop = self._start()
         deadline = math.inf if total is None else loop.time() + total
-        connection = pool.take(context) or await self._connect(request, context, deadline, anew=False)
+        connection = pool.take(context, counts=silence is None) or await self._connect(
+            request, context, deadline, anew=False
+        )
         answer = await _exchange(connection, head, request, deadline)
         if (
             answer.fault in _DEAD
@@ -158,21 +160,22 @@ class HttpTransport:
         """Wait for a connection, or make one."""
         pool, loop = self._start()
         limit = loop.time() + self._connect_timeout
+        counts = request.silence is None
         is_waiting = True
         scope = asyncio.timeout_at(min(limit, deadline))
         self._connecting.add(scope)
         try:
             async with scope:
-                connection = await pool.enter(context, anew=anew)
+                connection = await pool.enter(context, anew=anew, counts=counts)
                 is_waiting = False
                 return connection or await self._dial(pool, loop, request, context)
         except DialError as error:
             failure: Exception = self._failures.not_dialled(error, request)
         except TimeoutError:
-            if deadline <= limit:
-                failure = self._failures.broken(Fault.LATE, None, request)
-            elif is_waiting:
+            if is_waiting:
                 failure = self._failures.crowded(request, self._connections)
+            elif deadline <= limit:
+                failure = self._failures.broken(Fault.LATE, None, request)
             else:
                 failure = self._failures.not_connected(request)
         finally:
@@ -185,12 +188,14 @@ class HttpTransport:
         self, pool: Pool, loop: asyncio.AbstractEventLoop, request: Request, context: ssl.SSLContext | None
     ) -> Connection:
         connection = Connection(loop, pool, context, self._idle)
+        connection.is_counted = request.silence is None
         agent = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
         try:
             await self._dialer.dial(connection, agent)
         except BaseException:
             connection.abort()
-            pool.leave()
+            if connection.is_counted:
+                pool.leave()
             raise
         pool.add(connection)
         return connection

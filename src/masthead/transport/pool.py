@@ -19,10 +19,11 @@ class Pool:
 
     Whoever wants a connection takes one that is idle, or else enters and makes one. Where all that may be are in use,
     they wait in line. The one that was used last is used first, so that those that are not needed grow old and go.
+    Streams do not count: they last for hours, and calls would wait for them in vain.
 
     Args:
         loop: Whose it is.
-        limit: How many connections may be open; 0 for any number.
+        limit: How many connections may be in use at once, streams aside; 0 for any number.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
@@ -39,35 +40,39 @@ class Pool:
         """Whether no connection can be had without waiting."""
         return 0 < self._limit <= self._in_use
 
-    def take(self, context: ssl.SSLContext | None) -> Connection | None:
+    def take(self, context: ssl.SSLContext | None, *, counts: bool = True) -> Connection | None:
         """An idle connection that was made with these TLS settings; None if there is none, or others come first.
 
         Idle connections with other settings are closed: nobody will want them again.
         """
-        if self.is_full:
+        if counts and self.is_full:
             return None
-        found = self._pick(context)
-        if found is not None:
+        found = self._pick(context, counts=counts)
+        if found is not None and counts:
             self._in_use += 1
         return found
 
-    async def enter(self, context: ssl.SSLContext | None, *, anew: bool) -> Connection | None:
+    async def enter(
+        self, context: ssl.SSLContext | None, *, anew: bool, counts: bool = True
+    ) -> Connection | None:
         """Wait until there may be one connection more in use.
 
         Args:
             context: With which TLS settings.
             anew: Whether it may not be one that was used before.
+            counts: Whether it is one of those of which there may be so many; a stream is not.
 
         Returns:
             One that has become idle meanwhile; None where the caller is to make one. In both cases it counts as in use
             until `done`, or `leave`, is called.
         """
-        if self.is_full:
-            await self._queue()
-        else:
-            self._in_use += 1
+        if counts:
+            if self.is_full:
+                await self._queue()
+            else:
+                self._in_use += 1
         if not anew:
-            return self._pick(context)
+            return self._pick(context, counts=counts)
         if self._idle and 0 < self._limit < self._in_use + len(self._idle):
             self._idle.pop(0).abort()
         return None
@@ -100,7 +105,8 @@ class Pool:
                 self._idle.append(connection)
             else:
                 connection.abort()
-        self.leave()
+        if connection.is_counted:
+            self.leave()
 
     def gone(self, connection: Connection) -> None:
         """A connection is closed."""
@@ -108,7 +114,7 @@ class Pool:
         if connection in self._idle:
             self._idle.remove(connection)
 
-    def _pick(self, context: ssl.SSLContext | None) -> Connection | None:
+    def _pick(self, context: ssl.SSLContext | None, *, counts: bool) -> Connection | None:
         if context is not self._context:
             self._context = context
             while self._idle:
@@ -116,6 +122,7 @@ class Pool:
         while self._idle:
             found = self._idle.pop()
             if found.is_open:
+                found.is_counted = counts
                 return found
         return None
 

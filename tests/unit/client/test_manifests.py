@@ -384,7 +384,13 @@ async def test_a_dry_run_passes_over_what_waits_for_other_manifests_and_says_so(
             "/api/v1/namespaces/new/configmaps/a": [nowhere],
         }
     )
-    sources = [CRD, WIDGET, named("Namespace", name="new"), named("ConfigMap", namespace="new"), named("Secret")]
+    sources = [
+        CRD,
+        WIDGET,
+        named("Namespace", name="new"),
+        named("ConfigMap", namespace="new"),
+        named("Secret"),
+    ]
     cluster = Cluster(world)
 
     tried = await apply_manifests(cluster, sources, dry_run=True)
@@ -472,7 +478,9 @@ async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(
         await act(cluster, [named("Pod"), named("Teapot", "down.example.com/v1")])
     assert cluster.sent == []
     [problem] = caught.value.problems
-    assert problem.startswith("Teapot a (manifest 2): get /apis/down.example.com/v1: the API server cannot reach")
+    assert problem.startswith(
+        "Teapot a (manifest 2): get /apis/down.example.com/v1: the API server cannot reach"
+    )
     assert isinstance(caught.value.__cause__, ServiceUnavailableError)
 
 

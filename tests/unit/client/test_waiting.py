@@ -21,6 +21,7 @@ from masthead.errors import (
     DeadlineError,
     ForbiddenError,
     InvalidValueError,
+    MastheadError,
     NameFormatError,
     ProtocolError,
 )
@@ -229,7 +230,7 @@ async def test_what_the_server_refuses_is_not_waited_for() -> None:
         await pods(network).wait_for("web", condition_is("Ready"), timeout=PATIENCE)
 
 
-PASSING = {
+PASSING: dict[str, Reply | MastheadError] = {
     "500": reply(failure(500, "InternalError"), 500),
     "429": reply(failure(429, "TooManyRequests"), 429),
     "dropped": ProtocolError("the connection was lost"),
@@ -261,7 +262,8 @@ async def test_a_list_that_fails_for_the_moment_is_asked_for_again(
 async def test_a_list_that_keeps_failing_is_told_at_the_deadline() -> None:
     network = Network(lambda _: reply(failure(500, "InternalError"), 500))
     with pytest.raises(
-        DeadlineError, match=r"has not answered \(the last attempt failed: list pods default: it is InternalError"
+        DeadlineError,
+        match=r"has not answered \(the last attempt failed: list pods default: it is InternalError",
     ):
         await pods(network).wait_for("web", exists(), timeout=0.05)
 

@@ -36,6 +36,11 @@ def several(*names: str) -> Plain:
     }
 
 
+def single(name: str) -> Plain:
+    """A kubeconfig with one context, which is current."""
+    return several(name) | {"current-context": name}
+
+
 def written(path: Path, data: Plain) -> Path:
     """Write a kubeconfig, and the folders that lead to it."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.config.samples import SERVER, packed, plain, several, written
+from tests.unit.config.samples import SERVER, packed, plain, several, single, written
 
 from masthead.config import Impersonation, from_kubeconfig, load
 from masthead.config.files import MAX_SIZE
@@ -38,7 +38,7 @@ def refused(path: Path | None = None, **arguments: object) -> str:
 
 def test_a_given_file_is_used_alone(tmp_path: Path) -> None:
     given = written(tmp_path / "given", plain())
-    listed = written(tmp_path / "listed", several("other"))
+    listed = written(tmp_path / "listed", single("other"))
 
     assert load(given, environ={"KUBECONFIG": str(listed)}).server == SERVER
     assert "there is no context 'other'; there are 'dev'" in refused(
@@ -55,8 +55,8 @@ def test_a_given_file_must_be_there_and_say_something(tmp_path: Path, account: P
 
 
 def test_the_listed_files_come_before_the_home_folder(tmp_path: Path) -> None:
-    written(tmp_path / ".kube" / "config", several("home"))
-    listed = written(tmp_path / "listed", several("listed"))
+    written(tmp_path / ".kube" / "config", single("home"))
+    listed = written(tmp_path / "listed", single("listed"))
 
     assert load(environ={"KUBECONFIG": str(listed)}, home=tmp_path).server == "https://listed"
     assert load(environ={"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}).server == "https://home"
@@ -65,13 +65,13 @@ def test_the_listed_files_come_before_the_home_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("listed", ["", "  ", os.pathsep, f" {os.pathsep}  {os.pathsep}"])
 def test_a_list_of_nothing_is_no_list(tmp_path: Path, listed: str) -> None:
-    written(tmp_path / ".kube" / "config", several("home"))
+    written(tmp_path / ".kube" / "config", single("home"))
 
     assert load(environ={"KUBECONFIG": listed}, home=tmp_path).server == "https://home"
 
 
 def test_of_a_list_missing_and_empty_entries_are_skipped(tmp_path: Path) -> None:
-    there = written(tmp_path / "there", several("a"))
+    there = written(tmp_path / "there", single("a"))
     (tmp_path / "empty").touch()
     entries = ["", str(tmp_path / "missing"), str(there), " ", str(there), str(tmp_path / "empty")]
     config = load(environ={"KUBECONFIG": os.pathsep.join(entries)})
@@ -80,14 +80,14 @@ def test_of_a_list_missing_and_empty_entries_are_skipped(tmp_path: Path) -> None
 
 
 def test_a_tilde_means_the_home_folder(tmp_path: Path) -> None:
-    written(tmp_path / "mine", several("a"))
+    written(tmp_path / "mine", single("a"))
 
     assert load("~/mine", environ={}, home=tmp_path).server == "https://a"
     assert load(environ={"KUBECONFIG": "~/mine"}, home=tmp_path).server == "https://a"
 
 
 def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
-    good = written(tmp_path / "good", several("a"))
+    good = written(tmp_path / "good", single("a"))
     (tmp_path / "folder").mkdir()
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "text").write_text("a: ]", "utf-8")
@@ -105,7 +105,7 @@ def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_file_can_have_is_a_config_error(tmp_path: Path) -> None:
-    written(tmp_path / "file", several("a"))
+    written(tmp_path / "file", single("a"))
 
     assert "cannot be read: Not a directory" in refused(tmp_path / "file" / "config")
     assert "cannot be read: no file can have such a name" in refused(environ={"KUBECONFIG": "a\0b"})
@@ -373,6 +373,6 @@ def test_an_override_that_nobody_knows_is_a_type_error() -> None:
 
 
 def test_the_process_own_environment_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "config", several("mine"))))
+    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "config", single("mine"))))
 
     assert load().server == "https://mine"

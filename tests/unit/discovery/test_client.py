@@ -24,7 +24,6 @@ from tests.unit.discovery.network import (
     page,
     resource,
     resource_list,
-    rest_over,
     tagged,
     until,
     version,
@@ -32,7 +31,6 @@ from tests.unit.discovery.network import (
 )
 
 from masthead.discovery.aggregated import ACCEPT
-from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.disk import DiskCache
 from masthead.errors import (
     ClosedError,
@@ -48,6 +46,8 @@ from masthead.meta.gvk import GroupVersion, GroupVersionResource
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from masthead.discovery.client import DiscoveryClient
 
 WIDGET = GroupVersionResource("example.com", "v1", "widgets")
 DEPLOYMENT = GroupVersionResource("apps", "v1", "deployments")
@@ -319,87 +319,6 @@ async def test_whether_a_resource_is_there() -> None:
     assert not await discovery.supports(WIDGET)
     network.pages["/apis"] = aggregated(APPS, WIDGETS)
     assert await discovery.supports(WIDGET)
-
-
-async def test_whoever_asks_in_a_loop_for_what_is_not_there_does_not_ask_the_server_each_time() -> None:
-    clock = Clock()
-    network = whole_server()
-    discovery = discovery_over(network, now=clock)
-
-    began = clock.time
-    for _ in range(100):
-        assert not await discovery.supports(WIDGET)
-    assert clock.time - began == pytest.approx(100 - 5)
-    assert len(network.asked) == 2 * (1 + 100)
-
-    clock.time += 60
-    began = clock.time
-    for _ in range(60):
-        clock.time += 0.5
-        assert not await discovery.supports(WIDGET)
-    assert clock.time - began >= 60 - 5
-
-
-async def test_looks_that_show_something_new_are_not_held_back() -> None:
-    clock, network = Clock(), whole_server()
-    discovery = discovery_over(network, now=clock)
-    served = [APPS]
-
-    for number in range(12):
-        served.append(group(f"ex{number}.com", version("v1", resource("foos", "Foo"))))
-        network.pages["/apis"] = aggregated(*served)
-        assert await discovery.supports(GroupVersionResource(f"ex{number}.com", "v1", "foos"))
-    assert clock.time == Clock().time
-
-
-async def test_after_many_looks_in_vain_the_answer_is_still_true_when_it_comes() -> None:
-    clock, network = Clock(), whole_server()
-    discovery = discovery_over(network, now=clock)
-    for _ in range(8):
-        assert not await discovery.supports(WIDGET)
-    before = clock.time
-    network.pages["/apis"] = aggregated(APPS, WIDGETS)
-
-    assert await discovery.supports(WIDGET)
-    assert clock.time - before <= 1
-
-
-async def test_whoever_is_held_back_can_give_up_and_takes_nobody_along() -> None:
-    clock, network = Clock(), whole_server()
-    waits = asyncio.Event()
-
-    async def pause(seconds: float) -> None:
-        waits.set()
-        await asyncio.Event().wait()
-
-    discovery = DiscoveryClient(rest_over(network), now=clock, pause=pause)
-    for _ in range(5):
-        assert not await discovery.supports(WIDGET)
-    held_back = asyncio.get_running_loop().create_task(discovery.supports(WIDGET))
-    await waits.wait()
-    asked = len(network.asked)
-
-    held_back.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await held_back
-    clock.time += 1  # when the one that gave up would have had its turn
-    assert not await discovery.supports(WIDGET)
-    assert len(network.asked) == asked + 2
-
-
-async def test_those_who_are_held_back_together_share_a_look() -> None:
-    clock, network = Clock(), whole_server()
-    discovery = discovery_over(network, now=clock)
-    for _ in range(5):
-        assert not await discovery.supports(WIDGET)
-    asked, before = len(network.asked), clock.time
-
-    async with asyncio.TaskGroup() as tasks:
-        answers = [tasks.create_task(discovery.supports(WIDGET)) for _ in range(50)]
-
-    assert not any(each.result() for each in answers)
-    assert len(network.asked) <= asked + 2 * 2
-    assert clock.time - before <= 2
 
 
 async def test_a_refresh_sees_what_was_there_when_it_was_asked_for() -> None:

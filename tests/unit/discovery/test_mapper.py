@@ -155,9 +155,7 @@ async def test_what_may_be_in_a_version_that_could_not_be_read_is_not_called_mis
 ) -> None:
     network = old_server("down.io")
     network.pages["/apis/down.io/v1"] = (
-        ConnectError("no way")
-        if why is ConnectError
-        else Reply(503, b"down", {"Content-Type": "text/plain"})
+        ConnectError("no way") if why is ConnectError else Reply(503, b"down", {"Content-Type": "text/plain"})
     )
     mapper = mapper_over(network)
 
@@ -176,7 +174,7 @@ async def test_what_a_stale_version_does_not_have_may_be_there_all_the_same() ->
     mapper = mapper_over(network)
 
     assert (await mapper.find("gadgets", api_version="down.io/v1")).kind == "Gadget"
-    with pytest.raises(ServiceUnavailableError, match="down.io/v1"):
+    with pytest.raises(ServiceUnavailableError, match=r"down\.io/v1"):
         await mapper.kind(DOWN)
 
 
@@ -184,7 +182,7 @@ async def test_a_version_that_went_while_it_was_looked_at_is_missing() -> None:
     network = old_server("gone.io")
     del network.pages["/apis/gone.io/v1"]
 
-    with pytest.raises(UnknownKindError, match="no kind Widget in gone.io/v1"):
+    with pytest.raises(UnknownKindError, match=r"no kind Widget in gone\.io/v1"):
         await mapper_over(network).kind(GroupVersionKind("gone.io", "v1", "Widget"))
 
 

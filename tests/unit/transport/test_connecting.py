@@ -189,8 +189,34 @@ async def test_every_connection_is_in_use() -> None:
         error = await refusal(transport)
         del streams
 
-    assert f"all 2 connections to 127.0.0.1:{server.port} were in use for 0.05 s" in str(error)
+    assert f"all 2 connections to 127.0.0.1:{server.port} were in use" in str(error)
     assert server.connections == 2
+
+
+async def test_waiting_for_a_connection_until_the_deadline_is_said_to_be_that() -> None:
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
+        transport = HttpTransport(server.url, tls=None, connections=1)
+        held = await transport.send(GET)
+        with pytest.raises(ConnectError, match="all 1 connections"):
+            await transport.send(Request("GET", "/", total=0.05))
+        held.close()
+        await transport.close()
+
+
+async def test_streams_take_no_connection_from_calls() -> None:
+    async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
+        transport = HttpTransport(server.url, tls=None, connections=1)
+        streams = [await transport.send(Request("GET", "/", silence=60)) for _ in range(3)]
+        call = await transport.send(GET)
+        more = await transport.send(Request("GET", "/", silence=60))
+        with pytest.raises(ConnectError, match="all 1 connections"):
+            await transport.send(Request("GET", "/", total=0.05))
+        for each in (*streams, more, call):
+            each.close()
+        assert (await transport.send(GET)).status == 200
+        await transport.close()
+
+    assert server.connections == 6
 
 
 async def test_a_connection_that_becomes_free_is_used() -> None:
