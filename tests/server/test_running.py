@@ -28,7 +28,6 @@ from masthead.errors import ClosedError, ConfigError, InvalidValueError, Unknown
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.unstructured import Unstructured
 from masthead.server import VirtualClock
-from masthead.server.listening import listening_sockets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,15 +106,11 @@ with masthead.server.run(host="{host}") as server:
 
 
 def test_a_host_is_listened_to_on_one_port_whatever_its_addresses() -> None:
-    sockets = listening_sockets("localhost", 0)
-    try:
-        [port] = {each.getsockname()[1] for each in sockets}
-        assert is_listening(f"http://localhost:{port}")
-        with pytest.raises(OSError, match="in use"):
-            listening_sockets("localhost", port)
-    finally:
-        for each in sockets:
-            each.close()
+    with masthead.server.run(host="localhost") as server:
+        port = urlsplit(server.url).port or 0
+        with pytest.raises(ConfigError, match=r"cannot listen on localhost:.* in use"):
+            masthead.server.run(host="localhost", port=port).__enter__()
+        assert is_listening(server.url)
 
 
 def test_an_error_in_the_block_comes_out_and_the_server_is_gone() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import errno
 import logging
 import os
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -22,7 +23,6 @@ from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
 from masthead.server.http import Front
 from masthead.server.kinds import catalog
-from masthead.server.listening import listening_sockets
 from masthead.server.storage import JournalError, Storage
 from masthead.server.verbs.rest import Rest
 from masthead.server.verbs.watching import WatchLimits
@@ -53,6 +53,8 @@ _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 _TURNS_TO_ACCEPT: Final = 4
 """Turns of the loop in which a connection that has come in is accepted."""
 _REST_WITHIN: Final = 30.0
+_NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+"""How a machine says that it has no such address, though its host table does: IPv6 is often switched off."""
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that stand for all of a machine's, and one of them."""
 
@@ -142,7 +144,7 @@ class Server:
         self._cluster.add_first_namespaces()
         context = self._certificates.server_context() if self._certificates else None
         try:
-            sockets = listening_sockets(settings.host, settings.port)
+            sockets = _listening_sockets(settings.host, settings.port)
         except OSError as error:
             problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
@@ -382,6 +384,39 @@ class Server:
             return doing.result()
         except concurrent.futures.CancelledError:
             raise ClosedError("the server stopped before this was done") from None
+
+
+def _listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of a host that this machine has, on one port.
+
+    Looking the host up is not left to the event loop: uvloop does it in threads of libuv, which the process waits for
+    when it exits; in one that was forked off, where they do not exist, that is a crash.
+
+    Args:
+        host: A number or a name.
+        port: The port; 0 for any that is free.
+
+    Raises:
+        OSError: if there is no such host, or the port cannot be had.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    refusal: OSError | None = None
+    sockets: list[socket.socket] = []
+    with ExitStack() as undo:
+        for family, _, _, _, address in dict.fromkeys(found):
+            chosen = sockets[0].getsockname()[1] if sockets else port
+            try:
+                bound = socket.create_server((address[0], chosen, *address[2:]), family=family)
+            except OSError as error:
+                if error.errno not in _NOT_HERE:
+                    raise
+                refusal = error
+                continue
+            sockets.append(undo.enter_context(bound))
+        if not sockets:
+            raise refusal or OSError(errno.EADDRNOTAVAIL, "the host has no address")
+        undo.pop_all()
+    return sockets
 
 
 def _why(error: OSError) -> str:

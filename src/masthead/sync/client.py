@@ -75,12 +75,13 @@ class Client(Clientset):
             kubeconfig: The file to look in, or its text; not together with `config`.
             context: Which of its contexts to use; not together with `config`.
             namespace: What `namespace` says, in place of what the configuration has.
-            timeout: Seconds that a call may take, its repetitions included, unless it says otherwise.
+            timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
+                credentials is not counted: somebody may be logging in, and that has a limit of its own.
             silence: Seconds without a byte after which a watch counts as dead, and is resumed.
             retries: How often a call is repeated at most where the server, or the network, asks for it.
             rate: Calls a second that the client allows itself; None for no limit.
             burst: How many calls may come at once before `rate` holds them back.
-            connections: How many connections may be open at once, 0 for any number; every watch needs one.
+            connections: How many connections calls may use at once; 0 for any number. Streams have their own.
             page_size: How many objects of a list are asked for at a time.
             field_manager: Under which name changes are recorded; empty to leave it to the server.
             field_validation: What the server does about fields that it does not know; None to leave it to the server.
@@ -210,13 +211,14 @@ class Client(Clientset):
             namespace: For objects that name none; None for the client's own.
             field_manager: Who owns the fields; needed, here or as the client's own.
             force: Take fields over that others own.
-            dry_run: Go through everything, and store nothing.
+            dry_run: Go through everything, and store nothing. An object whose kind or namespace is still to come, from
+                the same manifests, cannot be tried out: it is passed over, and a line in the log names it.
             field_validation: What becomes of fields that the server does not know.
             wait_for_crds: Wait until a definition that was applied is served.
             timeout: Seconds for each call, and for each wait.
 
         Returns:
-            The objects as the server stored them, in the order in which they were applied.
+            The objects as the server stored them, or would have, in the order in which they were applied.
 
         Raises:
             ManifestError: if a manifest cannot be read or sent; it says which, and what was applied before it.

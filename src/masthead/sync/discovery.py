@@ -24,7 +24,8 @@ class DiscoveryClient(Facade):
 
     Guarantees: what was found is remembered until it expires, and those who ask at the same time share one request.
     A group that could not be read hides no other: it is among `Discovered.failures`, and is tried again soon. What is
-    missing from memory is looked for on the server before it is called missing, at most about once a second.
+    missing from memory is looked for on the server before it is called missing. Looks that show nothing new are held
+    back to one a second, after the first few; nobody is told what was true before they asked instead.
 
     Cancellation: whoever is cancelled takes nobody along.
 
@@ -113,9 +114,9 @@ class DiscoveryClient(Facade):
         return result
 
     def refresh(self) -> Discovered:
-        """Ask the server again, unless that was done several times in the last seconds.
+        """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
 
-        Everything that the server had when this was called is in the answer, if it was asked.
+        Everything that the server had when this was called is in the answer.
 
         Raises:
             MastheadError: as `RestClient.call` does.

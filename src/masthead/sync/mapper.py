@@ -18,7 +18,8 @@ class Mapper(Facade):
 
     Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:
     what is missing from memory is looked for on the server once (`DiscoveryClient.refresh`) before it is called
-    missing.
+    missing. What is asked for in a group and version that could not be read is not called missing: why that could not
+    be read is raised instead.
 
     Threads: may be shared by any number of threads.
     """
@@ -38,7 +39,7 @@ class Mapper(Facade):
         Raises:
             InvalidValueError: if that is no name, or no API version.
             UnknownKindError: if nothing fits, or several do and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for that version failed.
         """
         result: ApiResource = self._portal.call(self._async.find(what, api_version=api_version, group=group))
         return result
@@ -48,7 +49,7 @@ class Mapper(Facade):
 
         Raises:
             UnknownKindError: if there is none, or several and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
         result: ApiResource = self._portal.call(self._async.kind(gvk))
         return result
@@ -58,7 +59,7 @@ class Mapper(Facade):
 
         Raises:
             UnknownKindError: if there is none.
-            MastheadError: as `RestClient.call` does.
+            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
         result: ApiResource = self._portal.call(self._async.resource(gvr))
         return result

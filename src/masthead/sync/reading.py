@@ -255,7 +255,7 @@ class Reading(ResourceAccess[T], Generic[T]):
         Args:
             name: Which object.
             condition: What to wait for; see `masthead.conditions`.
-            timeout: For how many seconds; None for the client's own, ``math.inf`` for ever.
+            timeout: For how many seconds; None for the client's own, ``math.inf`` for ever. With 0, it is looked at once.
 
         Returns:
             The object of which it is true; None if it is that there is none.
