@@ -23,6 +23,7 @@ import os
 import threading
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead.errors import ClosedError
@@ -229,8 +230,17 @@ class _LoopThread:
         return loop
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(self._live())
+        # Not asyncio.Runner: it ends an executor with the help of one more thread, which Python 3.12 refuses to start
+        # when the interpreter is on its way out, and that is when a client that nobody closed comes here.
+        executor = ThreadPoolExecutor(thread_name_prefix="masthead-client")
+        loop.set_default_executor(executor)
+        try:
+            loop.run_until_complete(self._live())
+            loop.run_until_complete(_end_all_others())
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
+            executor.shutdown()
 
     async def _live(self) -> None:
         await self._stopping.wait()
@@ -243,6 +253,14 @@ class _LoopThread:
                 await self.closers.pop()()
             except Exception:  # noqa: BLE001 - what they may raise is theirs, and must not keep the thread alive
                 _log.exception("something could not be closed; the rest is")
+
+
+async def _end_all_others() -> None:
+    """Cancel what still runs on the loop, and wait for its end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in others:
+        each.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 class _Hop(Generic[R]):
