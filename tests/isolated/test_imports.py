@@ -6,7 +6,18 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("aiohttp", "httptools", "http", "ssl", "yaml", "msgspec", "asyncio", "masthead.api", "masthead.meta", "urllib")
+HEAVY = (
+    "aiohttp",
+    "httptools",
+    "http",
+    "ssl",
+    "yaml",
+    "msgspec",
+    "asyncio",
+    "masthead.api",
+    "masthead.meta",
+    "urllib",
+)
 
 
 def modules_after(statement: str) -> set[str]:

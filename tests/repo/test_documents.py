@@ -75,6 +75,8 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     script = tmp_path / "examples.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
 
-    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
