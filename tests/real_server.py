@@ -76,7 +76,7 @@ class RealServer:
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
-        with opener.open(request, timeout=10) as answer:
+        with opener.open(request, timeout=60) as answer:
             return bytes(answer.read())
 
 
@@ -185,7 +185,7 @@ def _has_put(etcd: str, key: str) -> bool:
     body = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
     request = urllib.request.Request(f"{etcd}/v3/kv/put", data=body)
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10):
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60):
             return True
     except OSError:  # it does not listen yet
         return False

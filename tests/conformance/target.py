@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds to wait for an answer, or for the next event of a watch."""
 
 

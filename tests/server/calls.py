@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Plain = dict[str, Any]
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until an answer counts as missing."""
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"

@@ -15,7 +15,7 @@ def call(server, path, method="GET", body=None):
         server.url + path, method=method, data=body and json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
     )
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
         return json.load(answer)
 """
 

@@ -301,7 +301,7 @@ def test_tls_is_spoken_with_a_certificate_that_the_servers_authority_signed() ->
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
-        with opener.open(f"{server.url}/version", timeout=10) as answer:
+        with opener.open(f"{server.url}/version", timeout=60) as answer:
             assert json.load(answer)["minor"] == "36"
 
 

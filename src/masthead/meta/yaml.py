@@ -86,7 +86,7 @@ def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
         DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
     """
     try:
-        _refuse_depth(text, kind)
+        refuse_depth(text, kind)
         loader: Any = _Loader(text)
         try:
             documents: list[object] = []
@@ -133,8 +133,13 @@ def _problem(error: Exception) -> str:
     )
 
 
-def _refuse_depth(text: bytes | str, kind: str) -> None:
-    """Count how deep the text nests before anything follows it down: libyaml's own descent has no limit."""
+def refuse_depth(text: bytes | str, kind: str = "") -> None:
+    """Count how deep the text nests before anything follows it down: libyaml's own descent has no limit.
+
+    Raises:
+        DecodeError: if it nests too deeply.
+        YAMLError: PyYAML's own, if it is not YAML before that.
+    """
     depth = 0
     events: Iterator[yaml.Event] = cast("Any", yaml).parse(text, Loader=_Loader)
     for event in events:

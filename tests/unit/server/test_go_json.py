@@ -16,6 +16,7 @@ from masthead.server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,
+    decode_yaml,
     duplicate_keys,
     problem_with,
     refused_kind,
@@ -189,3 +190,13 @@ def test_options_that_are_null_or_unknown_are_fine() -> None:
     check_delete_options(
         {"dryRun": None, "preconditions": {"uid": None}, "unknown": 1, "gracePeriodSeconds": 0}
     )
+
+
+@pytest.mark.parametrize("piece", [b'{"a":', b"[", b"[{a: "])
+def test_yaml_that_nests_absurdly_is_refused_in_the_real_servers_words(piece: bytes) -> None:
+    with pytest.raises(JsonError, match="^yaml: exceeded max depth of 10000$"):
+        decode_yaml(piece * 20_000)
+
+
+def test_brackets_within_text_do_not_nest() -> None:
+    assert decode_yaml(b'a: "' + b"{" * 20_000 + b'"') == {"a": "{" * 20_000}
