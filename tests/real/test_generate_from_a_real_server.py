@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import PurePosixPath
     from types import ModuleType
 
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
 MANIFESTS = sorted((ROOT / "tests" / "data" / "crds").glob("*.yaml"))

@@ -194,7 +194,7 @@ def test_options_that_are_null_or_unknown_are_fine() -> None:
 
 @pytest.mark.parametrize("piece", [b'{"a":', b"[", b"[{a: "])
 def test_yaml_that_nests_absurdly_is_refused_in_the_real_servers_words(piece: bytes) -> None:
-    with pytest.raises(JsonError, match="^yaml: exceeded max depth of 10000$"):
+    with pytest.raises(JsonError, match=r"^yaml: exceeded max depth of 10000$"):
         decode_yaml(piece * 20_000)
 
 
