@@ -286,3 +286,38 @@ async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_clust
                         seen.append((await anext(events)).object.metadata.name)
 
     assert seen == ["often-1", "often-2"]
+
+
+@pytest.mark.embedded_only
+@pytest.mark.parametrize("refuses", [True, False])
+async def test_the_end_of_what_there_is_is_told_whether_the_server_knows_how_or_not(
+    cluster: Cluster, maps: Any, refuses: bool
+) -> None:
+    await put(maps, "a")
+    if refuses:
+        faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        first, second = await anext(events), await anext(events)
+
+    assert (first.type, first.ends_initial_events) == ("ADDED", False)
+    assert (second.type, second.ends_initial_events) == ("BOOKMARK", True)
+    assert int(second.version) >= int(first.version)
+
+
+@pytest.mark.embedded_only
+async def test_a_connection_that_dies_at_the_beginning_does_not_speak_against_the_server(
+    cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masthead.client.watch.QUIET", 0.1)
+    await put(maps, "a")
+    faults = faults_of(cluster).faults
+    faults.silence_watch(after=0, namespace=maps.namespace)
+
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+    lists = faults.answer(500, verb="list", namespace=maps.namespace)
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+
+    assert lists.hits == 0

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import msgspec
 
 from masthead.errors import DecodeError, StatusError, error_from_status
+from masthead.meta.metadata import ObjectMeta
 from masthead.meta.object import Object
 from masthead.meta.v1 import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Event", "EventType", "broken_event", "read_events"]
+__all__ = ["Event", "EventType", "broken_event", "end_of_initial_events", "read_events"]
 
 T = TypeVar("T", bound=Object)
 
@@ -127,6 +128,14 @@ def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | St
             yield _error(data)
         else:
             yield _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+
+
+def end_of_initial_events(item: type[T], version: str) -> Event[T]:
+    """The bookmark behind what there is, for a server that does not send it: the version is that of a list."""
+    return Event(
+        EventType.BOOKMARK,
+        item(metadata=ObjectMeta(resource_version=version, annotations={_INITIAL_END: "true"})),
+    )
 
 
 def broken_event(error: DecodeError) -> Event[Any]:

@@ -214,7 +214,7 @@ class Reading(ResourceAccess[T], Generic[T]):
 
         Args:
             since: The version after which to begin, such as a list's. None to be told of everything that is there
-                first, each object as ADDED.
+                first, each object as ADDED; the bookmark behind them has ``ends_initial_events``.
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
             timeout_seconds: After how long the server ends one connection; None for its own choice. A watch that is

@@ -14,7 +14,13 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead.client.event import Event, EventType, broken_event, read_events
+from masthead.client.event import (
+    Event,
+    EventType,
+    broken_event,
+    end_of_initial_events,
+    read_events,
+)
 from masthead.errors import (
     ClosedError,
     ExpiredError,
@@ -114,6 +120,7 @@ class Watch(Generic[T]):
         self._next = self._machine.start()
         self._due = 0.0
         self._lists_first = False
+        self._is_known_refusal = False
         self._stream: Stream | None = None
         self._batches: AsyncIterator[list[bytes]] | None = None
         self._ready: deque[Event[T]] = deque()
@@ -192,7 +199,7 @@ class Watch(Generic[T]):
                 await self._open_stream()
         except StatusError as error:
             if self._next.initial_events and not refused and refuses_initial_events(error):
-                self._lists_first = True
+                self._lists_first = self._is_known_refusal = True
             else:
                 self._after(error)
         except TransportError as error:
@@ -228,11 +235,14 @@ class Watch(Generic[T]):
         """What a server that cannot begin a watch with what there is makes necessary."""
         broken: list[DecodeError] = []
         found = await self._source.whole(self._wish, broken.append)
-        # Only now: what was refused may have been something else in the request, and then this list is refused too.
-        self._source.access.without_initial_events.add(target.resource)
+        if self._is_known_refusal:
+            # Only now: what was refused may have been something else in the request, which this list is refused for too.
+            self._source.access.without_initial_events.add(target.resource)
+        version = found.metadata.resource_version
         self._ready.extend(Event(EventType.ADDED, item, data=item.wire_bytes or b"") for item in found.items)
         self._ready.extend(broken_event(error) for error in broken)
-        self._machine = self._machine_from(found.metadata.resource_version, initial_events=False)
+        self._ready.append(end_of_initial_events(target.item, version))
+        self._machine = self._machine_from(version, initial_events=False)
         self._next = self._machine.start()
 
     def _after_silence(self, error: TimeoutError) -> None:
@@ -240,6 +250,8 @@ class Watch(Generic[T]):
         if self._is_beginning:
             _log.warning("a watch is not told where what there is ends; it lists that first")
             self._lists_first = True
+            # Without a single object, it may just as well have been the connection.
+            self._is_known_refusal = bool(self._held)
             self._drop()
         elif isinstance(error, TransportError):
             self._after(error)

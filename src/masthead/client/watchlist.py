@@ -72,9 +72,8 @@ async def watch_list(
                 await _check(source, target, wish, found)
             return found
     listed = await source.whole(wish, on_error)
-    if (
-        not knows_how
-    ):  # and only now: what was refused may have been something else, which this list is refused for too
+    # Only now: what was refused may have been something else in the request, which this list is refused for too.
+    if not knows_how:
         access.without_initial_events.add(target.resource)
     return listed
 
