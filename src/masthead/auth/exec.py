@@ -29,6 +29,7 @@ __all__ = ["ExecPlugin"]
 
 _MODES: Final = ("Never", "IfAvailable", "Always")
 _YOUNG: Final = timedelta(seconds=1)
+"""Of what came so lately, a new run would hardly bring anything else."""
 _PATIENCE_WITH_PEOPLE: Final = 10
 _COMPLAINT_SHOWN: Final = 600
 
@@ -39,11 +40,14 @@ class _Held:
     def __init__(self, issued: Issued, source: str, now: datetime) -> None:
         self.authorization = Secret(bearer(issued.token, source) if issued.token else "")
         self.certificate = issued.certificate
-        self.since = now
+        self._since = now
         self._renew_at = renewal_time(issued.expires_at, now)
 
     def is_fresh(self, now: datetime) -> bool:
         return self._renew_at is None or now < self._renew_at
+
+    def is_young(self, now: datetime) -> bool:
+        return abs(now - self._since) < _YOUNG
 
     def is_same(self, other: _Held | None) -> bool:
         mine = self.authorization, self.certificate
@@ -129,9 +133,15 @@ class ExecPlugin:
     async def certificate(self) -> Certificate | None:
         """The certificate, if the program gives one.
 
+        What came within the last second is good enough, even if it has expired already: a request asks for its token
+        just before it connects, and one run is to do for both.
+
         Raises:
             AuthError: if the program cannot be run, fails, hangs or prints no credential.
         """
+        held = self._held
+        if held is not None and held.is_young(self._now()):
+            return held.certificate
         return (await self._current()).certificate
 
     async def renew(self, refused: str) -> bool:
@@ -145,7 +155,7 @@ class ExecPlugin:
             if before.authorization.reveal() != refused:
                 return True
             # Which certificate was refused nobody can say; of many refusals at once, the first has brought a new one.
-            if before.certificate is not None and abs(self._now() - before.since) < _YOUNG:
+            if before.certificate is not None and before.is_young(self._now()):
                 return True
         await self._turns.take(self._run)
         return self._held is not None and not self._held.is_same(before)

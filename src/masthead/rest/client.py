@@ -283,7 +283,7 @@ class RestClient:
                 return result
             if may_renew and result.is_of_credentials:
                 may_renew = False
-                if await patience.uncounted(self._credentials.renew(result.shown)):
+                if await self._pace.until_closed(self._credentials.renew(result.shown), patience):
                     continue
             decision = retry.decide(
                 call.method,
@@ -314,7 +314,7 @@ class RestClient:
         try:
             await self._pace.turn(patience.left())
             if not has_header(call.headers, "authorization"):
-                shown = await patience.uncounted(self._credentials.authorization())
+                shown = await self._pace.until_closed(self._credentials.authorization(), patience)
             response = await self._send(call, shown, patience.left(), is_stream=is_stream)
             status = response.status
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from masthead.errors import ClosedError, DeadlineError
 from masthead.sansio.tokens import TokenBucket
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Coroutine
 
 __all__ = ["Pace", "Patience"]
 
@@ -18,6 +18,8 @@ _log: Final = logging.getLogger("masthead.rest")
 
 _WORTH_TELLING: Final = 1.0
 """Seconds of waiting for the client's own rate limit that look like a slow server, if nobody says otherwise."""
+
+_CLOSED: Final = "the client was closed while a call waited for its credentials; make a new one"
 
 T = TypeVar("T")
 
@@ -59,6 +61,7 @@ class Pace:
         self._bucket = None if rate is None else TokenBucket(rate, burst)
         self._rate = rate
         self._closing = asyncio.Event()
+        self._waits: set[asyncio.Task[object]] = set()
 
     async def turn(self, left: float) -> None:
         """Wait until it is this call's turn. Whoever is cancelled meanwhile gives the turn back.
@@ -103,6 +106,32 @@ class Pace:
             return
         raise ClosedError("the client was closed while a call waited to be sent; make a new one")
 
+    async def until_closed(self, work: Coroutine[object, None, T], patience: Patience) -> T:
+        """Wait for something on nobody's time, as long as the client is open.
+
+        Args:
+            work: What to wait for.
+            patience: The call's, from which the wait does not take.
+
+        Raises:
+            ClosedError: if the client is closed meanwhile; the work is cancelled then.
+        """
+        if self._closing.is_set():
+            work.close()
+            raise ClosedError(_CLOSED)
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self._waits.add(task)
+        try:
+            return await patience.uncounted(work)
+        except asyncio.CancelledError:
+            if not self._closing.is_set() or task.uncancel():  # somebody else cancels it, too
+                raise
+        finally:
+            self._waits.discard(task)
+        raise ClosedError(_CLOSED)
+
     def close(self) -> None:
         """Let nobody wait any longer."""
         self._closing.set()
+        for task in self._waits:
+            task.cancel()

@@ -1,4 +1,4 @@
-"""/status, /scale, /binding, /eviction."""
+"""/status, /scale, /binding."""
 
 from __future__ import annotations
 
@@ -195,19 +195,13 @@ def _(api: Api) -> None:
     )
 
 
-@case("a pod is evicted")
+@case("a binding that does not say whose it is, or that it is elsewhere")
 def _(api: Api) -> None:
     api.create("pods", pod("a"))
-    api.create("pods", named("policy/v1", "Eviction", "a"), sub="a/eviction")
-    api.get("pods", "a")
-    api.create("pods", named("policy/v1", "Eviction", "a"), sub="a/eviction")
-
-
-@case("an eviction as a dry run, and of another name")
-def _(api: Api) -> None:
-    api.create("pods", pod("a"))
-    api.create("pods", named("policy/v1", "Eviction", "a"), sub="a/eviction", dryRun="All")
-    api.create("pods", named("policy/v1", "Eviction", "b"), sub="a/eviction")
+    target = {"target": {"kind": "Node", "name": "node"}}
+    api.create("pods", {"apiVersion": "v1", "kind": "Binding", **target}, sub="a/binding")
+    body = named("v1", "Binding", "a", **target)
+    api.create("pods", {**body, "metadata": {"name": "a", "namespace": "elsewhere"}}, sub="a/binding")
     api.get("pods", "a")
 
 

@@ -281,6 +281,21 @@ async def test_the_first_year_as_the_end_means_that_it_has_ended(tmp_path: Path)
     assert program.runs == 2
 
 
+async def test_one_run_does_for_the_token_and_the_certificate_of_a_request_even_if_it_gave_what_has_ended(
+    tmp_path: Path,
+) -> None:
+    program = Program(tmp_path).gives(token="abc", expirationTimestamp="2025-01-01T00:00:00Z", **pair())
+    plugin = program.plugin()
+
+    for request in (1, 2):
+        assert await plugin.authorization() == "Bearer abc"
+        assert await plugin.certificate() is not None
+        assert program.runs == request
+    program.clock.advance(1)
+    assert await plugin.certificate() is not None
+    assert program.runs == 3
+
+
 async def test_without_an_end_a_credential_is_kept_until_it_is_refused(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old", expirationTimestamp=None)
     plugin = program.plugin()

@@ -39,14 +39,22 @@ def read_object(request: Request, served: Served, options: WriteOptions) -> Plai
     return finish(read_part(request, served.cls, options), served)
 
 
-def read_part(request: Request, cls: type[Object], options: WriteOptions) -> Plain:
+def read_part(
+    request: Request, cls: type[Object], options: WriteOptions, *, older: tuple[str, ...] = ()
+) -> Plain:
     """Read an object of any kind, such as a Scale; it gets no defaults.
+
+    Args:
+        request: What brings it.
+        cls: Its kind.
+        options: How strict to be; warnings go there.
+        older: Versions of the same shape that it may be of as well.
 
     Raises:
         Failure: As for `read_object`.
     """
     gvk = cls.GVK
-    body = _read(request, gvk.kind, gvk.api_version)
+    body = _read(request, gvk.kind, gvk.api_version, older)
     twice: list[str] = []
     if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
         twice = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
@@ -108,7 +116,7 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", JSON_TYPE).partition(";")[0].strip().lower() or JSON_TYPE
 
 
-def _read(request: Request, kind: str, api_version: str) -> Plain:
+def _read(request: Request, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
     match media_type(request):
         case "application/json":
             found = _read_json(request.body, kind, api_version)
@@ -124,7 +132,8 @@ def _read(request: Request, kind: str, api_version: str) -> Plain:
                 "application/yaml, application/vnd.kubernetes.protobuf",
             )
     said = _as_object(found)
-    if said.get("kind") == kind and said.get("apiVersion") == api_version:
+    version = said.get("apiVersion")
+    if said.get("kind") == kind and (version == api_version or version in older):
         return said
     if refusal := go_json.refused_kind(found, request.body, kind, api_version):
         raise refusal

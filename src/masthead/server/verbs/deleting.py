@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead.server.storage import Record
     from masthead.server.wire.options import DeleteOptions
 
-__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "delete"]
+__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "check_preconditions", "delete"]
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
@@ -48,13 +48,18 @@ def delete(cluster: Cluster, served: Served, namespace: str, name: str, options:
     if served.table == "namespaces" and name in _IMMORTAL:
         message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
         raise Failure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
-    _check_preconditions(served, metadata(found), options)
+    check_preconditions(served, metadata(found), options)
     if served.table == "namespaces":
         return _delete_namespace(cluster, served, record, found, options)
     return _delete_object(cluster, served, record, found, options)
 
 
-def _check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> None:
+def check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> None:
+    """Make sure that an object is the one that a deletion means.
+
+    Raises:
+        Failure: It has another uid or version.
+    """
     checks = (
         ("UID", options.uid, "uid", "deleted and then recreated"),
         ("ResourceVersion", options.version, "resourceVersion", "modified"),

@@ -13,7 +13,7 @@ from masthead.meta.labels import from_label_selector
 from masthead.meta.registry import registry
 from masthead.meta.v1 import LabelSelector
 from masthead.server.clock import stamp
-from masthead.server.verbs import bodies, deleting, writing
+from masthead.server.verbs import bodies, evicting, writing
 from masthead.server.wire.failures import (
     Failure,
     bad_request,
@@ -23,7 +23,6 @@ from masthead.server.wire.failures import (
     refused_fields,
     required,
 )
-from masthead.server.wire.options import DeleteOptions, WriteOptions
 from masthead.server.wire.patches import refused_patch
 from masthead.server.wire.plain import Plain, metadata, part, text
 from masthead.server.wire.request import Answer, json_answer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from masthead.meta.object import Object
     from masthead.server.cluster import Cluster
     from masthead.server.kinds.catalog import Served
+    from masthead.server.wire.options import WriteOptions
     from masthead.server.wire.request import Request, Target
 
 __all__ = ["create", "is_special", "patch", "read", "update"]
@@ -112,7 +112,9 @@ def create(
     act = acts.get(target.subresource)
     if act is None:
         raise _nobody_there(served, target)
-    body = bodies.read_part(request, _kind_of(served, target), options)
+    older = evicting.OLDER_VERSIONS if target.subresource == "eviction" else ()
+    body = bodies.read_part(request, _kind_of(served, target), options, older=older)
+    writing.check_names(body, target.namespace, "", is_namespaced=True)
     return act(cluster, served, target, body, options)
 
 
@@ -166,7 +168,7 @@ def _scale_of(served: Served, found: Plain) -> Plain:
 
 def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
     """Give a pod its node."""
-    if text(part(body, "metadata"), "name") not in {"", target.name}:
+    if text(part(body, "metadata"), "name") != target.name:
         raise bad_request("name in URL does not match name in Binding object")
     node = text(part(body, "target"), "name")
     kind = text(part(body, "target"), "kind")
@@ -198,19 +200,8 @@ def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options
 
 
 def _evict(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
-    """Delete a pod as kindly as the eviction says."""
-    if text(part(body, "metadata"), "name") not in {"", target.name}:
-        raise bad_request("name in URL does not match name in Eviction object")
-    wanted: Plain = body.get("deleteOptions") or {}
-    conditions = part(wanted, "preconditions")
-    how = DeleteOptions(
-        is_dry_run=options.is_dry_run or bool(wanted.get("dryRun")),
-        grace=wanted.get("gracePeriodSeconds"),
-        policy=wanted.get("propagationPolicy"),
-        uid=conditions.get("uid"),
-        version=conditions.get("resourceVersion"),
-    )
-    deleting.delete(cluster, served, target.namespace, target.name, how)
+    """Delete a pod as kindly as the eviction and its budget say."""
+    evicting.evict(cluster, served, target.namespace, target.name, body, options)
     return json_answer(201, {**_SUCCESS, "code": 201})
 
 
