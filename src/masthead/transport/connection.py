@@ -20,6 +20,8 @@ __all__ = ["Connection", "Owner"]
 _ROOM: Final = 2**16
 """How many bytes are read at once. Having room ready halves what a small answer costs: without, the loop allocates a
 quarter of a megabyte for each."""
+_RECORD: Final = 2**14
+"""How many bytes of a TLS record may be on their way inside OpenSSL, where the loop does not see them."""
 _MOST_HELD: Final = 2**19
 """How many bytes may wait for a reader before the server is made to wait."""
 _ALL_AT_ONCE: Final = 2**16
@@ -69,7 +71,8 @@ class Connection(asyncio.BufferedProtocol):
         self._idle = idle
         self._transport: asyncio.Transport | None = None
         self._parser = Parser()
-        self._buffer = memoryview(bytearray(_ROOM))
+        self._room = memoryview(bytearray(_ROOM))
+        self._buffer = self._room
         self._answer: Answer | None = None
         self._cause: OSError | None = None
         self._is_first = True
@@ -154,8 +157,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         self.is_open = True
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  asyncio's own signature
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Where to put what comes."""
+        # A loop that unpacks TLS asks once more when the other side has hung up, and drops what does not fit in then.
+        needed = sizehint + _RECORD if self.context is not None else 0
+        self._buffer = self._room if needed <= _ROOM else memoryview(bytearray(needed))
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
