@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from masthead.transport.answer import Answer
 from masthead.transport.failures import Fault
 from masthead.transport.parsing import Parser
+from masthead.transport.sockets import has_news
 
 if TYPE_CHECKING:
     import ssl
@@ -118,6 +119,11 @@ class Connection(asyncio.BufferedProtocol):
             transport.write(body)
         return answer
 
+    def is_quiet(self) -> bool:
+        """Whether it can be used, and nothing came over it that nobody asked for, such as the server's goodbye."""
+        transport = self._transport
+        return self.is_open and transport is not None and not has_news(transport.get_extra_info("socket"))
+
     def give_up(self, answer: Answer, fault: Fault, cause: OSError | None = None) -> None:
         """Close the connection in the middle of an answer; does nothing if it has another one by now."""
         if answer is not self._answer:
@@ -188,16 +194,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed."""
-        self.is_open = False
         self._silence_alarm()
         self._transport = None
         self._cause = exc if isinstance(exc, OSError) else None
         answer = self._answer
         if answer is not None:
-            if exc is None and self._parser.end():
+            # Where no end was announced, uvloop may have thrown away what TLS still held for a slow reader.
+            if exc is None and not self.is_open and self._parser.end():
                 self._finish(answer)
             else:
                 self.give_up(answer, _fault(answer, exc), self._cause)
+        self.is_open = False
         self._parser.close()
         self._owner.gone(self)
 
@@ -235,8 +242,9 @@ class Connection(asyncio.BufferedProtocol):
         self._alarm_at = math.inf
 
     def _ring(self) -> None:
+        # By the time that was set, not by the clock: a loop that was held up has to read first what came meanwhile.
+        now, due, answer = self._alarm_at, self._due(), self._answer
         self._silence_alarm()
-        now, due, answer = self._loop.time(), self._due(), self._answer
         if now < due:
             self._ring_at(due)
         elif answer is None:

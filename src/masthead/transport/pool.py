@@ -121,9 +121,10 @@ class Pool:
                 self._idle.pop().abort()
         while self._idle:
             found = self._idle.pop()
-            if found.is_open:
+            if found.is_quiet():
                 found.is_counted = counts
                 return found
+            found.abort()  # whatever came, it would pass for the answer, or it was the end
         return None
 
     async def _queue(self) -> None:
