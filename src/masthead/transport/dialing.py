@@ -8,7 +8,7 @@ import itertools
 import socket
 import ssl
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from masthead.transport.address import bracketed
 from masthead.transport.failures import DialError, detail, unreachable
@@ -68,7 +68,8 @@ class Dialer:
         elif proxy.is_socks:
             reached = await self._reach_proxy(proxy)
             try:
-                await ask_socks(reached, proxy, server.host, server.port)
+                with _blaming(server.place):
+                    await ask_socks(reached, proxy, server.host, server.port)
             except BaseException:
                 reached.close()
                 raise
@@ -190,10 +191,13 @@ class Dialer:
                     server_hostname=self._name,
                     ssl_handshake_timeout=self._handshake,
                 )
+                # A proxy may hang up right after its yes. Loops do not call that an error, and never tell it later.
+                if secure is None or secure.is_closing():
+                    raise ConnectionResetError
         except BaseException:
             transport.abort()
             raise
-        connection.connection_made(cast("asyncio.Transport", secure))
+        connection.connection_made(secure)
 
 
 @contextmanager

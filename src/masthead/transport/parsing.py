@@ -19,7 +19,6 @@ _LONGEST: Final = 2**17
 """How many bytes of a head, or between two pieces of a body, are put up with."""
 _FIRST_FINAL: Final = 200
 _SWITCHING: Final = 101
-_WITHOUT_BODY: Final = frozenset({204, 304})
 
 
 class _RefusedError(Exception):

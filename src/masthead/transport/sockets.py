@@ -47,7 +47,7 @@ class HasDescriptor(Protocol):
 def has_news(connected: HasDescriptor) -> bool:
     """Whether there is something that the loop has not read yet, if only that the other side has hung up.
 
-    Takes half a microsecond.
+    Takes less than a microsecond, with the system call.
     """
     if not hasattr(select, "poll"):  # as on Windows, where no number is too high for this
         return bool(select.select([connected], [], [], 0)[0])

@@ -8,7 +8,8 @@ import ssl
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, Tls, always, never, serving
+from tests.unit.transport.servers import OK, Authority, Tls, always, never, once, serving
+from tests.unit.transport.test_proxies import SocksProxy
 
 from masthead.errors import AuthError, ConnectError, ProtocolError
 from masthead.transport import HttpTransport, Request
@@ -241,3 +242,25 @@ async def test_what_the_tls_source_says_is_passed_on() -> None:
     with pytest.raises(AuthError, match="no certificate"):
         await transport.send(GET)
     await transport.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_hangs_up_after_its_yes(authority: Authority, scheme: str) -> None:
+    context = authority.server() if scheme == "https" else None
+    async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), context) as through:
+        transport = HttpTransport(
+            "https://127.0.0.1:1", tls=authority.client(), proxy_url=f"{scheme}://127.0.0.1:{through.port}"
+        )
+        error = await refusal(transport)
+
+    assert "127.0.0.1:1 broke off while the connection was made" in str(error)
+
+
+async def test_a_name_that_is_none_is_told_behind_socks() -> None:
+    async with serving(SocksProxy().handle) as through:
+        transport = HttpTransport(
+            "http://two..dots", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}"
+        )
+        error = await refusal(transport)
+
+    assert "two..dots:80 has no name that can be used" in str(error)

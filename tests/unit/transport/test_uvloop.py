@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, always, chunk, receive, serving
+from tests.unit.transport.servers import OK, Authority, always, chunk, once, receive, serving
 from tests.unit.transport.test_proxies import HttpProxy, SocksProxy
 
 from masthead.errors import ClosedError, ConnectError
@@ -75,6 +75,19 @@ def test_a_certificate_that_is_not_trusted_is_told(authority: Authority) -> None
         async with serving(always(OK), Authority().server()) as server:
             transport = HttpTransport(server.secure_url, tls=authority.client())
             with pytest.raises(ConnectError, match="signed by an authority that is not trusted"):
+                await transport.send(GET)
+            await transport.close()
+
+    run(work())
+
+
+def test_a_proxy_that_hangs_up_after_its_yes_is_told(authority: Authority) -> None:
+    async def work() -> None:
+        async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), authority.server()) as through:
+            transport = HttpTransport(
+                "https://127.0.0.1:1", tls=authority.client(), proxy_url=f"https://127.0.0.1:{through.port}"
+            )
+            with pytest.raises(ConnectError, match="broke off while the connection was made"):
                 await transport.send(GET)
             await transport.close()
 

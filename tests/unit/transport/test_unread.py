@@ -1,0 +1,240 @@
+"""What has come already, but was not read yet: it is neither lost, nor taken for something else."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.transport.servers import OK, Authority, answer
+
+from masthead.errors import ProtocolError
+from masthead.transport import HttpTransport, Request
+from masthead.transport.connection import Connection
+from masthead.transport.failures import Fault
+from masthead.transport.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead.transport.answer import Answer
+
+GET = Request("GET", "/")
+UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@contextmanager
+def threaded(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that goes on while the client's loop does not: one connection after the other."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    accepted, _ = listening.accept()
+                    with accepted, suppress(OSError):
+                        handle(accepted)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        try:
+            yield f"127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            serving.join()
+
+
+def say_goodbye_and_go(secured: ssl.SSLSocket) -> None:
+    """Say that nothing more will come, and do not wait for an answer to that."""
+    secured.setblocking(False)
+    with suppress(ssl.SSLWantReadError):
+        secured.unwrap()
+
+
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+with suppress(ImportError):
+    import uvloop
+
+    LOOPS["uvloop"] = uvloop.new_event_loop
+
+
+@pytest.mark.parametrize("make_loop", LOOPS.values(), ids=LOOPS.keys())
+def test_a_server_that_hangs_up_at_once_is_heard_to_the_end(
+    authority: Authority, make_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    """More than fits in one read waits inside TLS when the end of the connection comes."""
+    context, body = authority.server(), b"x" * 300_000
+
+    def handle(accepted: socket.socket) -> None:
+        with context.wrap_socket(accepted, server_side=True) as secured:
+            secured.recv(2**16)
+            secured.sendall(UNTIL_CLOSE + body)
+            say_goodbye_and_go(secured)
+
+    async def fetch(place: str) -> list[int]:
+        transport = HttpTransport(f"https://{place}", tls=authority.client())
+        lengths = [len(await (await transport.send(GET)).read()) for _ in range(5)]
+        await transport.close()
+        return lengths
+
+    with threaded(handle) as place, asyncio.Runner(loop_factory=make_loop) as runner:
+        assert runner.run(fetch(place)) == [len(body)] * 5
+
+
+@pytest.mark.parametrize(
+    "last_words",
+    [b"", b"junk", answer(b"not yours"), b"HTTP/1.1 408 Request Timeout\r\n\r\n"],
+    ids=["nothing", "junk", "an answer", "a refusal"],
+)
+async def test_a_connection_that_ended_before_the_loop_could_see_it_is_not_used(last_words: bytes) -> None:
+    answered, ended = threading.Event(), threading.Event()
+
+    def handle(accepted: socket.socket) -> None:
+        accepted.recv(2**16)
+        accepted.sendall(OK)
+        if ended.is_set():
+            return
+        answered.wait()
+        accepted.sendall(last_words)
+        accepted.close()
+        ended.set()
+
+    with threaded(handle) as place:
+        transport = HttpTransport(f"http://{place}", tls=None)
+        await (await transport.send(GET)).read()
+        answered.set()
+        ended.wait()  # the loop is held up here, and does not look at its sockets
+
+        assert await (await transport.send(Request("POST", "/", body=b"{}"))).read() == b"ok"
+        await transport.close()
+
+
+async def test_an_end_that_nobody_announced_does_not_end_a_body() -> None:
+    loop = asyncio.get_running_loop()
+    for is_announced, fault in ((True, None), (False, Fault.CUT_SHORT)):
+        line = Line(loop)
+        answer = line.ask(GET)
+        line.hear(UNTIL_CLOSE + b"so far")
+        if is_announced:
+            line.connection.eof_received()
+        line.connection.connection_lost(None)
+
+        assert (answer.fault, answer.is_complete, answer.take()) == (fault, is_announced, b"so far")
+
+
+async def test_a_loop_that_was_held_up_does_not_pass_for_a_silent_server() -> None:
+    """The alarm was set before the last byte came; when it rings at last, the next bytes wait to be read."""
+    clock = Clock()
+    line = Line(clock)
+    answer = line.ask(Request("GET", "/", silence=10.0))
+    clock.now = 5.0
+    line.hear(UNTIL_CLOSE)
+    clock.now = 30.0  # something else took all the time between 10 and 30
+    clock.ring()
+    assert answer.fault is None
+
+    line.hear(b"x")  # the loop reads before it looks at the clock
+    clock.ring()
+    assert (answer.fault, clock.due) == (None, 40.0)
+
+    clock.now = 40.0
+    clock.ring()
+    assert answer.fault is Fault.SILENT
+
+
+async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
+    clock = Clock()
+    line = Line(clock)
+    answer = line.ask(Request("GET", "/", silence=10.0), deadline=12.0)
+    clock.now = 5.0
+    line.hear(UNTIL_CLOSE)
+    clock.now = 30.0
+    clock.ring()
+    assert answer.fault is None
+
+    clock.ring()
+    assert answer.fault is Fault.LATE
+
+
+async def test_what_is_cut_short_is_an_error_for_whoever_reads(authority: Authority) -> None:
+    context = authority.server()
+
+    def handle(accepted: socket.socket) -> None:
+        with context.wrap_socket(accepted, server_side=True) as secured:
+            secured.recv(2**16)
+            secured.sendall(answer(b"x" * 300_000)[:-1])
+            say_goodbye_and_go(secured)
+
+    with threaded(handle) as place:
+        transport = HttpTransport(f"https://{place}", tls=authority.client())
+        response = await transport.send(GET)
+        with pytest.raises(ProtocolError, match="cut short"):
+            await response.read()
+        await transport.close()
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time stands still, and whose one alarm rings when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.due = 0.0
+        super().__init__()
+        self._alarm: Callable[..., object] | None = None
+        self.close()
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: object, **_: object) -> Handle:  # type: ignore[override]
+        assert not args
+        self.due, self._alarm = when, callback
+        return Handle()
+
+    def ring(self) -> None:
+        assert self._alarm is not None
+        self._alarm()
+
+
+class Handle:
+    """An alarm that is set; setting another one replaces it."""
+
+    def cancel(self) -> None:
+        pass
+
+
+class Silent(asyncio.Transport):
+    """Takes what is written, and closes without a word."""
+
+    def write(self, data: object) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+class Line:
+    """A connection, and its other end in the hands of a test."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.connection = Connection(loop, Pool(loop, 0), None, 30.0)
+        self.connection.connection_made(Silent())
+
+    def ask(self, request: Request, deadline: float = float("inf")) -> Answer:
+        return self.connection.ask(b"", request, deadline)
+
+    def hear(self, data: bytes) -> None:
+        self.connection.get_buffer(-1)[: len(data)] = data
+        self.connection.buffer_updated(len(data))
