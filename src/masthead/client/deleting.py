@@ -42,10 +42,10 @@ class Patching(Writing[T], Generic[T]):
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``, ``Patch.strategic(...)``.
             subresource: Patch a part that is answered with the object itself, such as ``status``.
             force: Take fields from other managers; for apply patches alone.
-            dry_run: See above.
-            field_manager: See above.
-            field_validation: See above.
-            timeout: See above.
+            dry_run: Go through everything, and store nothing.
+            field_manager: Under which name it is recorded; None for the client's own.
+            field_validation: What becomes of fields that the server does not know.
+            timeout: Seconds for the whole call; None for the client's own.
 
         Raises:
             NotFoundError: if there is none of that name.
@@ -85,9 +85,9 @@ class Deleting(Writing[T], Generic[T]):
             propagation_policy: What becomes of what it owns: ``Background``, ``Foreground`` or ``Orphan``.
             uid: Delete it only if it is this very object.
             resource_version: Delete it only if it is still at this version.
-            dry_run: See above.
+            dry_run: Go through everything, and store nothing.
             ignore_store_read_error: Delete it even if the server cannot read it. This may break the cluster.
-            timeout: See above.
+            timeout: Seconds for the whole call; None for the client's own.
 
         Returns:
             The object, if it is still there because something has to end first; None if it is gone.
@@ -96,17 +96,16 @@ class Deleting(Writing[T], Generic[T]):
             NotFoundError: if there is none of that name.
             ConflictError: if it is not the object, or not the version, that was meant.
         """
-        options = delete_options(
+        return await self._delete(
+            name,
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=uid,
             resource_version=resource_version,
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
+            timeout=timeout,
         )
-        call = await self._call("delete", name=name, body=delete_body(options), timeout=timeout)
-        answer = await self._access.rest.call(call)
-        return object_or_none(answer, (await self._target()).item)
 
     async def delete_collection(
         self,
@@ -147,3 +146,29 @@ class Deleting(Writing[T], Generic[T]):
             "deletecollection", query=wish.query(), body=delete_body(options), timeout=timeout
         )
         await self._access.rest.call(call)
+
+    async def _delete(
+        self,
+        name: str,
+        *,
+        subresource: str = "",
+        grace_period_seconds: int | None,
+        propagation_policy: DeletionPropagation | None,
+        uid: str | None,
+        resource_version: str | None,
+        dry_run: bool,
+        ignore_store_read_error: bool,
+        timeout: float | None,
+    ) -> T | None:
+        options = delete_options(
+            grace_period_seconds=grace_period_seconds,
+            propagation_policy=propagation_policy,
+            uid=uid,
+            resource_version=resource_version,
+            dry_run=dry_run,
+            ignore_store_read_error=ignore_store_read_error,
+        )
+        call = await self._call(
+            "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
+        )
+        return object_or_none(await self._access.rest.call(call), (await self._target()).item)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead.client.access import name_of, object_or_none
-from masthead.client.options import delete_body, delete_options, read_query, write_query
+from masthead.client.access import name_of
+from masthead.client.options import read_query
 from masthead.client.resource import Resource
 from masthead.meta.unstructured import Unstructured
 
@@ -77,20 +77,15 @@ class DynamicResource(Resource[Unstructured]):
                 timeout=timeout,
             )
         given = await self._given(obj)
-        call = await self._call(
-            "create",
+        return await self._post(
+            given,
             name=name or name_of(given, "create"),
-            namespace=given.metadata.namespace,
             subresource=subresource,
-            query=write_query(
-                dry_run=dry_run,
-                field_manager=self._manager(field_manager),
-                field_validation=self._validation(field_validation),
-            ),
-            body=given.to_json(),
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
             timeout=timeout,
         )
-        return await self._one(call)
 
     async def update(
         self,
@@ -165,15 +160,14 @@ class DynamicResource(Resource[Unstructured]):
             NotFoundError: if there is none of that name.
             ConflictError: if it is not the object, or not the version, that was meant.
         """
-        options = delete_options(
+        return await self._delete(
+            name,
+            subresource=subresource,
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=uid,
             resource_version=resource_version,
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
+            timeout=timeout,
         )
-        call = await self._call(
-            "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
-        )
-        return object_or_none(await self._access.rest.call(call), Unstructured)

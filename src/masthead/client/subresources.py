@@ -133,11 +133,7 @@ class Parts(Writing[T], Generic[T]):
     ) -> Object:
         """Read, create or replace a part, and return what the server answers."""
         cls = await self._kind_of(subresource)
-        query = write_query(
-            dry_run=dry_run,
-            field_manager=self._manager(field_manager),
-            field_validation=self._validation(field_validation),
-        )
+        query = self._how(dry_run, field_manager, field_validation)
         call = await self._call(
             verb,
             name=name,

@@ -13,7 +13,7 @@ from masthead.meta.patch import Patch, PatchType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead.client.options import FieldValidation
+    from masthead.client.options import FieldValidation, Query
     from masthead.rest.call import Call
 
 __all__ = ["Writing"]
@@ -24,23 +24,40 @@ T = TypeVar("T", bound=Object)
 class Writing(ResourceAccess[T], Generic[T]):
     """Posts, puts, patches and applies objects and their parts."""
 
+    def _how(
+        self,
+        dry_run: bool,
+        field_manager: str | None,
+        field_validation: FieldValidation | None,
+        force: bool | None = None,
+    ) -> Query:
+        """The query of a write, with the client's habits where nothing is said."""
+        return write_query(
+            dry_run=dry_run,
+            field_manager=self._manager(field_manager),
+            field_validation=self._validation(field_validation),
+            force=force,
+        )
+
     async def _post(
         self,
         given: T,
         *,
+        name: str | None = None,
+        subresource: str = "",
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        query = write_query(
-            dry_run=dry_run,
-            field_manager=self._manager(field_manager),
-            field_validation=self._validation(field_validation),
-        )
-        namespace = given.metadata.namespace
         call = await self._call(
-            "create", namespace=namespace, query=query, body=given.to_json(), timeout=timeout
+            "create",
+            name=name,
+            namespace=given.metadata.namespace,
+            subresource=subresource,
+            query=self._how(dry_run, field_manager, field_validation),
+            body=given.to_json(),
+            timeout=timeout,
         )
         return await self._one(call)
 
@@ -55,17 +72,12 @@ class Writing(ResourceAccess[T], Generic[T]):
         timeout: float | None = None,
     ) -> T:
         given = await self._given(obj)
-        query = write_query(
-            dry_run=dry_run,
-            field_manager=self._manager(field_manager),
-            field_validation=self._validation(field_validation),
-        )
         call = await self._call(
             "update",
             name=name_of(given, "update"),
             namespace=given.metadata.namespace,
             subresource=subresource,
-            query=query,
+            query=self._how(dry_run, field_manager, field_validation),
             body=given.to_json(),
             timeout=timeout,
         )
@@ -124,12 +136,7 @@ class Writing(ResourceAccess[T], Generic[T]):
             raise InvalidValueError(
                 f"force is for apply patches; this is one of {patch.type.name}", value=force
             )
-        query = write_query(
-            dry_run=dry_run,
-            field_manager=self._manager(field_manager),
-            field_validation=self._validation(field_validation),
-            force=force,
-        )
+        query = self._how(dry_run, field_manager, field_validation, force)
         return await self._call(
             "apply" if is_apply else "patch",
             name=name,

@@ -383,8 +383,7 @@ class RestClient:
         if is_stream:
             silence = self.settings.silence if call.silence is None else call.silence
             return Request(call.method, target, headers, call.body, silence=_finite(silence))
-        # In hundredths: a transport may keep its settings for each limit that it has seen.
-        return Request(call.method, target, headers, call.body, total=_finite(round(left, 2)))
+        return Request(call.method, target, headers, call.body, total=_finite(left))
 
 
 def _raw(

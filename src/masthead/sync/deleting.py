@@ -39,10 +39,10 @@ class Patching(ResourceAccess[T], Generic[T]):
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``, ``Patch.strategic(...)``.
             subresource: Patch a part that is answered with the object itself, such as ``status``.
             force: Take fields from other managers; for apply patches alone.
-            dry_run: See above.
-            field_manager: See above.
-            field_validation: See above.
-            timeout: See above.
+            dry_run: Go through everything, and store nothing.
+            field_manager: Under which name it is recorded; None for the client's own.
+            field_validation: What becomes of fields that the server does not know.
+            timeout: Seconds for the whole call; None for the client's own.
 
         Raises:
             NotFoundError: if there is none of that name.
@@ -85,9 +85,9 @@ class Deleting(ResourceAccess[T], Generic[T]):
             propagation_policy: What becomes of what it owns: ``Background``, ``Foreground`` or ``Orphan``.
             uid: Delete it only if it is this very object.
             resource_version: Delete it only if it is still at this version.
-            dry_run: See above.
+            dry_run: Go through everything, and store nothing.
             ignore_store_read_error: Delete it even if the server cannot read it. This may break the cluster.
-            timeout: See above.
+            timeout: Seconds for the whole call; None for the client's own.
 
         Returns:
             The object, if it is still there because something has to end first; None if it is gone.

@@ -66,9 +66,9 @@ class Resource(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
             obj: The name, and the fields to own.
             field_manager: Who owns them; needed, here or as the client's own.
             force: Take fields over that others own.
-            dry_run: See above.
-            field_validation: See above.
-            timeout: See above.
+            dry_run: Go through everything, and store nothing.
+            field_validation: What becomes of fields that the server does not know.
+            timeout: Seconds for the whole call; None for the client's own.
 
         Raises:
             ConflictError: if others own a field; ``details.causes`` says which, and `force` takes them over.
