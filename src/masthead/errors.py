@@ -20,6 +20,11 @@
      │   ├─ DeadlineError            ... in time (also a TimeoutError)
      │   └─ ProtocolError            ... that could be understood
      ├─ ClosedError                  the client, informer or stream is closed
+     ├─ InformerStateError           too late, or too early, in an informer's life
+     ├─ IndexConflictError           an index of that name is there already
+     ├─ UnknownIndexError            there is no index of that name
+     ├─ SnapshotError                a cache's snapshot cannot be written or read
+     ├─ MutationError                somebody changed what a cache shares
      ├─ InconsistentListError        two ways of listing disagree: the server is at fault
      ├─ ManifestError                manifests could not be read, applied or deleted
      └─ StatusError                  the server answered with a failure: one subclass per reason
@@ -152,6 +157,34 @@ class ProtocolError(TransportError):
 
 class ClosedError(MastheadError):
     """The client, informer or stream has been closed and cannot be used again."""
+
+
+class InformerStateError(MastheadError, RuntimeError):
+    """An informer or factory is asked for something that is possible only before it starts, or only once it runs."""
+
+
+class IndexConflictError(InvalidValueError):
+    """An index of that name is there already; nothing was added."""
+
+
+class UnknownIndexError(MastheadError, LookupError):
+    """There is no index of that name."""
+
+
+class SnapshotError(MastheadError):
+    """A snapshot of a cache cannot be written, or cannot be read."""
+
+
+class MutationError(MastheadError):
+    """Objects of a cache, which are shared, were changed by somebody who should have copied them.
+
+    Attributes:
+        keys: Which.
+    """
+
+    def __init__(self, message: str, *, keys: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.keys = tuple(keys)
 
 
 class InconsistentListError(MastheadError):

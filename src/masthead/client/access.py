@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -92,6 +92,9 @@ class ResourceAccess(Generic[T]):
 
     The verbs are in the classes that stand on this one.
     """
+
+    _ITEM: ClassVar[type[Object]] = Object
+    """What an object becomes as long as the resource is not found out; for classes whose objects are all alike."""
 
     def __init__(self, access: Access, target: Found[T], namespace: str | None) -> None:
         """Speak about a resource.

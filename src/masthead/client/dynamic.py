@@ -25,6 +25,8 @@ class DynamicResource(Resource[Unstructured]):
     part of the object: ``get("web", subresource="scale")``.
     """
 
+    _ITEM = Unstructured
+
     async def get(
         self,
         name: str,

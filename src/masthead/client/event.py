@@ -42,14 +42,22 @@ class Event(Generic[T]):
         type: What.
         error: Why the object could not be read; None for all but broken ones.
         data: What the server sent for the object.
+        told: What the server said that happened; the same as `type`, but for broken ones. None if it did not say.
     """
 
-    __slots__ = ("_object", "data", "error", "type")
+    __slots__ = ("_object", "data", "error", "told", "type")
 
     def __init__(
-        self, type: EventType, object: T | None, *, error: DecodeError | None = None, data: bytes = b""
+        self,
+        type: EventType,
+        object: T | None,
+        *,
+        error: DecodeError | None = None,
+        data: bytes = b"",
+        told: EventType | None = None,
     ) -> None:
         self.type = type
+        self.told = told or (None if type is EventType.BROKEN else type)
         self._object = object
         self.error = error
         self.data = data
@@ -123,7 +131,7 @@ def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | St
             try:
                 yield Event(known, item.from_wire(data), data=data)
             except DecodeError as error:
-                yield _broken(data, error)
+                yield _broken(data, error, known)
         elif said.type == "ERROR":
             yield _error(data)
         else:
@@ -143,8 +151,8 @@ def broken_event(error: DecodeError) -> Event[Any]:
     return _broken(error.value if isinstance(error.value, bytes) else b"", error)
 
 
-def _broken(data: bytes, error: DecodeError) -> Event[Any]:
-    return Event(EventType.BROKEN, None, error=error, data=data)
+def _broken(data: bytes, error: DecodeError, told: EventType | None = None) -> Event[Any]:
+    return Event(EventType.BROKEN, None, error=error, data=data, told=told)
 
 
 def _error(data: bytes) -> StatusError:

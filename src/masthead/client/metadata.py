@@ -13,3 +13,5 @@ class MetadataResource(
     Reading[PartialObjectMetadata], Patching[PartialObjectMetadata], Deleting[PartialObjectMetadata]
 ):
     """The objects of a resource, of which the server sends the metadata only."""
+
+    _ITEM = PartialObjectMetadata

@@ -28,6 +28,7 @@ __all__ = [
     "counted",
     "delete_body",
     "delete_options",
+    "label_selector_of",
     "list_query",
     "read_query",
     "write_query",
@@ -145,19 +146,30 @@ def _add(query: Query, name: str, value: str | None) -> None:
         query.append((name, value))
 
 
-def _label_text(selector: LabelSelection) -> str:
-    if isinstance(selector, str):
-        _check_labels(selector)
-        return selector
-    if isinstance(selector, labels.Selector):
-        return str(selector)
-    if isinstance(selector, LabelSelector):
-        return str(labels.from_label_selector(selector))
-    if not _is_text_mapping(selector):
+def _label_text(selection: LabelSelection) -> str:
+    if isinstance(selection, str):
+        _check_labels(selection)
+        return selection
+    return str(label_selector_of(selection))
+
+
+def label_selector_of(selection: LabelSelection) -> Selector:
+    """Labels to select by, in whatever form they were given.
+
+    Raises:
+        SelectorError: if they are none.
+    """
+    if isinstance(selection, str):
+        return labels.parse(selection)
+    if isinstance(selection, labels.Selector):
+        return selection
+    if isinstance(selection, LabelSelector):
+        return labels.from_label_selector(selection)
+    if not _is_text_mapping(selection):
         raise SelectorError(
-            f"label_selector is a {type(selector).__name__}; give text, or labels and values", value=selector
+            f"label_selector is a {type(selection).__name__}; give text, or labels and values", value=selection
         )
-    return str(labels.from_mapping(selector))
+    return labels.from_mapping(selection)
 
 
 def _field_text(selector: FieldSelection) -> str:

@@ -7,7 +7,7 @@ what it should be.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead.client.access import ResourceAccess
 from masthead.client.listing import ListWish, in_pages, name_kinds, whole
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead.meta.v1 import ResourceVersionMatch
     from masthead.rest.call import Call
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "source_of"]
 
 T = TypeVar("T", bound=Object)
 
@@ -275,10 +275,17 @@ class Reading(ResourceAccess[T], Generic[T]):
         return self._access.rest.settings.timeout if timeout is None else timeout
 
     def _watched(self) -> WatchSource[T]:
-        async def call(query: Query, silence: float | None) -> Call:
-            return await self._call("watch", query=query, silence=silence)
+        async def call(verb: str, query: Query, silence: float | None) -> Call:
+            return await self._call(verb, query=query, silence=silence)
 
         async def everything(wish: ListWish, on_error: Callable[[DecodeError], None] | None) -> ObjectList[T]:
             return await whole(lambda query: self._page(query, None, on_error), wish, self._page_size(None))
 
-        return WatchSource(self._access, self._target, call, everything)
+        found = self._found
+        item, title = (cast("type[T]", self._ITEM), "") if callable(found) else (found.item, found.name)
+        return WatchSource(item, title, self._access, self._target, call, everything)
+
+
+def source_of(resource: Reading[T]) -> WatchSource[T]:
+    """What a watch of a resource needs, for those who list and watch in ways of their own."""
+    return resource._watched()  # noqa: SLF001 - it is this module's, and no verb

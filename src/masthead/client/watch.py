@@ -78,15 +78,19 @@ class WatchSource(Generic[T]):
     """What a watch needs of its resource.
 
     Attributes:
+        item: What one object becomes.
+        title: The resource as messages have it, if it is known before the first call; else empty.
         access: The connection, and what is known of the server.
         target: Finds out which resource it is.
-        call: Makes the call for a query, and how long it may be silent.
+        call: Makes the call for a verb, ``list`` or ``watch``, and a query, and how long it may be silent.
         whole: Reads everything that is wished for, as a plain list; what cannot be read is told, or raises.
     """
 
+    item: type[T]
+    title: str
     access: Access
     target: Callable[[], Awaitable[Target[T]]]
-    call: Callable[[Query, float | None], Awaitable[Call]]
+    call: Callable[[str, Query, float | None], Awaitable[Call]]
     whole: Callable[[ListWish, Callable[[DecodeError], None] | None], Awaitable[ObjectList[T]]]
 
 
@@ -209,7 +213,7 @@ class Watch(Generic[T]):
         query = watch_query(self._wish, self._next, bookmarks=self._bookmarks or self._next.initial_events)
         if self._send_initial_events is not None:
             query.append(("sendInitialEvents", "true" if self._send_initial_events else "false"))
-        call = await self._source.call(query, None if self._bookmarks else math.inf)
+        call = await self._source.call("watch", query, None if self._bookmarks else math.inf)
         self._stream = await self._source.access.rest.open(call)
         self._machine.opened()
         self._batches = self._stream.batches()

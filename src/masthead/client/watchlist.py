@@ -86,7 +86,7 @@ async def _streamed(
 ) -> ObjectList[T] | None:
     """What the beginning of a watch says; None if it ended before all was said."""
     query = watch_query(wish, Open(wish.resource_version or "", initial_events=True), bookmarks=True)
-    async with await source.access.rest.open(await source.call(query, QUIET)) as stream:
+    async with await source.access.rest.open(await source.call("watch", query, QUIET)) as stream:
         return await _collected(stream, target, on_error)
 
 

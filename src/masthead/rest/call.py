@@ -71,6 +71,7 @@ class Call(Shown, frozen=True):
             limit. Finding credentials is not counted: somebody may be logging in, and that has a limit of its own.
         silence: Seconds without a byte after which a stream counts as dead; None for the client's own, ``math.inf``
             for no limit.
+        retries: How often it is repeated at most; None for the client's own.
 
     Raises:
         InvalidValueError: if the path is not one, or not escaped.
@@ -88,6 +89,7 @@ class Call(Shown, frozen=True):
     headers: Sequence[tuple[str, str]] = ()
     timeout: float | None = None
     silence: float | None = None
+    retries: int | None = None
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):

@@ -273,6 +273,7 @@ class RestClient:
         if self._closed:
             raise ClosedError(f"{call.subject}: the client is closed; make a new one")
         patience = Patience(self.settings.timeout if call.timeout is None else call.timeout)
+        retries = self.settings.retries if call.retries is None else call.retries
         may_renew = not has_header(call.headers, "authorization")
         before: MastheadError | None = None
         attempt = 0
@@ -289,7 +290,7 @@ class RestClient:
                 call.method,
                 result.outcome,
                 attempt=attempt,
-                attempts=self.settings.retries + 1,
+                attempts=retries + 1,
                 remaining=patience.left(),
                 random=self._random,
                 stream=is_stream,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from masthead.sansio.framing import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from masthead.rest.call import Call
     from masthead.sansio.warnings import ServerWarning
@@ -44,7 +44,7 @@ class Stream:
         """
         return self._response.chunks()
 
-    async def batches(self) -> AsyncIterator[list[bytes]]:
+    async def batches(self) -> AsyncGenerator[list[bytes], None]:
         """The lines as they come, without their ends: those that came together, together.
 
         A line that was cut short by the end of the answer is not among them.

@@ -1,0 +1,375 @@
+"""What is arranged before an informer starts, and what can be asked of it at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead.cache import mutation, seeding
+from masthead.cache.delivery import Listener, TaskDelivery, ThreadDelivery
+from masthead.cache.handlers import handler_of, is_async
+from masthead.cache.health import Pulse, health_of
+from masthead.cache.holding import holding_for
+from masthead.cache.lister import Lister
+from masthead.cache.meters import InformerMeter
+from masthead.cache.processor import Processor
+from masthead.cache.progress import Progress
+from masthead.cache.registration import Registration
+from masthead.cache.sources import sources_of
+from masthead.cache.store import NAMESPACE, Indexer, by_namespace
+from masthead.errors import ClosedError, InformerStateError, InvalidValueError
+from masthead.meta.object import Object
+from masthead.sansio.backoff import Backoff
+from masthead.sansio.buffer import LIMIT
+from masthead.sansio.resync import ResyncSchedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+    from masthead.cache.controller import Controller
+    from masthead.cache.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
+    from masthead.cache.health import Health
+    from masthead.cache.holding import Held, Hold, Holding
+    from masthead.cache.listwatch import ListWatch
+    from masthead.cache.transforms import Transform
+    from masthead.client.options import FieldSelection, LabelSelection
+    from masthead.client.reading import Reading
+    from masthead.metrics import Metrics
+    from masthead.sansio.changes import Queue
+    from masthead.sansio.deltafifo import KnownObjects
+    from masthead.sansio.store import IndexFunc
+
+__all__ = ["GRACE", "Arranged"]
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.cache")
+
+GRACE: Final = 10.0
+"""Seconds that calls of handlers may go on when an informer is stopped."""
+
+
+class Arranged(Generic[T]):
+    """An informer as far as it is arranged and read; its life is in `masthead.cache.informer`."""
+
+    def __init__(
+        self,
+        source: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+        *,
+        resync: float = 0.0,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        shard_selector: str | None = None,
+        transform: Transform[T] | None = None,
+        hold: Hold = "lazy",
+        name: str = "",
+        page_size: int = 0,
+        watch_list: bool = True,
+        stall_after: float | None = None,
+        buffer_limit: int = LIMIT,
+        detect_mutations: bool | None = None,
+        metrics: Metrics | None = None,
+        queue: Callable[[KnownObjects[Held]], Queue[Held]] | None = None,
+        backoff: Callable[[], Backoff] = Backoff,
+        in_threads: bool = False,
+    ) -> None:
+        """Describe what to keep. Nothing is sent before the start.
+
+        Args:
+            source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
+                namespace; or a `ListWatch`.
+            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
+                server for it.
+            indexers: What to index the objects by, beside their namespace.
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            shard_selector: Only the objects of one shard, where the server has them.
+            transform: What is done to each object before it is kept; see `masthead.cache.transforms`.
+            hold: How objects are held: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
+                compressed, and decoded whenever one looks.
+            name: What logs and metrics call it; the resource by default.
+            page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
+            watch_list: Whether to try watches that begin with what there is.
+            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
+                client's own. Servers send something about once a minute; below that, quiet watches are opened anew
+                that often, which costs little.
+            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
+                MASTHEAD_MUTATION_DETECTOR says.
+            metrics: Where to count; None for nowhere.
+            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
+            backoff: Makes what says how long to wait after failures.
+            in_threads: Whether each handler is called in a thread of its own, which it may block.
+
+        Raises:
+            InvalidValueError: if there is nothing to mirror, or an option is senseless.
+            SelectorError: if a selector is none.
+            IndexConflictError: if an indexer has the name of one that is always there.
+            ConfigError: if objects are to be held in a way that needs something which is not installed.
+        """
+        sources = sources_of(
+            source,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            shard_selector=shard_selector,
+        )
+        first = next(iter(sources.values()))
+        if stall_after is not None and stall_after <= 0:
+            raise InvalidValueError(f"stall_after is {stall_after}; give some seconds", value=stall_after)
+        self._sources = sources
+        self._item = first.item
+        self._name = name or first.resource
+        self._holding = holding_for(hold, first.item)
+        self._meter = InformerMeter(metrics, name=self._name, resource=first.resource)
+        self._detects_mutations = mutation.is_on(detect_mutations)
+        self._processor = Processor(
+            self._holding,
+            {NAMESPACE: by_namespace},
+            tuple(sources),
+            name=self._name,
+            detects_mutations=self._detects_mutations,
+        )
+        self._indexer = Indexer(self._processor.store, self._holding, self._processor.gate)
+        self._indexer.add_indexers(indexers or {})
+        self._lister = Lister(self._indexer, first.resource)
+        self._schedule = ResyncSchedule(resync)
+        self._registrations: dict[Registration, None] = {}
+        self._count = 0
+        self._transform = transform
+        self._versions: Mapping[str, str] = {}
+        self._on_error: Callable[[Exception], object] | None = None
+        self._options = _Options(page_size, watch_list, stall_after, buffer_limit, queue, backoff, in_threads)
+        self._controller: Controller[T] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._progress = Progress()
+        self._grace = GRACE
+
+    # What may be asked at any time, from any thread.
+
+    @property
+    def name(self) -> str:
+        """What logs and metrics call it."""
+        return self._name
+
+    @property
+    def indexer(self) -> Indexer[T]:
+        """The copy: by key, and by what it is indexed by."""
+        return self._indexer
+
+    @property
+    def lister(self) -> Lister[T]:
+        """The copy: by namespace, name and labels."""
+        return self._lister
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first full state is in the store."""
+        return self._processor.is_synced
+
+    @property
+    def last_sync_resource_version(self) -> str:
+        """The resource version that the store has reached; empty before it is synced."""
+        return self._indexer.version
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it has ended. Its copy can still be read, and does not change any more."""
+        return self._stopped.is_set()
+
+    @property
+    def health(self) -> Health:
+        """How it is doing."""
+        controller, loop = self._controller, self._loop
+        state = "stopped" if self.is_stopped else "" if controller is not None else "new"
+        return health_of(
+            controller.pulses if controller is not None else [Pulse()],
+            state=state,
+            is_synced=self.has_synced,
+            version=self.last_sync_resource_version,
+            objects=len(self._indexer),
+            pending={each.name: each.pending for each in self._processor.listeners()},
+            clock=loop.time if loop is not None else lambda: 0.0,
+        )
+
+    # What is arranged before the start; handlers and indexers at any time.
+
+    def add_event_handler(
+        self,
+        handler: EventHandler[T] | None = None,
+        *,
+        on_add: OnAdd[T] | None = None,
+        on_update: OnUpdate[T] | None = None,
+        on_delete: OnDelete[T] | None = None,
+        resync: float | None = None,
+        name: str = "",
+    ) -> Registration:
+        """Have somebody told of every change.
+
+        What is there already is told first, each object as an add.
+
+        Args:
+            handler: Who is told; or, in its place, functions:
+            on_add: Is called with each object that comes, or was there.
+            on_update: Is called with what an object was, and what it is.
+            on_delete: Is called with what an object was last.
+            resync: Every how many seconds it is told of every object again; 0 for never, None for as often as the
+                informer says.
+            name: What logs and metrics call it.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            InvalidValueError: if there is nothing to call, or something that cannot be called here.
+        """
+        made = handler_of(handler, on_add, on_update, on_delete)
+        if self._options.in_threads and is_async(made):
+            raise InvalidValueError(
+                "the blocking client calls handlers in threads, where nothing is awaited; give plain functions, "
+                "or use masthead.aio",
+                value=handler,
+            )
+        with self._processor.gate:
+            self._check_not_stopped("take a handler")
+            return self._join(made, resync, name)
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
+        """Index the objects by more, at any time; those that are there at once.
+
+        An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            IndexConflictError: if there is an index of one of the names; nothing is added then.
+            InvalidValueError: if one is no function; nothing is added then.
+        """
+        self._check_not_stopped("take an indexer")
+        self._indexer.add_indexers(indexers)
+
+    def set_transform(self, transform: Transform[T] | None) -> None:
+        """Say what is done to each object before it is kept; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+        """
+        self._check_new("set a transform")
+        self._transform = transform
+
+    def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
+        """Say who is told of each error, of lists and watches alike, in place of the log; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+        """
+        self._check_new("set a handler of errors")
+        self._on_error = handler
+
+    def seed(self, path: str | PathLike[str]) -> int:
+        """Begin with what a snapshot has, so that handlers hear only of what has changed since.
+
+        The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
+        and compared. A handler that joins after the start hears of every object, as always.
+
+        Args:
+            path: A file that `save` wrote.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+            SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
+                the start will be a cold one.
+        """
+        self._check_new("be seeded")
+        self._versions = seeding.load(path, *self._kept())
+        return len(self._indexer)
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
+
+        Only its owner can read the file: it holds whatever the objects do, Secrets included.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has not synced: half a state is none.
+            SnapshotError: if it cannot be written.
+        """
+        if not self.has_synced:
+            raise InformerStateError(f"{self._name}: there is no full state to save yet; wait_synced() first")
+        return seeding.save(path, *self._kept())
+
+    def check_mutations(self) -> None:
+        """Look whether somebody changed an object, which all share.
+
+        Raises:
+            MutationError: naming the objects.
+        """
+        mutation.check(self._processor.objects())
+
+    # Inside.
+
+    def _join(self, handler: EventHandler[T], resync: float | None, name: str) -> Registration:
+        self._count += 1
+        name = name or f"{self._name}-{self._count}"
+        listener = Listener(
+            handler,
+            self._holding,
+            name=name,
+            limit=self._options.buffer_limit,
+            meter=self._meter.handler(name),
+        )
+        delivery = ThreadDelivery(listener) if self._options.in_threads else TaskDelivery(listener)
+        made = Registration(listener, delivery, self._leave)
+        loop = self._loop
+        self._schedule.join(made, resync, loop.time() if loop is not None else 0.0)
+        if self._schedule.notice:
+            _log.warning("handler %s: %s", name, self._schedule.notice)
+        self._registrations[made] = None
+        if loop is None:
+            self._processor.join_before_start(made, listener)
+        else:
+            self._processor.join(made, listener)
+            made.start(loop)
+        return made
+
+    def _leave(self, registration: Registration) -> None:
+        with self._processor.gate:
+            self._registrations.pop(registration, None)
+            self._schedule.leave(registration)
+            self._processor.leave(registration)
+
+    def _kept(
+        self,
+    ) -> tuple[Processor[T], Holding[T], Mapping[str, ListWatch[T]], Transform[T] | None]:
+        return self._processor, self._holding, self._sources, self._transform
+
+    def _check_new(self, what: str) -> None:
+        if self._loop is not None or self.is_stopped:
+            raise InformerStateError(
+                f"informer {self._name} cannot {what} any more: it has been started, or stopped; make a new one"
+            )
+
+    def _check_not_stopped(self, what: str) -> None:
+        if self.is_stopped:
+            raise ClosedError(f"informer {self._name} cannot {what} any more: it has stopped; make a new one")
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What is only needed at the start."""
+
+    page_size: int
+    watch_list: bool
+    stall_after: float | None
+    buffer_limit: int
+    queue: Callable[[KnownObjects[Held]], Queue[Held]] | None
+    backoff: Callable[[], Backoff]
+    in_threads: bool

@@ -1,0 +1,99 @@
+"""What informers count, under client-go's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead import metrics as known
+from masthead.metrics import NO_METRICS, version_number
+
+if TYPE_CHECKING:
+    from masthead.metrics import Metrics
+
+__all__ = ["NO_METER", "HandlerMeter", "InformerMeter"]
+
+_SHORT: Final = 1.0
+"""A watch that lasted less than this, and told nothing, is a bad sign."""
+
+
+class InformerMeter:
+    """What one informer counts.
+
+    Args:
+        metrics: Where; None for nowhere.
+        name: What it is called.
+        resource: What it holds.
+    """
+
+    def __init__(self, metrics: Metrics | None, *, name: str, resource: str) -> None:
+        self._metrics = to = NO_METRICS if metrics is None else metrics
+        self._labels = labels = {"name": name, "resource": resource}
+        self._lists = to.counter(known.REFLECTOR_LISTS, **labels)
+        self._list_duration = to.histogram(known.REFLECTOR_LIST_DURATION, **labels)
+        self._items_per_list = to.histogram(known.REFLECTOR_ITEMS_PER_LIST, **labels)
+        self._watches = to.counter(known.REFLECTOR_WATCHES, **labels)
+        self._short_watches = to.counter(known.REFLECTOR_SHORT_WATCHES, **labels)
+        self._watch_duration = to.histogram(known.REFLECTOR_WATCH_DURATION, **labels)
+        self._items_per_watch = to.histogram(known.REFLECTOR_ITEMS_PER_WATCH, **labels)
+        self._last_version = to.gauge(known.REFLECTOR_LAST_RESOURCE_VERSION, **labels)
+        self._queued = to.gauge(known.INFORMER_QUEUED_ITEMS, **labels)
+        self._latency = to.histogram(known.INFORMER_PROCESSING_LATENCY, **labels)
+        self._store_version = to.gauge(known.INFORMER_STORE_RESOURCE_VERSION, **labels)
+        self._broken = to.gauge(known.INFORMER_BROKEN_OBJECTS, **labels)
+        self._relists = to.counter(known.INFORMER_RELISTS, **labels)
+        self.is_on = to is not NO_METRICS
+
+    def handler(self, name: str) -> HandlerMeter:
+        """What is counted about one handler."""
+        return HandlerMeter(self._metrics, {**self._labels, "handler": name})
+
+    def listed(self, seconds: float, items: int) -> None:
+        """A full state has come, as a list or as the beginning of a watch."""
+        self._lists.inc()
+        self._list_duration.observe(seconds)
+        self._items_per_list.observe(items)
+
+    def relisted(self) -> None:
+        """The full state is asked for once more."""
+        self._relists.inc()
+
+    def watched(self, seconds: float, events: int) -> None:
+        """A watch has ended."""
+        self._watches.inc()
+        self._watch_duration.observe(seconds)
+        self._items_per_watch.observe(events)
+        if seconds < _SHORT and not events:
+            self._short_watches.inc()
+
+    def reached(self, version: str, broken: int) -> None:
+        """Everything up to a version has come; so many objects of it cannot be used."""
+        self._last_version.set(version_number(version))
+        self._broken.set(broken)
+
+    def queued(self, count: int) -> None:
+        """So many changes wait."""
+        self._queued.set(count)
+
+    def processed(self, seconds: float, version: str) -> None:
+        """Changes have been put into the store and handed out."""
+        self._latency.observe(seconds)
+        self._store_version.set(version_number(version))
+
+
+class HandlerMeter:
+    """What is counted about one handler."""
+
+    def __init__(self, metrics: Metrics, labels: dict[str, str]) -> None:
+        self._pending = metrics.gauge(known.INFORMER_HANDLER_PENDING, **labels)
+        self._failures = metrics.counter(known.INFORMER_HANDLER_FAILURES, **labels)
+
+    def pending(self, count: int) -> None:
+        """So many notices wait for it."""
+        self._pending.set(count)
+
+    def failed(self) -> None:
+        """It raised."""
+        self._failures.inc()
+
+
+NO_METER: Final = InformerMeter(None, name="", resource="")

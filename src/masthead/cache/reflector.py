@@ -1,0 +1,445 @@
+"""Mirrors a collection into a queue.
+
+`masthead.sansio.listwatch` decides; here its steps are performed, and what comes of them is written to the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from masthead.cache.health import Pulse
+from masthead.cache.intake import Intake, UnusableError, key_in
+from masthead.cache.listwatch import ListOptions
+from masthead.cache.meters import NO_METER
+from masthead.client.event import EventType
+from masthead.client.watch import QUIET
+from masthead.errors import (
+    ClosedError,
+    DeadlineError,
+    DecodeError,
+    MastheadError,
+    ProtocolError,
+    StatusError,
+)
+from masthead.meta.object import Object
+from masthead.sansio.listwatch import Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead.sansio.versions import is_at_least
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+    from masthead.cache.holding import Held
+    from masthead.cache.listwatch import ListWatch
+    from masthead.cache.meters import InformerMeter
+    from masthead.client.event import Event
+    from masthead.sansio.backoff import Backoff
+    from masthead.sansio.changes import Queue
+    from masthead.sansio.listwatch import Step
+
+__all__ = ["Known", "Reflector", "Sample"]
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.cache")
+
+_AT_ONCE: Final = 500
+"""How many objects of a list are taken before others get their turn."""
+_TOO_LARGE: Final = "too large resource version"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An object of the copy, by which a server can be recognised."""
+
+    key: str
+    uid: str
+    version: str
+
+
+class Known(Protocol):
+    """The copy that a reflector keeps, as far as it has to know it."""
+
+    def samples(self, scope: str) -> Sequence[Sample]:
+        """A few of its objects; none if there are none."""
+        ...
+
+    def held(self, scope: str) -> dict[str, Held]:
+        """Everything in it."""
+        ...
+
+
+@dataclass(slots=True)
+class _Collected:
+    """A new state, on its way."""
+
+    began: float = 0.0
+
+    items: dict[str, Held] = field(default_factory=dict[str, "Held"])
+    broken: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Reflector(Generic[T]):
+    """Lists and watches, and writes what it learns to a queue.
+
+    ::
+
+        source ──pages, events──> Reflector ──add, update, delete, replace, bookmark──> queue
+
+    It never gives up. Whatever goes wrong is told to `on_error`, noted in `pulse`, and tried again.
+
+    Args:
+        source: What to mirror.
+        queue: Where to write to.
+        intake: Makes of an object what is kept of it.
+        scope: Under which name the queue knows this source; empty if it is the only one.
+        known: The copy that is kept, if there is one: with it, a server that comes back is recognised, or not.
+        version: The version of what is known already, from a snapshot; empty for nothing.
+        on_change: Is called when something was written to the queue.
+        on_error: Is called with each error, and the seconds until the next attempt.
+        page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
+        watch_list: Whether to try watches that begin with what there is.
+        stall_after: Seconds without a byte after which a watch counts as dead; None for the client's own.
+        backoff: How long to wait after failures.
+        meter: What is counted.
+    """
+
+    def __init__(
+        self,
+        source: ListWatch[T],
+        queue: Queue[Held],
+        intake: Intake[T],
+        *,
+        scope: str = "",
+        known: Known | None = None,
+        version: str = "",
+        on_change: Callable[[], object] = lambda: None,
+        on_error: Callable[[Exception, float], object] | None = None,
+        page_size: int = 0,
+        watch_list: bool = True,
+        stall_after: float | None = None,
+        backoff: Backoff | None = None,
+        meter: InformerMeter = NO_METER,
+    ) -> None:
+        self._source = source
+        self._queue = queue
+        self._intake = intake
+        self._scope = scope
+        self._known = known
+        self._on_change = on_change
+        self._on_error = on_error or self._log_error
+        self._stall_after = stall_after
+        self._machine = ListWatching(
+            random=random.random,
+            version=version,
+            initial_events=watch_list and source.knows_initial_events,
+            page_size=page_size,
+            backoff=backoff,
+        )
+        self._is_seeded = bool(version)
+        self._collected = _Collected()
+        self._meter = meter
+        self._clock: Callable[[], float] = _no_clock
+        self.pulse = Pulse()
+
+    @property
+    def version(self) -> str:
+        """The resource version up to which everything has been written to the queue."""
+        return self._machine.version
+
+    async def run(self) -> None:
+        """Mirror until cancelled.
+
+        Raises:
+            ClosedError: if the source's client, or the queue, is closed: then there is nothing left to do.
+        """
+        self._clock = asyncio.get_running_loop().time
+        step = self._machine.start()
+        while True:
+            step = await self._perform(step)
+
+    async def _perform(self, step: Step) -> Step:
+        """Do what a step says; returns the next one."""
+        pulse = self.pulse
+        pulse.phase = self._machine.phase
+        pulse.is_waiting = step.after > 0
+        await asyncio.sleep(step.after)
+        pulse.is_waiting = False
+        self._machine.begin(self._clock())
+        if not isinstance(step, Prove) and step.restarts:
+            self._collected = _Collected(began=self._clock())
+            if pulse.states:
+                self._meter.relisted()
+            pulse.states += 1
+        try:
+            if isinstance(step, List):
+                return await self._list(step)
+            if isinstance(step, Stream):
+                return await self._watch(step)
+            return await self._prove(step)
+        except ClosedError:
+            raise
+        # A source may be anybody's; a fault in it is no reason to fall silent.
+        except Exception as error:  # noqa: BLE001
+            return self._after(error)
+
+    def _after(self, error: Exception) -> Step:
+        """Something failed: what next?"""
+        was = self._machine.phase
+        step = self._machine.failed(self._clock(), _failure(error))
+        if was is Phase.STREAMING and not self._machine.initial_events:
+            self._source.forget_initial_events()
+        pulse = self.pulse
+        if not _is_in_order(error):
+            pulse.failures += 1
+        pulse.error, pulse.error_at = f"{type(error).__name__}: {error}", self._clock()
+        try:
+            self._on_error(error, step.after)
+        # Somebody else's code, which must not end this.
+        except Exception:  # noqa: BLE001
+            _log.exception("%s: the handler of errors failed", self._source.resource)
+        return step
+
+    def _log_error(self, error: Exception, after: float) -> None:
+        what = self._source.resource
+        if _is_in_order(error):
+            _log.debug("%s: %s", what, error)
+        elif isinstance(error, MastheadError):
+            _log.warning("%s: %s; the next attempt is in %.1f s", what, error, after)
+        else:
+            _log.error("%s: unexpected; the next attempt is in %.1f s", what, after, exc_info=error)
+
+    def _succeeded(self) -> None:
+        pulse = self.pulse
+        pulse.contact = self._clock()
+        if pulse.failures:
+            _log.info("%s: all is well again, after %d failures", self._source.resource, pulse.failures)
+            pulse.failures = 0
+
+    # A list
+
+    async def _list(self, step: List) -> Step:
+        options = ListOptions(
+            resource_version=step.version,
+            resource_version_match="NotOlderThan" if step.match else None,
+            limit=step.limit,
+            continue_=step.token,
+        )
+        page = await self._source.list(options, self._collect_broken)
+        version = page.metadata.resource_version
+        if not version:
+            raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
+        token, items = page.metadata.continue_, page.items
+        del page
+        for start in range(0, len(items), _AT_ONCE):
+            for item in items[start : start + _AT_ONCE]:
+                self._collect(item)
+            await asyncio.sleep(0)
+        step_after = self._machine.page(version, token)
+        if not token:
+            self._replace(version)
+        return step_after
+
+    def _collect(self, obj: T) -> None:
+        try:
+            key, held = self._intake.take(obj)
+        except UnusableError as error:
+            self._collected.broken[error.key] = str(error)
+        else:
+            self._collected.items[key] = held
+            self._collected.broken.pop(key, None)
+
+    def _collect_broken(self, error: DecodeError) -> None:
+        key = key_in(error.value) if isinstance(error.value, bytes) else ""
+        self._collected.broken[key or error.subject] = str(error)
+
+    def _replace(self, version: str) -> None:
+        """The new state is complete: hand it over."""
+        collected, self._collected = self._collected, _Collected()
+        self.pulse.phase = self._machine.phase
+        self._succeeded()
+        self._intake.settle(collected.items)
+        self._note_broken(collected.broken)
+        self._meter.listed(self._clock() - collected.began, len(collected.items))
+        self._queue.replace(
+            collected.items,
+            version,
+            scope=self._scope,
+            kept=frozenset(collected.broken) - collected.items.keys(),
+        )
+        self._changed()
+
+    def _changed(self) -> None:
+        """Something was written to the queue."""
+        if self._meter.is_on:
+            self._meter.reached(self._machine.version, len(self.pulse.broken))
+            self._meter.queued(len(self._queue))
+        self._on_change()
+
+    def _note_broken(self, broken: Mapping[str, str]) -> None:
+        was, self.pulse.broken = self.pulse.broken, dict(broken)
+        for key, problem in broken.items():
+            if was.get(key) != problem:
+                _log.warning("%s: %r is left as it was: %s", self._source.resource, key, problem)
+
+    # A watch
+
+    async def _watch(self, step: Stream) -> Step:
+        options = ListOptions(
+            resource_version=step.version,
+            timeout_seconds=step.seconds,
+            send_initial_events=step.initial_events,
+            silence=self._stall_after,
+        )
+        began, count = self._clock(), 0
+        machine, pulse = self._machine, self.pulse
+        pulse.streams += not step.initial_events
+        try:
+            async with contextlib.aclosing(self._source.watch(options)) as batches:
+                while (batch := await self._next(batches)) is not None:
+                    if count == 0:
+                        machine.opened()
+                    count += len(batch)
+                    if batch:
+                        self._take(batch)
+                    # A server that sends without a pause must not keep everybody else from their turn.
+                    await asyncio.sleep(0)
+        finally:
+            self._meter.watched(self._clock() - began, count)
+        return machine.closed(self._clock())
+
+    async def _next(self, batches: AsyncGenerator[Sequence[Event[T]], None]) -> Sequence[Event[T]] | None:
+        if self._machine.phase is not Phase.STREAMING:
+            return await anext(batches, None)
+        try:
+            async with asyncio.timeout(QUIET):
+                return await anext(batches, None)
+        except TimeoutError:
+            # Objects without an end prove that the server does not know of it. Without any, it may be the connection.
+            if self._collected.items:
+                self._source.forget_initial_events()
+                self._machine.forget_initial_events()
+            raise DeadlineError(
+                f"the server does not say where the initial {self._source.resource} end; they are listed instead"
+            ) from None
+
+    def _take(self, batch: Sequence[Event[T]]) -> None:
+        """Take in events that came together."""
+        event_of, change = self._machine.event, self._change
+        for event in batch:
+            kind = event.type
+            if kind is EventType.BROKEN:
+                self._take_broken(event)
+                continue
+            obj = event.object
+            version = obj.metadata.resource_version
+            ends = kind is EventType.BOOKMARK and event.ends_initial_events
+            role = event_of(kind, version, ends_initial=ends)
+            if role is Role.CHANGE:
+                change(kind, obj, version)
+            elif role is Role.COMPLETE:
+                self._replace(version)
+            elif kind is EventType.DELETED:
+                self._collected.items.pop(obj.key, None)
+                self._collected.broken.pop(obj.key, None)
+            elif kind is not EventType.BOOKMARK:
+                self._collect(obj)
+        if self._machine.phase is Phase.FOLLOWING:
+            self._succeeded()
+            self._changed()
+
+    def _change(self, kind: EventType, obj: T, version: str) -> None:
+        queue = self._queue
+        if kind is EventType.BOOKMARK:
+            queue.bookmark(version, scope=self._scope)
+            return
+        self.pulse.event = self._clock()
+        try:
+            key, held = self._intake.take(obj)
+        except UnusableError as error:
+            self._put_aside(kind, error.key, version, str(error))
+            return
+        if self.pulse.broken:
+            self.pulse.broken.pop(key, None)
+        if kind is EventType.ADDED:
+            queue.add(key, held, version)
+        elif kind is EventType.MODIFIED:
+            queue.update(key, held, version)
+        else:
+            queue.delete(key, held, version)
+
+    def _take_broken(self, event: Event[T]) -> None:
+        """An event whose object cannot be read."""
+        key, version = key_in(event.data), event.version
+        role = self._machine.event(event.told or EventType.MODIFIED, version)
+        if role is Role.CHANGE:
+            self._put_aside(event.told, key, version, str(event.error))
+        elif event.told is EventType.DELETED:
+            self._collected.items.pop(key, None)
+            self._collected.broken.pop(key, None)
+        else:
+            self._collected.broken[key] = str(event.error)
+
+    def _put_aside(self, kind: EventType | None, key: str, version: str, problem: str) -> None:
+        """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
+        if kind is EventType.DELETED and key:
+            self.pulse.broken.pop(key, None)
+            self._queue.delete(key, None, version, final_state_known=False)
+            return
+        self._note_broken({**self.pulse.broken, key: problem})
+        if version:
+            self._queue.bookmark(version, scope=self._scope)
+
+    # A proof
+
+    async def _prove(self, step: Prove) -> Step:
+        is_same = self._known is None or await self._is_known_server(self._known, step.version)
+        self._succeeded()
+        if not is_same:
+            _log.info(
+                "%s: cannot tell that this is the server it was; everything is read again",
+                self._source.resource,
+            )
+        elif self._is_seeded and self._known is not None:
+            self._queue.replace(self._known.held(self._scope), step.version, scope=self._scope)
+            self._on_change()
+        self._is_seeded = False
+        return self._machine.proved(is_same=is_same)
+
+    async def _is_known_server(self, known: Known, version: str) -> bool:
+        for sample in known.samples(self._scope):
+            found = await self._source.list(ListOptions(key=sample.key), lambda _: None)
+            if not is_at_least(found.metadata.resource_version, version):
+                return False
+            for item in found.items:
+                if item.key == sample.key:
+                    about = item.metadata
+                    return about.uid == sample.uid and is_at_least(about.resource_version, sample.version)
+        return False
+
+
+def _failure(error: Exception) -> Failure:
+    """What an error says that decides about the next step."""
+    if not isinstance(error, StatusError):
+        return Failure(silent=isinstance(error, DeadlineError))
+    causes = error.details.causes if error.details is not None else []
+    too_large = any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
+    return Failure(
+        code=error.code,
+        reason=error.reason,
+        retry_after=error.retry_after,
+        too_large=too_large or _TOO_LARGE in error.message.lower(),
+    )
+
+
+def _is_in_order(error: Exception) -> bool:
+    """Whether an error is in the order of things: versions are forgotten every few minutes."""
+    return isinstance(error, StatusError) and _failure(error).is_expired
+
+
+def _no_clock() -> float:
+    return 0.0

@@ -1,0 +1,113 @@
+"""What one gets for a handler: a way to see how it is doing, and to take it away."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from masthead.errors import DeadlineError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from masthead.cache.delivery import Delivery
+
+__all__ = ["Registration", "in_time"]
+
+
+class Told(Protocol):
+    """A listener, whatever it is told of."""
+
+    name: str
+    is_synced: bool
+    on_synced: Callable[[], object]
+
+    @property
+    def pending(self) -> int:
+        """How many notices it has yet to hear."""
+        ...
+
+
+class Registration:
+    """A handler of an informer.
+
+    The same handler may be added several times; each is told, and removed, by itself.
+    """
+
+    def __init__(self, listener: Told, delivery: Delivery, leave: Callable[[Registration], object]) -> None:
+        self._listener = listener
+        self._delivery = delivery
+        self._leave = leave
+        self._synced = asyncio.Event()
+        listener.on_synced = self._note_synced
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def name(self) -> str:
+        """The handler's name, as logs and metrics have it."""
+        return self._listener.name
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the handler has returned from every initial add, even if one raised."""
+        return self._listener.is_synced
+
+    @property
+    def pending(self) -> int:
+        """How many notices it has yet to hear."""
+        return self._listener.pending
+
+    async def wait_synced(self, timeout: float | None = None) -> None:
+        """Wait until the handler has returned from every initial add.
+
+        Raises:
+            DeadlineError: if that takes longer than `timeout` seconds.
+        """
+        await in_time(self._synced.wait(), timeout, f"handler {self.name} has not heard all that there is")
+
+    @property
+    def is_called_here(self) -> bool:
+        """Whether it is the handler itself that asks, which cannot wait for its own end."""
+        return self._delivery.is_own()
+
+    async def remove(self) -> None:
+        """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
+
+        Removing twice does nothing. A handler may remove itself, and is not waited for then.
+        """
+        self.leave()
+        await self._delivery.end(None)
+
+    def leave(self) -> None:
+        """Tell the handler nothing more, and wait for nothing."""
+        self._leave(self)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to tell; the informer does this."""
+        self._loop = loop
+        self._delivery.start()
+
+    async def end(self, grace: float) -> None:
+        """Wait for the end of it; the informer does this when it stops."""
+        await self._delivery.end(grace)
+
+    def _note_synced(self) -> None:
+        # In the handler's thread, if it has one.
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._synced.set)
+
+    def __repr__(self) -> str:
+        return f"<Registration of {self.name!r}, {self.pending} pending>"
+
+
+async def in_time(waiting: Awaitable[object], timeout: float | None, problem: str) -> None:
+    """Wait for something.
+
+    Raises:
+        DeadlineError: if it takes longer than `timeout` seconds; says the problem.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            await waiting
+    except TimeoutError:
+        raise DeadlineError(f"{problem}, and {timeout:g} s are over") from None

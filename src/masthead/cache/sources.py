@@ -1,0 +1,88 @@
+"""What an informer is given to mirror, as sources by scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from masthead.cache.listwatch import ResourceListWatch
+from masthead.client.reading import Reading
+from masthead.errors import InvalidValueError
+from masthead.meta.object import Object
+
+if TYPE_CHECKING:
+    from masthead.cache.listwatch import ListWatch
+    from masthead.client.options import FieldSelection, LabelSelection
+
+__all__ = ["sources_of"]
+
+T = TypeVar("T", bound=Object)
+
+
+def sources_of(
+    given: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+    *,
+    label_selector: LabelSelection | None,
+    field_selector: FieldSelection | None,
+    shard_selector: str | None,
+) -> Mapping[str, ListWatch[T]]:
+    """The sources of an informer, by scope: by namespace, or under the empty name if there is one only.
+
+    Raises:
+        InvalidValueError: if there is none, one is no source, two are of one namespace, or a selector is given for a
+            source that is no resource.
+        SelectorError: if a selector is none.
+    """
+    selectors = {
+        "label_selector": label_selector,
+        "field_selector": field_selector,
+        "shard_selector": shard_selector,
+    }
+
+    def listed(resource: Reading[T]) -> ListWatch[T]:
+        return ResourceListWatch(
+            resource,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            shard_selector=shard_selector,
+        )
+
+    if isinstance(given, Reading):
+        return {"": listed(given)}
+    if isinstance(given, Sequence):
+        return _by_namespace([(each, listed(each)) for each in _resources(given)])
+    if asked := [name for name, each in selectors.items() if each is not None]:
+        raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
+    missing = [name for name in ("item", "list", "watch") if not hasattr(given, name)]
+    if missing:
+        raise InvalidValueError(
+            f"a {type(given).__name__} can be neither listed nor watched; give a resource such as "
+            "client.core_v1.pods(), several of them, or a ListWatch",
+            value=given,
+        )
+    return {"": given}
+
+
+def _resources(given: Sequence[Reading[T]]) -> Sequence[Reading[T]]:
+    if not given:
+        raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
+    for each in given:
+        if not isinstance(each, Reading):
+            raise InvalidValueError(f"a {type(each).__name__} is no resource of a client", value=each)
+    return given
+
+
+def _by_namespace(pairs: Sequence[tuple[Reading[T], ListWatch[T]]]) -> Mapping[str, ListWatch[T]]:
+    if len(pairs) == 1:
+        return {"": pairs[0][1]}
+    found: dict[str, ListWatch[T]] = {}
+    for resource, source in pairs:
+        namespace = resource.namespace
+        if not namespace or namespace in found:
+            raise InvalidValueError(
+                "of several resources, each must be of another namespace, such as "
+                "[client.core_v1.pods(each) for each in namespaces]",
+                value=namespace,
+            )
+        found[namespace] = source
+    return found

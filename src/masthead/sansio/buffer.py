@@ -1,0 +1,207 @@
+"""What a handler has yet to hear.
+
+A handler that keeps up hears everything. One that does not must not fill the memory, nor slow others down: it is told
+less then, but never anything else than the truth::
+
+                      more than limit
+          KEEPING ───────────────────────> FOLDING
+     every notice, in order                one place per key, where the key first came
+             ^                                 │
+             └────────────empty again──────────┘
+
+How a notice joins what waits for its key, in FOLDING:
+
+| waiting | then ADD or UPDATE | then DELETE |
+|---|---|---|
+| nothing | it | it |
+| ADD | ADD of the newest, as initial as the first was | nothing: the handler never heard of it |
+| UPDATE from *o* | UPDATE from *o* to the newest | DELETE |
+| DELETE | DELETE, it | DELETE, the first |
+| DELETE, ADD | DELETE, ADD of the newest | DELETE, the first |
+
+So there wait at most two notices a key, and only for keys that the handler knows of or the store holds; and whoever
+replays what comes out has the same state as one who heard everything. Per key, the order is kept. Between keys it is
+not: what is new about a key comes where the key first came. It never comes later, so that a MARK, which keeps its place,
+still stands behind all that was pushed before it.
+differs from client-go: there, the buffer grows without a bound.
+
+Not for several threads: who has some must see to it that one at a time uses the buffer.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LIMIT", "HandlerBuffer", "Notice", "NoticeType"]
+
+V = TypeVar("V")
+
+LIMIT: Final = 1000
+"""How many notices are kept, each by itself, for a handler that does not keep up."""
+
+
+class NoticeType(Enum):
+    """What a handler is told."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+    MARK = "mark"
+    """Nothing: the handler has now heard all that was pushed before, such as the initial adds."""
+
+
+class Notice(msgspec.Struct, Generic[V], frozen=True):
+    """One thing that a handler is told.
+
+    Its repr leaves the values out, which may be somebody's Secrets.
+
+    Attributes:
+        type: What it is.
+        key: Of which object; empty for a MARK.
+        old: What it was: for an UPDATE what was told last, for a DELETE the last state that is known.
+        new: What it is: for an ADD and an UPDATE.
+        is_initial: Whether an ADD is part of the state that the handler begins with.
+        final_state_known: Whether the ``old`` of a DELETE is what the object was in the end.
+    """
+
+    type: NoticeType
+    key: str = ""
+    old: V | None = None
+    new: V | None = None
+    is_initial: bool = False
+    final_state_known: bool = True
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """All but the values, for terminals."""
+        return [
+            ("type", self.type.name),
+            ("key", self.key),
+            ("is_initial", self.is_initial),
+            ("final_state_known", self.final_state_known),
+        ]
+
+    def __repr__(self) -> str:
+        return f"Notice({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+
+_Waiting: TypeAlias = tuple[Notice[V], ...]
+"""What waits in one place: a MARK, or one or two notices about a key."""
+
+
+class HandlerBuffer(Generic[V]):
+    """The notices that wait for one handler: all of them, or, once they are too many, what they come to.
+
+    Its length is the number of notices that wait.
+
+    Args:
+        limit: Up to so many are kept as they came.
+
+    Attributes:
+        folded: How many notices were folded away, in all.
+
+    Raises:
+        InvalidValueError: if the limit is negative.
+    """
+
+    __slots__ = ("_kept", "_limit", "_marks", "_places", "_waiting", "folded")
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        if limit < 0:
+            raise InvalidValueError(f"a buffer cannot keep {limit} notices; give 0 or more", value=limit)
+        self._limit = limit
+        self._kept: deque[Notice[V]] = deque()
+        # By key; marks, which have none, by number. Not a dict, where finding the first takes ever longer as it is
+        # removed again and again.
+        self._places: OrderedDict[str | int, _Waiting[V]] = OrderedDict()
+        self._waiting = 0
+        """How many notices there are in all places."""
+        self._marks = 0
+        self.folded = 0
+
+    @property
+    def is_folding(self) -> bool:
+        """Whether notices are folded by key, until all that wait have been taken."""
+        return bool(self._places)
+
+    def __len__(self) -> int:
+        return self._waiting or len(self._kept)
+
+    def push(self, notice: Notice[V]) -> None:
+        """Add a notice behind all others."""
+        if self._places:
+            self._fold(notice)
+            return
+        self._kept.append(notice)
+        if len(self._kept) > self._limit:
+            self._begin_folding()
+
+    def extend(self, notices: Iterable[Notice[V]]) -> None:
+        """Add notices behind all others, in this order."""
+        for notice in notices:
+            self.push(notice)
+
+    def take(self, limit: int = 100) -> list[Notice[V]]:
+        """Remove the notices that are next, at most so many, and return them."""
+        if self._places:
+            return self._take_folded(limit)
+        kept = self._kept
+        return [kept.popleft() for _ in range(min(limit, len(kept)))]
+
+    def clear(self) -> None:
+        """Forget all that waits."""
+        self._kept.clear()
+        self._places.clear()
+        self._waiting = 0
+
+    def _begin_folding(self) -> None:
+        kept, self._kept = self._kept, deque()
+        for notice in kept:
+            self._fold(notice)
+
+    def _fold(self, notice: Notice[V]) -> None:
+        place: str | int = notice.key
+        if notice.type is NoticeType.MARK:
+            place = self._marks = self._marks + 1
+        before = self._places.get(place, ())
+        after = _joined(before, notice)
+        if after:
+            self._places[place] = after
+        else:
+            del self._places[place]
+        self._waiting += len(after) - len(before)
+        self.folded += len(before) + 1 - len(after)
+
+    def _take_folded(self, limit: int) -> list[Notice[V]]:
+        taken: list[Notice[V]] = []
+        while self._places and len(taken) < limit:
+            place, waiting = self._places.popitem(last=False)
+            room = limit - len(taken)
+            taken.extend(waiting[:room])
+            if len(waiting) > room:
+                self._places[place] = waiting[room:]
+                self._places.move_to_end(place, last=False)
+        self._waiting -= len(taken)
+        return taken
+
+
+def _joined(waiting: _Waiting[V], notice: Notice[V]) -> _Waiting[V]:
+    """What waits for a key once a notice has come; the table above."""
+    if not waiting:
+        return (notice,)
+    first, last = waiting[0], waiting[-1]
+    if notice.type is not NoticeType.DELETE:
+        if last.type is NoticeType.DELETE:
+            return (last, notice)
+        return (*waiting[:-1], Notice(last.type, last.key, last.old, notice.new, last.is_initial))
+    if first.type is NoticeType.DELETE:
+        return (first,)
+    return () if first.type is NoticeType.ADD else (notice,)
