@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from masthead.cache import mutation, seeding
 from masthead.cache.delivery import Listener, TaskDelivery, ThreadDelivery
@@ -55,6 +55,9 @@ GRACE: Final = 10.0
 class Arranged(Generic[T]):
     """An informer as far as it is arranged and read; its life is in `masthead.cache.informer`."""
 
+    _IN_THREADS: ClassVar[bool] = False
+    """Whether each handler is called in a thread of its own, which it may block."""
+
     def __init__(
         self,
         source: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
@@ -75,7 +78,6 @@ class Arranged(Generic[T]):
         metrics: Metrics | None = None,
         queue: Callable[[KnownObjects[Held]], Queue[Held]] | None = None,
         backoff: Callable[[], Backoff] = Backoff,
-        in_threads: bool = False,
     ) -> None:
         """Describe what to keep. Nothing is sent before the start.
 
@@ -103,7 +105,6 @@ class Arranged(Generic[T]):
             metrics: Where to count; None for nowhere.
             queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
             backoff: Makes what says how long to wait after failures.
-            in_threads: Whether each handler is called in a thread of its own, which it may block.
 
         Raises:
             InvalidValueError: if there is nothing to mirror, or an option is senseless.
@@ -118,6 +119,10 @@ class Arranged(Generic[T]):
             shard_selector=shard_selector,
         )
         first = next(iter(sources.values()))
+        if queue is not None and len(sources) > 1:
+            raise InvalidValueError(
+                "an informer over several namespaces has the ordered queue; leave out queue"
+            )
         if stall_after is not None and stall_after <= 0:
             raise InvalidValueError(f"stall_after is {stall_after}; give some seconds", value=stall_after)
         self._sources = sources
@@ -142,7 +147,7 @@ class Arranged(Generic[T]):
         self._transform = transform
         self._versions: Mapping[str, str] = {}
         self._on_error: Callable[[Exception], object] | None = None
-        self._options = _Options(page_size, watch_list, stall_after, buffer_limit, queue, backoff, in_threads)
+        self._options = _Options(page_size, watch_list, stall_after, buffer_limit, queue, backoff)
         self._controller: Controller[T] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -228,7 +233,7 @@ class Arranged(Generic[T]):
             InvalidValueError: if there is nothing to call, or something that cannot be called here.
         """
         made = handler_of(handler, on_add, on_update, on_delete)
-        if self._options.in_threads and is_async(made):
+        if self._IN_THREADS and is_async(made):
             raise InvalidValueError(
                 "the blocking client calls handlers in threads, where nothing is awaited; give plain functions, "
                 "or use masthead.aio",
@@ -326,7 +331,7 @@ class Arranged(Generic[T]):
             limit=self._options.buffer_limit,
             meter=self._meter.handler(name),
         )
-        delivery = ThreadDelivery(listener) if self._options.in_threads else TaskDelivery(listener)
+        delivery = ThreadDelivery(listener) if self._IN_THREADS else TaskDelivery(listener)
         made = Registration(listener, delivery, self._leave)
         loop = self._loop
         self._schedule.join(made, resync, loop.time() if loop is not None else 0.0)
@@ -372,4 +377,3 @@ class _Options:
     buffer_limit: int
     queue: Callable[[KnownObjects[Held]], Queue[Held]] | None
     backoff: Callable[[], Backoff]
-    in_threads: bool

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from masthead.sansio.changes import Change
 
 
-__all__ = ["Registration", "SharedInformer"]
+__all__ = ["Registration", "SharedInformer", "ThreadedInformer"]
 
 T = TypeVar("T", bound=Object)
 
@@ -107,10 +107,7 @@ class SharedInformer(Arranged[T]):
         Raises:
             MutationError: if it looks for changes of shared objects, and there are some.
         """
-        self._grace = grace
-        self._stopping.set()
-        if self._loop is None and self._task is None:
-            self._stopped.set()
+        self.end_soon(grace)
         if any(each.is_called_here for each in self._registrations):
             return
         await self._stopped.wait()
@@ -118,6 +115,13 @@ class SharedInformer(Arranged[T]):
             await asyncio.wait({self._task})
         if self._detects_mutations:
             self.check_mutations()
+
+    def end_soon(self, grace: float = GRACE) -> None:
+        """End it, and wait for nothing; on its own loop, or before the start."""
+        self._grace = grace
+        self._stopping.set()
+        if self._loop is None and self._task is None:
+            self._stopped.set()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -250,6 +254,12 @@ class SharedInformer(Arranged[T]):
         del after
         if self._on_error is not None:
             self._on_error(error)
+
+
+class ThreadedInformer(SharedInformer[T]):
+    """An informer whose handlers are each called in a thread of their own; what the blocking façade stands on."""
+
+    _IN_THREADS = True
 
 
 def _wanted(version: str | Object, scopes: Collection[str]) -> tuple[str, str | None]:

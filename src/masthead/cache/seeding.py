@@ -76,7 +76,7 @@ def _header(
     sources: Mapping[str, ListWatch[T]], versions: Mapping[str, str], transform: Transform[T] | None
 ) -> SnapshotHeader:
     first = next(iter(sources.values()))
-    selectors = first.selectors if isinstance(first, ResourceListWatch) else {}
+    selectors: Mapping[str, str] = first.selectors if isinstance(first, ResourceListWatch) else {}
     return SnapshotHeader(
         resource=first.resource,
         scopes=dict(versions),

@@ -1,6 +1,7 @@
 """A cache in a file, so that the next start need not ask the server for everything.
 
-One line of JSON each: what the cache is of, its objects as they came, and how many and which they were::
+One line of JSON each: what the cache is of, its objects as they came, and how many there were, with a checksum of all
+lines before::
 
     {"format":"masthead-snapshot","formatVersion":1,"resource":"v1/pods","scopes":{"":"5123"},"labelSelector":"app=web",...}
     {"metadata":{"name":"web-0",...},"spec":{...},"status":{...}}
@@ -132,8 +133,9 @@ def read(
         except OSError as error:
             raise _broken(source, f"cannot be read ({error.strerror})") from error
         lines = _Lines(source, stack.enter_context(_decompressing(source, file)))
-        header = _checked_header(source, lines.next(_LONGEST_HEADER), expected)
-        yield header, _read_objects(source, lines, cls)
+        first = lines.next(_LONGEST_HEADER)
+        header = _checked_header(source, first, expected)
+        yield header, _read_objects(source, lines, cls, zlib.crc32(first))
 
 
 @contextmanager
@@ -195,8 +197,9 @@ def _zstd_errors(source: Path) -> tuple[type[Exception], ...]:
 
 def _write_lines(lines: IO[bytes], header: SnapshotHeader, objects: Iterable[Object]) -> int:
     said = {"format": _FORMAT, "formatVersion": _VERSION, **msgspec.to_builtins(header)}
-    lines.write(_line(msgspec.json.encode(said)))
-    count = checksum = 0
+    line = _line(msgspec.json.encode(said))
+    lines.write(line)
+    count, checksum = 0, zlib.crc32(line)
     for obj in objects:
         line = _line(bytes_of(obj))
         lines.write(line)
@@ -233,8 +236,8 @@ def _compared(header: SnapshotHeader) -> dict[str, object]:
     return {**msgspec.structs.asdict(header), "scopes": sorted(header.scopes)}
 
 
-def _read_objects(source: Path, lines: _Lines, cls: type[T]) -> Iterator[T]:
-    count = checksum = 0
+def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> Iterator[T]:
+    count = 0
     line = lines.next()
     while following := lines.next():
         count += 1
@@ -245,10 +248,10 @@ def _read_objects(source: Path, lines: _Lines, cls: type[T]) -> Iterator[T]:
         end = msgspec.json.decode(line, type=_End)
     except _MALFORMED:
         raise _broken(source, "is cut short") from None
-    if (end.objects, end.crc32) != (count, checksum):
-        raise _broken(
-            source, f"does not hold what was written: {end.objects} objects were, and {count} are there"
-        )
+    if end.objects != count:
+        raise _broken(source, f"lacks something: {end.objects} objects were written, and {count} are there")
+    if end.crc32 != checksum:
+        raise _broken(source, "was changed since it was written")
 
 
 def _read_object(source: Path, line: bytes, number: int, cls: type[T]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from masthead.cache.listwatch import ResourceListWatch
 from masthead.client.reading import Reading
@@ -67,7 +67,7 @@ def _resources(given: Sequence[Reading[T]]) -> Sequence[Reading[T]]:
     if not given:
         raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
     for each in given:
-        if not isinstance(each, Reading):
+        if not isinstance(cast("object", each), Reading):
             raise InvalidValueError(f"a {type(each).__name__} is no resource of a client", value=each)
     return given
 

@@ -288,4 +288,5 @@ class Reading(ResourceAccess[T], Generic[T]):
 
 def source_of(resource: Reading[T]) -> WatchSource[T]:
     """What a watch of a resource needs, for those who list and watch in ways of their own."""
-    return resource._watched()  # noqa: SLF001 - it is this module's, and no verb
+    # It is this module's own, and no verb.
+    return resource._watched()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
