@@ -13,12 +13,18 @@ here is written and read back. So whether somebody changed it can be found out a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, Literal, TypeAlias, TypeVar, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
 
 from masthead.errors import InvalidValueError
 from masthead.meta.object import Object
 from masthead.meta.unstructured import Unstructured
 from masthead.meta.walk import read_everything
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead.sansio.store import IndexFunc
 
 __all__ = ["Eager", "Held", "Hold", "Holding", "Lazy", "bytes_of", "holding_for"]
 
@@ -57,6 +63,10 @@ class Holding(ABC, Generic[T]):
     def open(self, held: Held) -> T:
         """The object, which is shared with everybody who opens it."""
 
+    def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
+        """An index function, such that what it looks at costs no memory afterwards."""
+        return function
+
     def version(self, held: Held) -> str:
         """The resource version of the object."""
         return self.open(held).metadata.resource_version
@@ -87,6 +97,19 @@ class Lazy(Holding[T]):
         """The object."""
         return cast("T", held)
 
+    def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
+        """The function, after which objects are as they were: an index over all specs would decode, and keep, them all.
+
+        That takes 20,000 pods from 141 MB to 305.
+        """
+
+        def look(obj: T) -> Iterable[str]:
+            found = function(obj)
+            # One that is not done yet must be, before what it looks at is put away.
+            return tuple(found) if isinstance(found, Iterator) else found
+
+        return lambda obj: obj.glance(look)
+
 
 class Eager(Lazy[T]):
     """Holds the object itself with everything in it decoded, so that no reader ever waits for that or finds a fault."""
@@ -108,6 +131,10 @@ class Eager(Lazy[T]):
             for section in held:
                 held[section]
         return held
+
+    def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
+        """The function: everything is decoded anyway."""
+        return function
 
 
 def bytes_of(obj: Object) -> bytes:

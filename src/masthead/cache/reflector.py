@@ -49,6 +49,8 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _AT_ONCE: Final = 500
 """How many objects of a list are taken before others get their turn."""
+_POUR: Final = 50
+"""So many objects come within `QUIET` seconds from a server that sends all it has."""
 _TOO_LARGE: Final = "too large resource version"
 
 
@@ -78,9 +80,20 @@ class _Collected:
     """A new state, on its way."""
 
     began: float = 0.0
-
     items: dict[str, Held] = field(default_factory=dict[str, "Held"])
     broken: dict[str, str] = field(default_factory=dict[str, str])
+    due: float = 0.0
+    had: int = 0
+
+    def deadline(self, now: float) -> float:
+        """Until when the next objects of a stream must have come.
+
+        A server that begins with what there is pours it out. One that does not know that it was asked for this trickles
+        changes. So it is believed only while so many new objects come.
+        """
+        if not self.due or (now >= self.due and len(self.items) >= self.had + _POUR):
+            self.due, self.had = now + QUIET, len(self.items)
+        return self.due
 
 
 class Reflector(Generic[T]):
@@ -235,9 +248,11 @@ class Reflector(Generic[T]):
             raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
         token, items = page.metadata.continue_, page.items
         del page
-        for start in range(0, len(items), _AT_ONCE):
-            for item in items[start : start + _AT_ONCE]:
+        items.reverse()
+        while items:  # from its end, so that what has been taken is not kept by the list any more
+            for item in items[: -_AT_ONCE - 1 : -1]:
                 self._collect(item)
+            del items[-_AT_ONCE:]
             await asyncio.sleep(0)
         step_after = self._machine.page(version, token)
         if not token:
@@ -315,12 +330,13 @@ class Reflector(Generic[T]):
     async def _next(self, batches: AsyncGenerator[Sequence[Event[T]], None]) -> Sequence[Event[T]] | None:
         if self._machine.phase is not Phase.STREAMING:
             return await anext(batches, None)
+        collected = self._collected
         try:
-            async with asyncio.timeout(QUIET):
+            async with asyncio.timeout_at(collected.deadline(self._clock())):
                 return await anext(batches, None)
         except TimeoutError:
             # Objects without an end prove that the server does not know of it. Without any, it may be the connection.
-            if self._collected.items:
+            if collected.items:
                 self._source.forget_initial_events()
                 self._machine.forget_initial_events()
             raise DeadlineError(

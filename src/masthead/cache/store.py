@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from masthead.cache.holding import holding_for
 from masthead.meta.object import Object
@@ -113,8 +113,11 @@ class Indexer(Generic[T]):
             IndexConflictError: if there is an index of one of the names; nothing is added then.
             InvalidValueError: if one is no function; nothing is added then.
         """
+        indexing = self._holding.indexing
+        given: Mapping[str, object] = indexers  # whatever it is: the store refuses what is no function
+        wrapped = {name: indexing(indexers[name]) if callable(each) else each for name, each in given.items()}
         with self._gate:
-            self._store.add_indexers(indexers)
+            self._store.add_indexers(cast("Mapping[str, IndexFunc[T]]", wrapped))
 
     @property
     def version(self) -> str:

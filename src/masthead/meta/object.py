@@ -30,7 +30,7 @@ from masthead.meta.metadata import ListMeta, ObjectMeta, new_metadata
 from masthead.meta.model import Struct, field
 from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in, subject_of
 from masthead.meta.resource import Resource
-from masthead.meta.slots import member_of, members
+from masthead.meta.slots import lazy_members, member_of, members
 from masthead.meta.walk import (
     LEAVES,
     fits,
@@ -47,6 +47,8 @@ from masthead.meta.walk import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import MemberDescriptorType
+
+R = TypeVar("R")
 
 Data: TypeAlias = "Mapping[str, object]"
 """Plain data with the names of the wire or of Python, to be checked."""
@@ -233,6 +235,19 @@ class Object(Struct, Backing, metaclass=ObjectType):
             for name, wire_name, _, value in _held(self)
             if name not in TYPE_FIELDS
         )
+
+    def glance(self, look: Callable[[Self], R]) -> R:
+        """What a function says about the object; what it makes us decode on the way is not kept."""
+        waiting = [
+            (member, value)
+            for member in lazy_members(type(self))
+            if type(value := member.__get__(self)) is Raw
+        ]
+        try:
+            return look(self)
+        finally:
+            for member, value in waiting:
+                member.__set__(self, value)
 
     @property
     def gvk(self) -> GroupVersionKind:

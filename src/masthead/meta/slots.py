@@ -153,6 +153,16 @@ def members(cls: type[msgspec.Struct]) -> tuple[tuple[str, MemberDescriptorType,
     return cast("tuple[tuple[str, MemberDescriptorType, object], ...]", found)
 
 
+def lazy_members(cls: type[msgspec.Struct]) -> tuple[MemberDescriptorType, ...]:
+    """The slots that hold bytes until they are read."""
+    # Kept by the class itself, as in `members`.
+    found = cls.__dict__.get("_lazy_members")
+    if found is None:
+        found = tuple(member for name, member, _ in members(cls) if is_lazy(cls, name))
+        type.__setattr__(cls, "_lazy_members", found)
+    return cast("tuple[MemberDescriptorType, ...]", found)
+
+
 class SlotPlan:
     """Plans a class' descriptors from its body, adapts the body to msgspec, and installs them."""
 

@@ -17,7 +17,9 @@ from masthead.meta.slots import member_of
 from masthead.meta.walk import same, to_encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+R = TypeVar("R")
 
 _SECTIONS: Final[Any] = Backing.__dict__["_sections"]
 _TYPED: Final = frozenset({"apiVersion", "kind", "metadata"})
@@ -99,6 +101,23 @@ class Unstructured(Object):
         """
         checked = shape.MapOf(shape.Anything()).build(data, rules)
         return _from_parts(cls, cast("dict[str, Any]", checked), rules)
+
+    def copy(self) -> Self:
+        """Return an independent copy, which knows what it is, even if only its list said so."""
+        made = super().copy()
+        made.api_version, made.kind = self.api_version, self.kind
+        return made
+
+    __copy__ = copy
+
+    def glance(self, look: Callable[[Self], R]) -> R:
+        """What a function says about the object; what it makes us decode on the way is not kept."""
+        held = self._sections_held()
+        waiting = {name: value for name, value in held.items() if type(value) is Raw}
+        try:
+            return look(self)
+        finally:
+            held.update(waiting)
 
     @property
     def gvk(self) -> GroupVersionKind:

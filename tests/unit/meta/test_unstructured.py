@@ -147,3 +147,20 @@ def test_lists_hold_objects_of_any_kind() -> None:
     assert widgets[0]["spec"]["size"] == 3
     assert UnstructuredList.from_json(widgets.to_json()) == widgets
     assert WIDGET in widgets.to_json()
+
+
+def test_a_copy_of_an_item_knows_what_it_is_as_the_item_does() -> None:
+    widget = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{"size":1}}')
+    widget.api_version, widget.kind = "example.com/v1", "Widget"
+
+    assert (widget.copy().api_version, widget.copy().kind) == ("example.com/v1", "Widget")
+    assert widget.copy() == widget
+
+
+def test_a_glance_at_an_object_leaves_its_bytes_as_they_were() -> None:
+    widget = Unstructured.from_wire(WIDGET)
+
+    assert widget.glance(lambda seen: seen["spec"]["size"]) == 3
+    assert widget.glance(lambda seen: seen["spec"]) is not widget["spec"]
+    assert widget.glance(lambda seen: seen["spec"]) is widget["spec"]  # what was read before stays
+    assert widget.to_json() == WIDGET

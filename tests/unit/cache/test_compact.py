@@ -1,0 +1,183 @@
+"""Holding objects compressed: how small, when a dictionary is learnt, and from which threads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from typing import cast
+
+import pytest
+from benchmarks.pods import generate
+
+from masthead.api.core.v1 import ConfigMap, Pod, PodList
+from masthead.cache.compact import Compact
+from masthead.errors import DecodeError
+
+FIRST = 200
+"""After how many objects the first dictionary is made."""
+
+
+@pytest.fixture(scope="module")
+def pods() -> list[Pod]:
+    return PodList.from_wire(generate(1000)).items
+
+
+def size(held: object) -> int:
+    return len(cast("bytes", held))
+
+
+def config_map(number: int, words: str) -> ConfigMap:
+    return ConfigMap.from_dict(
+        {
+            "metadata": {"name": f"{words}-{number}", "namespace": words, "resourceVersion": str(number)},
+            "data": {f"{words}-{index}": f"{words * 5} {index * 7919} {words}" for index in range(20)},
+        }
+    )
+
+
+def test_a_pod_takes_400_bytes_once_enough_others_were_seen(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    held = [holding.hold(pod) for pod in pods]
+    assert max(map(size, held[FIRST:])) < 600
+    assert sum(map(size, held[FIRST:])) / len(held[FIRST:]) < 420
+    assert [holding.open(each).wire_bytes for each in held] == [pod.wire_bytes for pod in pods]
+
+
+def test_after_reholding_the_first_are_as_small_as_the_rest(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    items = {pod.key: holding.hold(pod) for pod in pods}
+    before = dict(items)
+    holding.rehold(items)
+    assert list(items) == list(before)
+    assert max(map(size, items.values())) < 600
+    assert [holding.open(each).wire_bytes for each in items.values()] == [pod.wire_bytes for pod in pods]
+    assert [holding.version(each) for each in items.values()] == [
+        pod.metadata.resource_version for pod in pods
+    ]
+    # What others still hold from before can be opened as well.
+    assert [holding.open(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
+
+
+def test_objects_that_come_namespace_by_namespace_are_small_after_reholding() -> None:
+    everything = [config_map(number, word) for word in ("apple", "birch", "cedar") for number in range(300)]
+    holding = Compact(ConfigMap)
+    items = {obj.key: holding.hold(obj) for obj in everything}
+    unlike_the_first = sum(size(items[f"cedar/cedar-{number}"]) for number in range(300))
+    holding.rehold(items)
+    assert sum(size(items[f"cedar/cedar-{number}"]) for number in range(300)) < unlike_the_first * 0.75
+    assert [holding.open(each) for each in items.values()] == everything
+
+
+def test_reholding_twice_changes_nothing(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    items = {pod.key: holding.hold(pod) for pod in pods}
+    holding.rehold(items)
+    once = dict(items)
+    holding.rehold(items)
+    assert all(items[key] is once[key] for key in once)
+
+
+def test_few_objects_are_left_as_they_are(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    items = {pod.key: holding.hold(pod) for pod in pods[:10]}
+    once = dict(items)
+    holding.rehold(items)
+    assert items == once
+    holding.rehold({})
+
+
+def test_the_same_value_opened_twice_is_the_same_object(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    held = holding.hold(pods[0])
+    assert holding.open(held) is holding.open(held)
+
+
+def test_only_some_objects_are_kept_open(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    held = [holding.hold(pod) for pod in pods]
+    first = holding.open(held[0])
+    for each in held[1:]:
+        holding.open(each)
+    assert holding.open(held[0]) is not first
+    assert holding.open(held[0]) == first
+
+
+def test_objects_that_have_nothing_in_common_can_be_held_too() -> None:
+    holding = Compact(ConfigMap)
+    made = [ConfigMap.from_dict({"metadata": {"name": chr(0x4E00 + n)}}) for n in range(2 * FIRST)]
+    items = {obj.key: holding.hold(obj) for obj in made}
+    holding.rehold(items)
+    assert [holding.open(each) for each in items.values()] == made
+
+
+def test_a_version_that_would_break_the_layout_is_refused() -> None:
+    pod = Pod.from_wire(b'{"metadata":{"name":"a","namespace":"b","resourceVersion":"1\\u00002"}}')
+    with pytest.raises(DecodeError, match=r'Pod "b/a": metadata.resourceVersion: not a version'):
+        Compact(Pod).hold(pod)
+
+
+def test_threads_open_while_others_hold_and_rehold(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    held = [holding.hold(pod) for pod in pods[:150]]
+    wrong: list[object] = []
+    start = threading.Barrier(5)
+
+    def read() -> None:
+        start.wait()
+        for _ in range(5):
+            wrong.extend(
+                pod.key
+                for pod, each in zip(pods, list(held), strict=False)
+                if holding.open(each).wire_bytes != pod.wire_bytes
+            )
+
+    def rehold() -> None:
+        start.wait()
+        for _ in range(3):
+            holding.rehold({pod.key: each for pod, each in zip(pods, list(held), strict=False)})
+
+    threads = [threading.Thread(target=read) for _ in range(3)] + [threading.Thread(target=rehold)]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    held.extend(map(holding.hold, pods[150:]))
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+WITHOUT_ZSTANDARD = """
+import sys
+sys.modules["zstandard"] = None
+from masthead.api.core.v1 import Pod
+from masthead.cache.holding import holding_for
+from masthead.errors import ConfigError
+holding_for("lazy", Pod), holding_for("eager", Pod)
+try:
+    holding_for("compact", Pod)
+except ConfigError as error:
+    print(error)
+"""
+AS_IT_IS = """
+import json, sys
+from masthead.api.core.v1 import Pod
+from masthead.cache.holding import holding_for
+holding_for("lazy", Pod)
+before = "zstandard" in sys.modules
+holding_for("compact", Pod)
+print(json.dumps([before, "zstandard" in sys.modules]))
+"""
+
+
+def run(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+
+
+def test_without_zstandard_the_message_names_the_extra() -> None:
+    assert "masthead[compact]" in run(WITHOUT_ZSTANDARD)
+
+
+def test_zstandard_is_loaded_only_where_it_is_used() -> None:
+    assert json.loads(run(AS_IT_IS)) == [False, True]

@@ -1,0 +1,236 @@
+"""Does what the list-watch machine says, as a reflector would, in a time that is only a number; and checks each step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.unit.sansio.listwatch_world import REFUSED, SILENCE
+
+from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
+
+if TYPE_CHECKING:
+    from tests.unit.sansio.listwatch_world import Server, Thing, Told, Watch
+
+    from masthead.sansio.listwatch import Step
+
+QUIET: Final = 10.0
+"""How long the initial objects may take, in seconds."""
+
+
+class Mirror:
+    """Keeps a copy as the machine says, and checks that what it says makes sense.
+
+    Attributes:
+        now: The time.
+        copy: The objects, as they are believed to be.
+        requests: When each request was sent.
+        states: How many new states were asked for.
+        story: What was done, and what came of it.
+    """
+
+    def __init__(
+        self, server: Server, *, copy: dict[str, Thing] | None = None, version: str = "", page_size: int = 0
+    ) -> None:
+        self.server = server
+        self.rng = server.rng
+        self.now = 0.0
+        self.machine = ListWatching(random=server.rng.random, version=version, page_size=page_size)
+        self.copy: dict[str, Thing] = copy or {}
+        self.requests: list[float] = []
+        self.states = 0
+        self.story: list[tuple[float, Step, object]] = []
+        self._collected: dict[str, Thing] = {}
+        self._known: tuple[int, int] = (server.life, int(version or 0))
+        self._row = 0
+        self._has_news = self._is_open = False
+        self._chain = 0
+        self._step = self._checked(self.machine.start(), None)
+
+    def do(self) -> bool:
+        """One step; returns whether it was a stream that stayed until its time was up."""
+        step = self._step
+        if step.after:
+            self.now += step.after
+            self.server.live()
+            self._chain = 0
+        else:
+            self.server.breathe()
+        self._begin(step)
+        was = self.now
+        if isinstance(step, List):
+            following, outcome = self._list(step)
+        elif isinstance(step, Stream):
+            following, outcome = self._stream(step)
+        else:
+            following, outcome = self._prove(step)
+        if self.now > was:
+            self._chain = 0
+        self.story.append((was, step, outcome))
+        self._step = self._checked(following, outcome)
+        return outcome == "time is up"
+
+    def _begin(self, step: Step) -> None:
+        self.requests.append(self.now)
+        if not (isinstance(step, List) and step.token):
+            self._chain += 1
+            assert self._chain <= 6, "requests without end, and without pause"
+        self._has_news = self._is_open = False
+        self._phase = self.machine.phase
+        self.machine.begin(self.now)
+        if not isinstance(step, Prove) and step.restarts:
+            self._collected = {}
+            self.states += 1
+
+    # The three things to do; each returns the next step and what came of this one
+
+    def _list(self, step: List) -> tuple[Step, object]:
+        page = self.server.list(step)
+        if isinstance(page, Failure):
+            return self.machine.failed(self.now, page), page
+        for thing in page.things:
+            assert thing.name not in self._collected, "an object in two pages"
+            self._collected[thing.name] = thing
+        following = self.machine.page(str(page.version), page.token)
+        if not page.token:
+            self._complete(page.version)
+            self._compare(self.server.life)
+        return following, page
+
+    def _prove(self, step: Prove) -> tuple[Step, object]:
+        if failure := self.server.failure():
+            return self.machine.failed(self.now, failure), failure
+        is_same = False
+        if self.copy:
+            ours = self.rng.choice(list(self.copy.values()))
+            theirs = self.server.objects.get(ours.name)
+            is_same = (
+                theirs is not None
+                and theirs.uid == ours.uid
+                and theirs.version >= ours.version
+                and self.server.version >= int(step.version)
+            )
+        return self.machine.proved(is_same=is_same), "the same" if is_same else "another"
+
+    def _stream(self, step: Stream) -> tuple[Step, object]:
+        watch = self.server.watch(step)
+        if isinstance(watch, Failure):
+            return self.machine.failed(self.now, watch), watch
+        self.machine.opened()
+        self._is_open = True
+        life, began = self.server.life, self.now
+        ending = self._play(watch, began, began + step.seconds)
+        if self.machine.phase is Phase.FOLLOWING:
+            self._compare(life)
+        if self._has_news or self.now - began >= LASTING:
+            self._row = 0
+        if isinstance(ending, Failure):
+            return self.machine.failed(self.now, ending), ending
+        return self.machine.closed(self.now), ending
+
+    def _play(self, watch: Watch, began: float, until: float) -> Failure | str:
+        """Take events until the stream ends; returns how it did."""
+        server, rng, machine = self.server, self.rng, self.machine
+        boots, fate = server.boots, server.ending()
+        rounds = 0
+        while self.now < until:
+            batch = watch.batch()
+            if fate is not None and rounds == fate[1]:
+                self._take(batch[: rng.randrange(len(batch) + 1)])
+                self.now = min(until, self.now + rng.choice(server.dying))
+                return fate[0] or "closed"
+            self._take(batch)
+            rounds += 1
+            if machine.phase is Phase.STREAMING and self.now >= began + QUIET:
+                if rng.random() < 0.5:
+                    machine.forget_initial_events()
+                return SILENCE
+            self.now = min(until, self.now + rng.choice((5.0, 60.0, 200.0)))
+            server.live()
+            if server.boots != boots:
+                return REFUSED
+        self._take(watch.batch())
+        return "time is up"
+
+    # The copy
+
+    def _take(self, batch: list[Told]) -> None:
+        for kind, thing, ends_initial in batch:
+            before = self.machine.version
+            role = self.machine.event(kind, str(thing.version), ends_initial=ends_initial)
+            if role is Role.COMPLETE:
+                self._complete(thing.version)
+            elif role is Role.INITIAL:
+                if kind == "DELETED":
+                    self._collected.pop(thing.name, None)
+                elif kind != "BOOKMARK":
+                    self._collected[thing.name] = thing
+            else:
+                self._has_news = self._has_news or self.machine.version != before
+                self._change(kind, thing)
+
+    def _complete(self, version: int) -> None:
+        life, known = self._known
+        assert life != self.server.life or version >= known, "time went back"
+        self._known = self.server.life, version
+        self.copy, self._collected = self._collected, {}
+
+    def _change(self, kind: str, thing: Thing) -> None:
+        """Apply a change, which must be the next one of its object."""
+        assert thing.version >= self._known[1], "told out of order"
+        self._known = self.server.life, thing.version
+        if kind == "BOOKMARK":
+            return
+        known = self.copy.get(thing.name)
+        if kind == "ADDED":
+            assert known is None, "added twice"
+        else:
+            assert known is not None, "changed, but never added"
+            assert known.uid == thing.uid, "another object of this name"
+            assert known.version < thing.version, "told twice"
+        if kind == "DELETED":
+            del self.copy[thing.name]
+        else:
+            self.copy[thing.name] = thing
+
+    def _compare(self, life: int) -> None:
+        """Whatever the copy says, the server said at that version."""
+        assert self.copy == self.server.lives[life][int(self.machine.version)], "a state that never was"
+
+    # The steps
+
+    def _checked(self, step: Step, outcome: object) -> Step:
+        assert step.after >= 0
+        if isinstance(step, Stream):
+            assert 300 <= step.seconds < 600
+            assert step.initial_events == step.restarts
+            assert not (step.after and not step.restarts), "a version is used behind a wait, without a proof"
+        if isinstance(step, List):
+            assert not (step.after and step.token), "a page's token is used behind a wait"
+        if not isinstance(step, Prove) and step.restarts and outcome is not None:
+            self._check_that_a_new_state_is_due(step, outcome)
+        self._check_delay(step, outcome)
+        return step
+
+    def _check_that_a_new_state_is_due(self, step: List | Stream, outcome: object) -> None:
+        if self._phase in {Phase.STREAMING, Phase.LISTING} and self.machine.phase is not Phase.FOLLOWING:
+            return  # the one that was asked for is not there yet
+        if isinstance(outcome, Failure):
+            due = outcome.is_expired or outcome.too_large or (outcome.is_refusal and not self._is_open)
+            assert due, f"a new state because of {outcome}"
+            assert not outcome.too_large or step.version == "", (
+                "asked again for what the server does not have"
+            )
+        else:
+            assert outcome == "another", f"a new state although {outcome}"
+
+    def _check_delay(self, step: Step, outcome: object) -> None:
+        """Each failure waits longer than the one before, until a stream brings something, or lasts."""
+        if not step.after or (outcome == "closed" and step.after <= 1.0 and self._has_news):
+            return
+        least = min(30.0, 0.8 * 2.0**self._row)
+        self._row += 1
+        retry_after = outcome.retry_after or 0.0 if isinstance(outcome, Failure) else 0.0
+        assert least <= step.after <= max(2 * least, min(retry_after, 300.0)), (
+            f"{step.after} s, not {least} to {2 * least} s"
+        )
+        assert step.after >= min(retry_after, 300.0), "came back before it was asked to"

@@ -1,0 +1,216 @@
+"""What a handler has yet to hear, and what becomes of it when that is too much."""
+
+from __future__ import annotations
+
+import pytest
+
+from masthead.errors import InvalidValueError
+from masthead.sansio.buffer import HandlerBuffer, Notice, NoticeType
+
+
+def add(key: str, new: int, *, is_initial: bool = False) -> Notice[int]:
+    return Notice(NoticeType.ADD, key, None, new, is_initial)
+
+
+def update(key: str, old: int, new: int) -> Notice[int]:
+    return Notice(NoticeType.UPDATE, key, old, new)
+
+
+def delete(key: str, old: int, *, final_state_known: bool = True) -> Notice[int]:
+    return Notice(NoticeType.DELETE, key, old, final_state_known=final_state_known)
+
+
+MARK: Notice[int] = Notice(NoticeType.MARK)
+
+
+def folded(*notices: Notice[int]) -> list[Notice[int]]:
+    """What comes out of a buffer that folds from the first notice on."""
+    buffer = HandlerBuffer[int](limit=0)
+    buffer.extend(notices)
+    return buffer.take()
+
+
+class TestKeeping:
+    def test_up_to_its_limit_it_gives_everything_in_order(self) -> None:
+        notices = [add("a", 1), update("a", 1, 2), add("b", 1), MARK, delete("a", 2), add("a", 3)]
+        buffer = HandlerBuffer[int](limit=6)
+        buffer.extend(notices)
+
+        assert not buffer.is_folding
+        assert len(buffer) == 6
+        assert buffer.take() == notices
+        assert len(buffer) == buffer.folded == 0
+
+    def test_it_gives_no_more_than_is_asked_for(self) -> None:
+        buffer = HandlerBuffer[int]()
+        for number in range(5):
+            buffer.push(add(str(number), number))
+
+        assert [notice.key for notice in buffer.take(2)] == ["0", "1"]
+        assert buffer.take(0) == []
+        assert [notice.key for notice in buffer.take(9)] == ["2", "3", "4"]
+        assert buffer.take() == []
+
+    def test_room_is_made_by_taking(self) -> None:
+        buffer = HandlerBuffer[int](limit=2)
+        for number in range(50):
+            buffer.extend([update("a", number, number + 1), update("a", number + 1, number + 2)])
+            buffer.take()
+
+        assert buffer.folded == 0
+
+    def test_a_limit_cannot_be_negative(self) -> None:
+        with pytest.raises(InvalidValueError, match="0 or more"):
+            HandlerBuffer[int](limit=-1)
+
+
+class TestFolding:
+    def test_beyond_the_limit_what_waits_is_folded_too(self) -> None:
+        buffer = HandlerBuffer[int](limit=3)
+        buffer.extend([add("a", 1), update("a", 1, 2), add("b", 1)])
+        assert (buffer.is_folding, len(buffer)) == (False, 3)
+
+        buffer.push(update("a", 2, 3))
+
+        assert buffer.is_folding
+        assert len(buffer) == 2
+        assert buffer.folded == 2
+        assert buffer.take() == [add("a", 3), add("b", 1)]
+
+    def test_it_folds_until_it_is_empty_again(self) -> None:
+        buffer = HandlerBuffer[int](limit=1)
+        buffer.extend([update("a", 1, 2), update("b", 1, 2)])
+        buffer.take(1)
+        assert (buffer.is_folding, len(buffer)) == (True, 1)
+
+        buffer.push(update("b", 2, 3))
+        assert len(buffer) == 1
+        assert buffer.take() == [update("b", 1, 3)]
+        assert not buffer.is_folding
+
+        buffer.push(update("b", 3, 4))
+        assert not buffer.is_folding
+
+    def test_it_is_empty_again_too_when_all_that_waits_comes_to_nothing(self) -> None:
+        buffer = HandlerBuffer[int](limit=1)
+        buffer.extend([add("a", 1), delete("a", 1)])
+
+        assert not buffer.is_folding
+        assert len(buffer) == 0
+        assert buffer.folded == 2
+        assert buffer.take() == []
+
+    @pytest.mark.parametrize(
+        ("came", "told"),
+        [
+            ([add("a", 1), update("a", 1, 2)], [add("a", 2)]),
+            ([add("a", 1), update("a", 1, 2), update("a", 2, 3)], [add("a", 3)]),
+            ([add("a", 1), delete("a", 1)], []),
+            ([add("a", 1), update("a", 1, 2), delete("a", 2)], []),
+            ([add("a", 1), delete("a", 1), add("a", 2)], [add("a", 2)]),
+            ([update("a", 1, 2), update("a", 2, 3)], [update("a", 1, 3)]),
+            ([update("a", 1, 2), delete("a", 2)], [delete("a", 2)]),
+            ([delete("a", 1), add("a", 2)], [delete("a", 1), add("a", 2)]),
+            ([delete("a", 1), add("a", 2), update("a", 2, 3)], [delete("a", 1), add("a", 3)]),
+            ([delete("a", 1), add("a", 2), delete("a", 2)], [delete("a", 1)]),
+            ([update("a", 1, 2), delete("a", 2), add("a", 3)], [delete("a", 2), add("a", 3)]),
+        ],
+    )
+    def test_what_waits_for_a_key_is_what_it_comes_to(
+        self, came: list[Notice[int]], told: list[Notice[int]]
+    ) -> None:
+        assert folded(*came) == told
+
+    def test_even_notices_that_contradict_each_other_stay_two_a_key(self) -> None:
+        assert folded(add("a", 1), add("a", 2)) == [add("a", 2)]
+        assert folded(update("a", 1, 2), add("a", 3)) == [update("a", 1, 3)]
+        assert folded(delete("a", 1), delete("a", 2)) == [delete("a", 1)]
+        assert folded(delete("a", 1), update("a", 1, 2)) == [delete("a", 1), update("a", 1, 2)]
+        assert folded(delete("a", 1), update("a", 1, 2), delete("a", 2)) == [delete("a", 1)]
+
+    def test_an_add_is_as_initial_as_the_first_was(self) -> None:
+        assert folded(add("a", 1, is_initial=True), update("a", 1, 2)) == [add("a", 2, is_initial=True)]
+        assert folded(add("a", 1, is_initial=True), delete("a", 1), add("a", 2)) == [add("a", 2)]
+
+    def test_a_delete_keeps_what_is_known_of_the_end(self) -> None:
+        unseen = delete("a", 2, final_state_known=False)
+
+        assert folded(update("a", 1, 2), unseen) == [unseen]
+        assert folded(unseen, add("a", 3), delete("a", 3)) == [unseen]
+
+    def test_a_key_keeps_the_place_where_it_first_came(self) -> None:
+        came = [update("a", 1, 2), update("b", 1, 2), delete("a", 2), update("c", 1, 2), add("a", 3)]
+
+        assert folded(*came) == [delete("a", 2), add("a", 3), update("b", 1, 2), update("c", 1, 2)]
+
+    def test_a_key_of_which_nothing_was_left_comes_where_it_comes_again(self) -> None:
+        assert folded(add("a", 1), add("b", 1), delete("a", 1), add("a", 2)) == [add("b", 1), add("a", 2)]
+
+    def test_marks_are_never_folded_and_keep_their_place(self) -> None:
+        came = [
+            add("a", 1, is_initial=True),
+            MARK,
+            MARK,
+            update("a", 1, 2),
+            add("b", 1),
+            MARK,
+            delete("b", 1),
+        ]
+
+        assert folded(*came) == [add("a", 2, is_initial=True), MARK, MARK, MARK]
+
+    def test_of_two_notices_about_a_key_the_first_can_be_taken_alone(self) -> None:
+        buffer = HandlerBuffer[int](limit=0)
+        buffer.extend([delete("a", 1), add("a", 2), update("b", 1, 2)])
+
+        assert buffer.take(1) == [delete("a", 1)]
+        assert len(buffer) == 2
+        buffer.push(update("a", 2, 3))
+        assert buffer.take(1) == [add("a", 3)]
+        assert buffer.take() == [update("b", 1, 2)]
+
+    def test_what_was_taken_is_known_so_that_its_delete_is_told(self) -> None:
+        buffer = HandlerBuffer[int](limit=0)
+        buffer.extend([delete("a", 1), add("a", 2), add("b", 1)])
+        buffer.take(2)
+        buffer.push(delete("a", 2))
+
+        assert buffer.take() == [add("b", 1), delete("a", 2)]
+
+    def test_the_count_of_what_was_folded_away_goes_on(self) -> None:
+        buffer = HandlerBuffer[int](limit=0)
+        for _ in range(3):
+            buffer.extend([add("a", 1), update("a", 1, 2), update("a", 2, 3)])
+            buffer.take()
+
+        assert buffer.folded == 6
+
+
+def test_a_cleared_buffer_is_as_new() -> None:
+    for limit in (0, 10):
+        buffer = HandlerBuffer[int](limit)
+        buffer.extend([delete("a", 1), add("a", 2), MARK])
+        buffer.clear()
+
+        assert len(buffer) == 0
+        assert not buffer.is_folding
+        assert buffer.take() == []
+        buffer.push(add("a", 2))
+        assert buffer.take() == [add("a", 2)]
+
+
+def test_churn_of_names_that_never_return_needs_no_memory() -> None:
+    buffer = HandlerBuffer[int](limit=10)
+    for number in range(5000):
+        buffer.extend([add(f"job-{number}", 1), update(f"job-{number}", 1, 2), delete(f"job-{number}", 2)])
+        assert len(buffer) <= 10
+
+    assert buffer.folded + len(buffer) == 15000
+
+
+def test_a_notice_does_not_show_what_may_be_secret() -> None:
+    notice = Notice(NoticeType.UPDATE, "ns/token", "hunter1", "hunter2")
+
+    assert "hunter" not in repr(notice)
+    assert "hunter" not in str(notice.__rich_repr__())
+    assert "ns/token" in repr(notice)

@@ -1,0 +1,262 @@
+"""The queue that gathers by key, rule by rule. What both queues promise is in test_changes."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import pytest
+
+from masthead.errors import InvalidValueError
+from masthead.sansio.changes import Change, Delta, DeltaType
+from masthead.sansio.deltafifo import DeltaFIFO
+
+ADDED, UPDATED, DELETED, REPLACED, SYNC = DeltaType
+
+Popped: TypeAlias = tuple[list[Change[str]], bool]
+
+
+def drain(queue: DeltaFIFO[str]) -> list[Popped]:
+    popped: list[Popped] = []
+    while queue.pop(lambda changes, is_initial: popped.append((list(changes), is_initial))):
+        pass
+    return popped
+
+
+def deltas(queue: DeltaFIFO[str]) -> list[Change[str]]:
+    return [change for changes, _ in drain(queue) for change in changes]
+
+
+def tombstone(key: str, value: str | None, version: str) -> Delta[str]:
+    return Delta(DELETED, key, value, version, final_state_known=False)
+
+
+def test_all_that_waits_for_a_key_comes_out_together() -> None:
+    queue = DeltaFIFO[str]()
+    queue.add("a", "1", "1")
+    queue.add("b", "2", "2")
+    queue.update("a", "3", "3")
+    queue.delete("a", "4", "4")
+    queue.add("a", "5", "5")
+
+    assert len(queue) == 2
+    assert drain(queue) == [
+        (
+            [
+                Delta(ADDED, "a", "1", "1"),
+                Delta(UPDATED, "a", "3", "3"),
+                Delta(DELETED, "a", "4", "4"),
+                Delta(ADDED, "a", "5", "5"),
+            ],
+            False,
+        ),
+        ([Delta(ADDED, "b", "2", "2")], False),
+    ]
+
+
+def test_a_key_that_comes_back_waits_behind_the_others() -> None:
+    queue = DeltaFIFO[str]()
+    queue.add("a", "1", "1")
+    queue.add("b", "2", "2")
+    queue.pop(lambda _changes, _is_initial: queue.update("a", "3", "3"))
+
+    assert deltas(queue) == [Delta(ADDED, "b", "2", "2"), Delta(UPDATED, "a", "3", "3")]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (("old", "1", True), ("new", "2", True), ("new", "2", True)),
+        (("old", "1", True), ("new", "2", False), ("old", "1", True)),
+        (("old", "1", False), ("new", "2", True), ("new", "2", True)),
+        (("old", "1", False), ("new", "2", False), ("new", "2", False)),
+        (("old", "1", True), (None, "2", True), ("old", "1", True)),
+        (("old", "1", False), (None, "", False), ("old", "1", False)),
+        ((None, "", False), ("new", "2", False), ("new", "2", False)),
+        ((None, "", False), (None, "2", True), (None, "2", True)),
+    ],
+)
+def test_of_two_deletions_in_a_row_the_one_stays_that_knows_more(
+    first: tuple[str | None, str, bool],
+    second: tuple[str | None, str, bool],
+    kept: tuple[str | None, str, bool],
+) -> None:
+    queue = DeltaFIFO({"a": "0"})
+    for value, version, is_known in (first, second):
+        queue.delete("a", value, version, final_state_known=is_known)
+
+    value, version, is_known = kept
+    assert deltas(queue) == [Delta(DELETED, "a", value, version, is_known)]
+
+
+def test_deletions_with_something_in_between_stay_two() -> None:
+    queue = DeltaFIFO({"a": "0"})
+    queue.delete("a", "1", "1")
+    queue.add("a", "2", "2")
+    queue.delete("a", "3", "3")
+
+    assert deltas(queue) == [
+        Delta(DELETED, "a", "1", "1"),
+        Delta(ADDED, "a", "2", "2"),
+        Delta(DELETED, "a", "3", "3"),
+    ]
+
+
+def test_a_deletion_of_what_is_neither_queued_nor_known_is_dropped() -> None:
+    for queue in (DeltaFIFO[str](), DeltaFIFO({"b": "1"})):
+        queue.delete("a", "1", "1")
+        assert len(queue) == 0
+        assert queue.has_synced
+
+
+def test_a_deletion_of_what_is_only_known_or_only_queued_is_told() -> None:
+    queue = DeltaFIFO({"known": "1"})
+    queue.add("queued", "2", "2")
+    queue.delete("known", "3", "3")
+    queue.delete("queued", "4", "4")
+
+    assert deltas(queue) == [
+        Delta(ADDED, "queued", "2", "2"),
+        Delta(DELETED, "queued", "4", "4"),
+        Delta(DELETED, "known", "3", "3"),
+    ]
+
+
+def test_a_list_is_told_item_by_item_and_then_what_is_missing() -> None:
+    queue = DeltaFIFO({"gone": "1", "stays": "2"})
+    queue.replace({"stays": "3", "new": "4"}, "9")
+
+    assert deltas(queue) == [
+        Delta(REPLACED, "stays", "3", "9"),
+        Delta(REPLACED, "new", "4", "9"),
+        tombstone("gone", "1", "9"),
+    ]
+
+
+def test_what_is_queued_and_missing_from_a_list_is_told_as_deleted_with_its_newest_state() -> None:
+    queue = DeltaFIFO({"a": "0"})
+    queue.update("a", "1", "1")
+    queue.add("b", "2", "2")
+    queue.replace({}, "9")
+
+    assert deltas(queue) == [
+        Delta(UPDATED, "a", "1", "1"),
+        tombstone("a", "1", "9"),
+        Delta(ADDED, "b", "2", "2"),
+        tombstone("b", "2", "9"),
+    ]
+
+
+def test_a_deletion_that_was_seen_is_not_followed_by_one_that_was_guessed() -> None:
+    queue = DeltaFIFO({"a": "0"})
+    queue.delete("a", "1", "1")
+    queue.replace({}, "9")
+
+    assert deltas(queue) == [Delta(DELETED, "a", "1", "1")]
+
+
+def test_two_lists_in_a_row_tell_a_deletion_once() -> None:
+    queue = DeltaFIFO({"a": "0"})
+    queue.replace({}, "8")
+    queue.replace({}, "9")
+
+    assert deltas(queue) == [tombstone("a", "0", "9")]
+
+
+def test_what_could_not_be_read_is_not_taken_for_deleted() -> None:
+    queue = DeltaFIFO({"known": "0", "gone": "0"})
+    queue.add("queued", "1", "1")
+    queue.replace({}, "9", kept=frozenset({"known", "queued"}))
+
+    assert deltas(queue) == [Delta(ADDED, "queued", "1", "1"), tombstone("gone", "0", "9")]
+
+
+def test_without_a_store_a_list_finds_only_deletions_of_what_is_queued() -> None:
+    queue = DeltaFIFO[str]()
+    queue.add("a", "1", "1")
+    queue.replace({"b": "2"}, "9")
+
+    assert deltas(queue) == [
+        Delta(ADDED, "a", "1", "1"),
+        tombstone("a", "1", "9"),
+        Delta(REPLACED, "b", "2", "9"),
+    ]
+
+
+def test_a_resync_tells_what_is_known_again_unless_something_is_queued_for_it() -> None:
+    queue = DeltaFIFO({"a": "1", "b": "2"})
+    queue.update("b", "3", "3")
+    queue.resync()
+    queue.resync()
+
+    assert deltas(queue) == [Delta(UPDATED, "b", "3", "3"), Delta(SYNC, "a", "1")]
+
+
+def test_without_a_store_a_resync_does_nothing() -> None:
+    queue = DeltaFIFO[str]()
+    queue.add("a", "1", "1")
+    drain(queue)
+    queue.resync()
+
+    assert len(queue) == 0
+
+
+def test_all_keys_of_the_first_list_are_initial_and_later_ones_are_not() -> None:
+    queue = DeltaFIFO({"gone": "0"})
+    queue.replace({"a": "1", "b": "2"}, "9")
+    queue.add("c", "3", "10")
+
+    initial = [is_initial for _, is_initial in drain(queue)]
+    assert initial == [True, True, True, False]
+
+
+def test_it_has_synced_when_the_last_key_of_the_first_list_is_processed() -> None:
+    queue = DeltaFIFO({"gone": "0"})
+    queue.replace({"a": "1", "b": "2"}, "9")
+    after: list[bool] = []
+    while queue.pop(lambda _changes, _is_initial: None):
+        after.append(queue.has_synced)
+
+    assert after == [False, False, True]
+
+
+def test_changes_during_the_first_list_do_not_postpone_that_it_has_synced() -> None:
+    queue = DeltaFIFO[str]()
+    queue.replace({"a": "1", "b": "2"}, "9")
+    queue.pop(lambda _changes, _is_initial: queue.update("a", "3", "10"))
+    queue.update("b", "4", "11")
+    queue.pop(lambda _changes, _is_initial: None)
+
+    assert queue.has_synced
+    assert len(queue) == 1
+
+
+def test_a_resync_before_the_first_list_is_a_part_of_what_must_be_popped() -> None:
+    queue = DeltaFIFO({"odd": "0"})
+    queue.resync()
+    queue.replace({"a": "1"}, "9", kept=frozenset({"odd"}))
+
+    assert [is_initial for _, is_initial in drain(queue)] == [True, True]
+
+
+def test_an_empty_first_list_leaves_nothing_to_wait_for() -> None:
+    queue = DeltaFIFO[str]()
+    queue.replace({}, "9")
+
+    assert queue.has_synced
+
+
+def test_it_knows_no_scopes() -> None:
+    queue = DeltaFIFO[str]()
+
+    with pytest.raises(InvalidValueError, match='cannot take "default"; use a ChangeQueue'):
+        queue.replace({}, "1", scope="default")
+    with pytest.raises(InvalidValueError, match='cannot take "default"'):
+        queue.bookmark("1", scope="default")
+    assert not queue.has_synced
+
+
+def test_a_bookmark_is_ignored() -> None:
+    queue = DeltaFIFO[str]()
+    queue.bookmark("7")
+
+    assert len(queue) == 0

@@ -1,0 +1,303 @@
+"""How a state is followed, proved, and waited for: one rule each; the rest is in test_listwatch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.sansio.listwatch_steps import (
+    DROP,
+    EXPIRED,
+    FOLLOWERS,
+    FORBIDDEN,
+    MADE_UP,
+    SILENCE,
+    UNAVAILABLE,
+    Make,
+    changes_since,
+    list_at,
+    listed,
+    listing,
+    proving,
+    state_at,
+    waiting_to_follow,
+    watching,
+)
+
+from masthead.sansio.backoff import Backoff
+from masthead.sansio.listwatch import (
+    LASTING,
+    Failure,
+    ListWatching,
+    Phase,
+    Prove,
+    Role,
+    Stream,
+)
+from masthead.sansio.watching import PACE
+
+# Following
+
+
+@FOLLOWERS
+def test_the_version_moves_with_every_event_and_every_bookmark(following: Make) -> None:
+    machine = following()
+    for kind, version in [("ADDED", "8"), ("MODIFIED", "9"), ("DELETED", "11"), ("BOOKMARK", "20")]:
+        assert machine.event(kind, version) is Role.CHANGE
+        assert machine.version == version
+
+
+def test_an_object_that_cannot_be_read_is_a_change_that_does_not_move_the_version() -> None:
+    machine = listed("7")
+
+    assert machine.event("MODIFIED", "") is Role.CHANGE
+    assert machine.version == "7"
+
+
+@FOLLOWERS
+@pytest.mark.parametrize("has_news", [True, False])
+def test_a_stream_whose_time_is_up_is_followed_by_the_next_at_once(following: Make, has_news: bool) -> None:
+    machine = following()
+    if has_news:
+        machine.event("ADDED", "8")
+
+    assert machine.closed(MADE_UP) == changes_since("8" if has_news else "7")
+
+
+@FOLLOWERS
+def test_a_server_may_be_a_little_early(following: Make) -> None:
+    assert following().closed(MADE_UP - PACE) == changes_since("7")
+    assert isinstance(following().closed(MADE_UP - 2 * PACE), Prove)
+
+
+@FOLLOWERS
+@pytest.mark.parametrize(
+    "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), Failure(code=500), FORBIDDEN]
+)
+def test_after_any_other_end_the_server_has_to_prove_that_it_is_the_one_we_knew(
+    following: Make, failure: Failure
+) -> None:
+    assert following().failed(5, failure) == Prove("7", after=0.8)
+
+
+@FOLLOWERS
+def test_a_stream_that_ends_in_order_but_too_early_asks_for_a_proof_at_once(following: Make) -> None:
+    assert following().closed(5) == Prove("7")
+
+
+@FOLLOWERS
+def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -> None:
+    machine = following()
+    assert machine.closed(0.5) == Prove("7", after=0.8)
+
+    machine.begin(1)
+    machine.proved(is_same=True)
+    machine.begin(1)
+    machine.opened()
+    assert machine.closed(1.5) == Prove("7", after=1.6)
+
+
+@FOLLOWERS
+def test_very_short_streams_with_something_in_them_are_opened_once_a_second(following: Make) -> None:
+    machine = following()
+    machine.event("ADDED", "8")
+
+    assert machine.closed(0.25) == Prove("8", after=0.75)
+
+
+@pytest.mark.parametrize("failure", [DROP, UNAVAILABLE, Failure(code=429), Failure(code=408)])
+def test_a_stream_that_cannot_be_opened_for_now_is_tried_again_behind_a_proof(failure: Failure) -> None:
+    assert waiting_to_follow("7").failed(0, failure) == Prove("7", after=0.8)
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 422])
+def test_a_refused_stream_is_not_the_end_a_new_state_is_asked_for_after_a_while(code: int) -> None:
+    assert waiting_to_follow("7").failed(0, Failure(code=code)) == state_at("7", after=0.8)
+
+
+@pytest.mark.parametrize("version", ["", "0"])
+def test_behind_a_list_without_a_version_there_is_nothing_to_go_on_from_until_something_changes(
+    version: str,
+) -> None:
+    machine = listed(version)
+    machine.event("ADDED", "9")
+    assert machine.version == version
+    assert machine.failed(0, DROP) == list_at("0", after=0.8)
+
+    for end in [MADE_UP, 5]:
+        assert listed(version).closed(end) == list_at("0")
+
+    machine = listed(version)
+    machine.event("MODIFIED", "12")
+    machine.event("ADDED", "13")
+    assert machine.failed(0, DROP) == Prove("13", after=0.8)
+
+
+# Proofs
+
+
+def test_a_copy_from_a_snapshot_is_proved_before_anything_else() -> None:
+    machine = watching("7")
+
+    assert machine.start() == Prove("7")
+    assert (machine.version, machine.phase) == ("7", Phase.PROVING)
+    machine.begin(0)
+    assert machine.proved(is_same=True) == changes_since("7")
+    assert machine.phase is Phase.FOLLOWING
+
+
+def test_if_it_is_another_server_any_state_will_do_at_once() -> None:
+    machine = proving("7")
+    assert machine.proved(is_same=False) == state_at("")
+
+    machine = listed("7")
+    machine.failed(0, DROP)
+    machine.begin(0)
+    assert machine.proved(is_same=False) == list_at("")
+
+
+@pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
+def test_a_proof_that_could_not_be_had_is_asked_for_again(failure: Failure) -> None:
+    machine = proving("7")
+
+    assert machine.failed(0, failure) == Prove("7", after=0.8)
+    machine.begin(0)
+    assert machine.failed(0, failure) == Prove("7", after=1.6)
+
+
+def test_a_proof_that_is_refused_is_not_asked_for_for_ever() -> None:
+    assert proving("7").failed(0, FORBIDDEN) == state_at("7", after=0.8)
+
+
+def test_a_proof_that_the_version_is_gone_needs_no_other() -> None:
+    assert proving("7").failed(0, EXPIRED) == state_at("")
+
+
+# Delays
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
+def test_delays_grow_to_the_cap_and_chance_lengthens_them_up_to_twice(chance: float) -> None:
+    machine = ListWatching(random=lambda: chance, initial_events=False)
+    machine.start()
+    delays = [machine.failed(0, UNAVAILABLE).after / (1 + chance) for _ in range(8)]
+
+    assert delays == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30])
+
+
+def test_the_backoff_is_the_callers_to_choose() -> None:
+    machine = ListWatching(random=lambda: 0.0, backoff=Backoff(first=5, cap=5, jitter=0))
+    machine.start()
+
+    assert machine.failed(0, DROP).after == 5
+
+
+def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_delays_over() -> None:
+    machine = listing()
+    machine.failed(0, UNAVAILABLE)
+    machine.begin(1)
+    machine.page("7", "")
+    machine.begin(1)
+    assert machine.failed(1, DROP) == Prove("7", after=1.6)
+    machine.begin(3)
+    machine.proved(is_same=True)
+    machine.begin(3)
+    machine.opened()
+    machine.event("BOOKMARK", "7")
+
+    assert machine.failed(3, DROP) == Prove("7", after=3.2)
+
+
+@pytest.mark.parametrize("end", ["closed", "failed"])
+def test_a_complete_initial_state_does_not_start_the_delays_over(end: str) -> None:
+    machine = watching()
+    machine.start()
+    machine.begin(0)
+    machine.failed(0, DROP)
+    machine.begin(1)
+    machine.opened()
+    machine.event("ADDED", "5")
+    machine.event("BOOKMARK", "7", ends_initial=True)
+
+    step = machine.closed(1) if end == "closed" else machine.failed(1, DROP)
+
+    assert step == Prove("7", after=1.6)
+
+
+@FOLLOWERS
+def test_news_start_the_delays_over(following: Make) -> None:
+    machine = following()
+    machine.failed(0, DROP)
+    machine.begin(1)
+    machine.proved(is_same=True)
+    machine.begin(1)
+    machine.opened()
+    machine.event("BOOKMARK", "8")
+
+    assert machine.failed(1, DROP) == Prove("8", after=0.8)
+
+
+@pytest.mark.parametrize(("lasted", "delay"), [(LASTING - 1, 1.6), (LASTING, 0.8)])
+def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, delay: float) -> None:
+    machine = listed("7")
+    machine.failed(0, DROP)
+    machine.begin(1)
+    machine.proved(is_same=True)
+    machine.begin(1)
+    machine.opened()
+
+    assert machine.failed(1 + lasted, DROP) == Prove("7", after=delay)
+
+
+def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over() -> None:
+    machine = waiting_to_follow("7")
+    machine.failed(0, DROP)
+    machine.begin(0)
+    machine.proved(is_same=True)
+    machine.begin(0)
+
+    assert machine.failed(2 * LASTING, DROP) == Prove("7", after=1.6)
+
+
+def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
+    machine = listed("7")
+    machine.event("ADDED", "8")
+    machine.failed(0, DROP)
+    machine.begin(1)
+    machine.proved(is_same=True)
+    machine.begin(1)
+
+    assert machine.failed(1, DROP) == Prove("8", after=1.6)
+
+
+# Streams
+
+
+@given(chance=st.floats(0, 1, exclude_max=True))
+def test_streams_are_asked_for_five_to_ten_minutes_so_that_they_do_not_all_end_together(
+    chance: float,
+) -> None:
+    step = ListWatching(random=lambda: chance).start()
+
+    assert isinstance(step, Stream)
+    assert 300 <= step.seconds < 600
+    assert replace(step, seconds=MADE_UP) == state_at("")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refusal"),
+    [
+        (0, False),
+        (400, True),
+        (403, True),
+        (404, True),
+        (408, False),
+        (429, False),
+        (500, False),
+        (504, False),
+    ],
+)
+def test_what_speaks_of_the_moment_is_no_refusal(code: int, is_refusal: bool) -> None:
+    assert Failure(code=code).is_refusal is is_refusal

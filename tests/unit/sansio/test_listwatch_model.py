@@ -1,0 +1,191 @@
+"""Random stories of a server and its mirror: whatever happens, the copy is true in the end, and never a lie before.
+
+``MASTHEAD_SOAK_SCENARIOS`` says how many are played, ``MASTHEAD_SOAK_SEED`` plays a single one.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from tests.unit.sansio.listwatch_mirror import Mirror
+from tests.unit.sansio.listwatch_world import ANSWERS, ENDINGS, EXPIRED, REFUSED, Habits, Server
+
+from masthead.sansio.listwatch import Failure, List
+
+if TYPE_CHECKING:
+    from masthead.sansio.listwatch import Stream
+
+SCENARIOS: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "10000"))
+ONLY: Final = os.environ.get("MASTHEAD_SOAK_SEED")
+AT_ONCE: Final = 1000
+FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
+
+
+def a_server(rng: Random) -> Server:
+    habits = Habits(
+        initial_events=rng.choice(("known", "known", "known", "refused", "ignored")),
+        has_memory=rng.random() < 0.7,
+        accepts_future=rng.random() < 0.5,
+    )
+    server = Server(rng, habits, trouble=rng.choice((0.1, 0.3, 0.6, 0.9)))
+    server.change_often(20)
+    return server
+
+
+def a_mirror(server: Server) -> Mirror:
+    """One that begins with nothing, or with what was saved at some time."""
+    rng = server.rng
+    page_size = rng.choice((0, 0, 1, 2))
+    if rng.random() < 0.7:
+        return Mirror(server, page_size=page_size)
+    copy, version = server.objects.copy(), str(server.version)
+    mirror = Mirror(server, copy=copy, version=version, page_size=page_size)
+    for _ in range(3):
+        server.live()
+    return mirror
+
+
+def play(seed: int) -> Mirror:
+    """One story, from the first request to the happy end."""
+    rng = Random(seed)
+    server = a_server(rng)
+    mirror = a_mirror(server)
+    try:
+        for _ in range(rng.randrange(5, 40)):
+            mirror.do()
+        server.heal()
+        settle(mirror)
+        states, requests = mirror.states, len(mirror.requests)
+        assert mirror.do()
+        assert mirror.copy == server.objects
+        assert (mirror.states, len(mirror.requests)) == (states, requests + 1), (
+            "more was asked for than one stream"
+        )
+    except Exception as error:
+        error.add_note(f"scenario {seed}; to play it alone: MASTHEAD_SOAK_SEED={seed}")
+        for line in mirror.story:
+            error.add_note(str(line))
+        raise
+    return mirror
+
+
+def settle(mirror: Mirror) -> None:
+    """The server is well again: within a few steps, the copy is what the server has."""
+    for _ in range(20):
+        if mirror.do():
+            assert mirror.copy == mirror.server.objects
+            return
+    raise AssertionError("the server is well, and the mirror does not follow")
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+def test_whatever_happens_the_copy_is_the_servers_state_in_the_end_and_a_true_one_at_any_time(
+    first: int,
+) -> None:
+    for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
+        play(seed)
+
+
+def test_a_story_is_told_by_its_seed_alone() -> None:
+    assert play(7).story == play(7).story
+
+
+class Hopeless(Server):
+    """One where nobody writes, and whatever may fail does."""
+
+    def __init__(
+        self,
+        *,
+        answers: tuple[Failure, ...] = (),
+        endings: tuple[Failure | None, ...] = ENDINGS,
+        size: int = 0,
+    ) -> None:
+        super().__init__(Random(1))
+        for _ in range(size):
+            self.change()
+        self.trouble = 1.0
+        self.answers, self.endings = answers, endings
+        self.patience = 0
+        self.dying = (0.0,)
+
+    def breathe(self) -> None:
+        """Nothing happens."""
+
+    def live(self) -> None:
+        """Nothing happens."""
+
+
+class Unwatchable(Hopeless):
+    """One whose objects can be listed, but not watched."""
+
+    def __init__(self, answer: Failure) -> None:
+        super().__init__(size=5)
+        self.answer = answer
+
+    def watch(self, step: Stream) -> Failure:
+        del step
+        return self.answer
+
+
+def an_hour_with(server: Server) -> Mirror:
+    mirror = Mirror(server)
+    while mirror.now < 3600:
+        mirror.do()
+    return mirror
+
+
+def busiest_minute(mirror: Mirror, since: float = 0.0) -> int:
+    """The most requests in any minute."""
+    times = [time for time in mirror.requests if time >= since]
+    return max(bisect_left(times, start + 60) - index for index, start in enumerate(times))
+
+
+def name_of(fault: Failure | None) -> str:
+    if fault is None:
+        return "closed"
+    return next((name for name in ("silent", "too_large") if getattr(fault, name)), str(fault.code))
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=name_of)
+def test_a_server_that_always_fails_is_asked_a_few_times_a_minute(answer: Failure) -> None:
+    mirror = an_hour_with(Hopeless(answers=(answer,)))
+
+    assert busiest_minute(mirror) <= 15
+    assert busiest_minute(mirror, since=120) <= 6
+
+
+@pytest.mark.parametrize("size", [0, 9])
+@pytest.mark.parametrize("ending", dict.fromkeys(ENDINGS), ids=name_of)
+def test_a_server_whose_streams_always_end_at_once_is_asked_a_few_times_a_minute(
+    ending: Failure | None, size: int
+) -> None:
+    mirror = an_hour_with(Hopeless(endings=(ending,), size=size))
+
+    assert busiest_minute(mirror) <= 25
+    assert busiest_minute(mirror, since=120) <= 12
+
+
+@pytest.mark.parametrize("ending", [None, REFUSED], ids=name_of)
+def test_a_server_whose_streams_end_after_a_second_is_asked_a_few_times_a_second(
+    ending: Failure | None,
+) -> None:
+    server = Hopeless(endings=(ending,), size=9)
+    server.dying = (1.0,)
+
+    assert busiest_minute(an_hour_with(server)) <= 2 * 60 + 10
+
+
+@pytest.mark.parametrize(
+    "answer", [Failure(code=403), Failure(code=404), Failure(code=405), EXPIRED], ids=name_of
+)
+def test_a_server_that_lists_but_does_not_watch_is_listed_about_once_a_minute(answer: Failure) -> None:
+    mirror = an_hour_with(Unwatchable(answer))
+    lists = [time for time, step, _ in mirror.story if isinstance(step, List)]
+
+    assert 20 <= len(lists) <= 90
+    assert mirror.copy == mirror.server.objects
+    assert busiest_minute(mirror, since=120) <= 9

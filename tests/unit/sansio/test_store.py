@@ -1,0 +1,498 @@
+"""The store: by key, by index, by scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pytest
+
+from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+from masthead.sansio.store import IndexedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pod:
+    name: str
+    node: str = ""
+    labels: tuple[str, ...] = ()
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class Held(Generic[T]):
+    """Stands for an object, so that nobody can mistake the one for the other."""
+
+    obj: T
+
+
+def node_of(pod: Pod) -> list[str]:
+    return [pod.node]
+
+
+def labels_of(pod: Pod) -> Iterable[str]:
+    return pod.labels
+
+
+def plain(pod: Pod) -> Pod:
+    return pod
+
+
+def store_of(
+    *pods: Pod, scope: str = "", **indexers: Callable[[Pod], Iterable[str]]
+) -> IndexedStore[Pod, Pod]:
+    store = IndexedStore(indexers, opened=plain)
+    for pod in pods:
+        store.put(pod.name, pod, scope=scope)
+    return store
+
+
+WEB = Pod("web", "n1", ("a", "b"))
+JOB = Pod("job", "n2", ("b",))
+
+
+class TestByKey:
+    def test_what_was_put_is_found_until_it_is_removed(self) -> None:
+        store = store_of()
+
+        assert store.put("web", WEB) is None
+        assert store.get("web") is WEB
+        assert "web" in store
+        assert len(store) == 1
+        assert store.remove("web") is WEB
+        assert store.get("web") is None
+        assert "web" not in store
+        assert len(store) == 0
+
+    def test_a_put_returns_what_it_takes_the_place_of(self) -> None:
+        store = store_of(WEB)
+        newer = Pod("web", "n9")
+
+        assert store.put("web", newer) is WEB
+        assert store.get("web") is newer
+
+    def test_a_removal_of_what_is_not_there_does_no_harm(self) -> None:
+        assert store_of(WEB, node=node_of).remove("job") is None
+
+    def test_everything_can_be_listed(self) -> None:
+        store = store_of(WEB, JOB)
+
+        assert sorted(store.keys()) == ["job", "web"]
+        assert set(store.values()) == {WEB, JOB}
+        assert dict(store.items()) == {"web": WEB, "job": JOB}
+
+    def test_what_was_listed_is_the_readers_own(self) -> None:
+        store = store_of(WEB, node=node_of)
+        for listed in (store.keys(), store.values(), store.items(), store.by_index("node", "n1")):
+            listed.clear()
+
+        assert store.by_index("node", "n1") == store.values() == [WEB]
+
+
+class TestByIndex:
+    def test_objects_are_found_under_their_values(self) -> None:
+        store = store_of(WEB, JOB, node=node_of, label=labels_of)
+
+        assert store.by_index("node", "n1") == [WEB]
+        assert store.by_index("label", "a") == [WEB]
+        assert set(store.by_index("label", "b")) == {WEB, JOB}
+        assert store.by_index("label", "z") == []
+
+    def test_keys_come_sorted(self) -> None:
+        store = store_of(*(Pod(name, "n1") for name in "cab"), node=node_of)
+
+        assert store.index_keys("node", "n1") == ["a", "b", "c"]
+        assert store.index_keys("node", "n2") == []
+
+    def test_an_object_leads_to_those_that_share_a_value_with_it_each_once(self) -> None:
+        store = store_of(WEB, JOB, Pod("other"), label=labels_of)
+
+        assert set(store.index("label", Pod("not stored", labels=("a", "b")))) == {WEB, JOB}
+        assert len(store.index("label", WEB)) == 2
+        assert store.index("label", Pod("alone")) == []
+
+    def test_an_empty_value_is_a_value(self) -> None:
+        pending = Pod("pending", node="")
+
+        assert store_of(pending, WEB, node=node_of).by_index("node", "") == [pending]
+
+    def test_values_that_came_twice_count_once(self) -> None:
+        store = store_of(WEB, twice=lambda pod: [pod.node, pod.node])
+        assert store.by_index("twice", "n1") == [WEB]
+
+        store.remove("web")
+        assert store.index_values("twice") == []
+
+    def test_an_object_that_moves_is_found_only_where_it_is(self) -> None:
+        store = store_of(WEB, node=node_of)
+        moved = Pod("web", "n2")
+        store.put("web", moved)
+
+        assert store.by_index("node", "n1") == []
+        assert store.by_index("node", "n2") == [moved]
+
+    def test_an_object_that_changes_elsewhere_is_found_as_it_is(self) -> None:
+        store = store_of(WEB, node=node_of, label=labels_of)
+        changed = Pod("web", "n1", ("b", "c"))
+        store.put("web", changed)
+
+        assert store.by_index("node", "n1") == [changed]
+        assert store.by_index("label", "b") == [changed]
+        assert store.by_index("label", "c") == [changed]
+        assert store.by_index("label", "a") == []
+
+    def test_values_without_objects_vanish(self) -> None:
+        store = store_of(WEB, JOB, node=node_of, label=labels_of)
+        assert sorted(store.index_values("label")) == ["a", "b"]
+
+        store.put("web", Pod("web"))
+        assert store.index_values("label") == ["b"]
+        store.remove("web")
+        store.remove("job")
+        assert store.index_values("label") == store.index_values("node") == []
+
+    @pytest.mark.parametrize(
+        "give",
+        [
+            lambda pod: list(pod.labels),
+            lambda pod: pod.labels,
+            lambda pod: set(pod.labels),
+            lambda pod: (label for label in pod.labels),
+            lambda pod: dict.fromkeys(pod.labels),
+        ],
+        ids=["list", "tuple", "set", "generator", "dict"],
+    )
+    def test_an_index_function_gives_any_iterable_of_str(self, give: Callable[[Pod], Iterable[str]]) -> None:
+        store = store_of(WEB, JOB, x=give)
+
+        assert store.by_index("x", "a") == [WEB]
+        assert len(store.by_index("x", "b")) == 2
+
+    def test_enums_of_str_are_found_by_their_text(self) -> None:
+        class Phase(StrEnum):
+            RUNNING = "Running"
+
+        store = store_of(WEB, phase=lambda _: [Phase.RUNNING])
+
+        assert store.by_index("phase", "Running") == [WEB]
+        assert [type(value) for value in store.index_values("phase")] == [str]
+
+    def test_a_function_that_never_answers_the_same_leaves_nothing_behind(self) -> None:
+        answers = iter(range(100))
+        store = store_of(WEB, x=lambda _: [str(next(answers)), "same"])
+        for _ in range(5):
+            store.put("web", WEB)
+        assert len(store.index_values("x")) == 2
+
+        store.remove("web")
+        assert store.index_values("x") == []
+
+    def test_an_index_that_is_not_there_is_an_error_that_names_those_that_are(self) -> None:
+        store = store_of(node=node_of, label=labels_of)
+        asked: list[Callable[[], object]] = [
+            lambda: store.by_index("nod", "n1"),
+            lambda: store.index_keys("nod", "n1"),
+            lambda: store.index_values("nod"),
+            lambda: store.index("nod", WEB),
+        ]
+        for ask in asked:
+            with pytest.raises(UnknownIndexError, match=r'"nod".*"label", "node"'):
+                ask()
+        with pytest.raises(UnknownIndexError, match="none at all"):
+            store_of().by_index("node", "n1")
+
+
+class TestHeldValues:
+    def test_index_functions_see_objects_and_readers_get_what_is_held(self) -> None:
+        store: IndexedStore[Held[Pod], Pod] = IndexedStore({"node": node_of}, opened=lambda held: held.obj)
+        held = Held(WEB)
+        store.put("web", held)
+
+        assert store.by_index("node", "n1") == [held]
+        assert store.index("node", WEB) == [held]
+
+    def test_an_object_that_is_at_hand_is_not_opened(self) -> None:
+        opened: list[Held[Pod]] = []
+
+        def open_(held: Held[Pod]) -> Pod:
+            opened.append(held)
+            return held.obj
+
+        store = IndexedStore({"node": node_of}, opened=open_)
+        store.put("web", Held(WEB), obj=WEB)
+        assert opened == []
+
+        store.put("job", Held(JOB))
+        assert opened == [Held(JOB)]
+        store.remove("job")
+        assert opened == [Held(JOB)]
+
+    def test_nothing_is_opened_without_an_index_and_once_for_several(self) -> None:
+        opened: list[str] = []
+
+        def open_(key: str) -> Pod:
+            opened.append(key)
+            return Pod(key)
+
+        store = IndexedStore[str, Pod](opened=open_)
+        store.put("a", "a")
+        store.replace({"a": "a", "b": "b"}, "1")
+        assert opened == []
+
+        store.add_indexers({"node": node_of, "label": labels_of})
+        assert sorted(opened) == ["a", "b"]
+
+
+class TestIndexErrors:
+    def broken(self, give: Callable[[Pod], Any]) -> tuple[IndexedStore[Pod, Pod], list[tuple[str, str, str]]]:
+        told: list[tuple[str, str, str]] = []
+
+        def tell(index: str, key: str, error: Exception) -> None:
+            told.append((index, key, f"{type(error).__name__}: {error}"))
+
+        indexers = {"bad": give, "node": node_of}
+        return IndexedStore(indexers, opened=plain, on_index_error=tell), told
+
+    def test_a_function_that_raises_is_told_and_counts_as_no_values(self) -> None:
+        store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
+        store.put("web", WEB)
+        store.put("job", JOB)
+
+        assert told == [("bad", "job", "KeyError: 'job'")]
+        assert store.by_index("bad", "fine") == [WEB]
+        assert store.get("job") is JOB
+        assert store.by_index("node", "n2") == [JOB]
+
+    def test_an_object_whose_function_fails_later_leaves_its_bucket(self) -> None:
+        store, told = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
+        store.put("web", WEB)
+        assert store.by_index("bad", "1") == [WEB]
+
+        store.put("web", Pod("web", generation=1))
+        assert len(told) == 1
+        assert store.index_values("bad") == []
+
+    @pytest.mark.parametrize("rubbish", ["text", None, 7, [1], ["a", None], b"ab", [["a"]]], ids=repr)
+    def test_rubbish_is_told_and_counts_as_no_values(self, rubbish: object) -> None:
+        store, told = self.broken(lambda _: rubbish)
+        store.put("web", WEB)
+
+        [(index, key, message)] = told
+        assert (index, key) == ("bad", "web")
+        assert message.startswith("InvalidValueError: the index function gave a value of type ")
+        assert store.index_values("bad") == []
+        assert store.by_index("node", "n1") == [WEB]
+
+    def test_a_generator_that_raises_in_the_middle_counts_as_no_values(self) -> None:
+        def give(pod: Pod) -> Iterator[str]:
+            yield pod.node
+            raise OSError("gone")
+
+        store, told = self.broken(give)
+        store.replace({"web": WEB}, "1")
+
+        assert told == [("bad", "web", "OSError: gone")]
+        assert store.index_values("bad") == []
+
+    def test_a_value_that_cannot_be_opened_is_stored_and_told_to_every_index(self) -> None:
+        told: list[tuple[str, str]] = []
+
+        def open_(held: str) -> Pod:
+            if held == "broken":
+                raise ValueError(held)
+            return Pod(held, held)
+
+        store = IndexedStore(
+            {"node": node_of, "label": labels_of},
+            opened=open_,
+            on_index_error=lambda index, key, _: told.append((index, key)),
+        )
+        store.put("a", "n1")
+        store.put("a", "broken")
+
+        assert told == [("node", "a"), ("label", "a")]
+        assert store.get("a") == "broken"
+        assert store.index_values("node") == []
+
+    def test_nobody_need_be_told(self) -> None:
+        store = store_of(WEB, bad=lambda _: [str(1 // 0)])
+
+        assert store.get("web") is WEB
+
+    def test_who_asks_with_an_object_gets_the_functions_error(self) -> None:
+        store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
+        with pytest.raises(KeyError):
+            store.index("bad", JOB)
+        rubbish, _ = self.broken(lambda _: "text")
+        with pytest.raises(InvalidValueError, match="must return a list"):
+            rubbish.index("bad", WEB)
+        assert told == []
+
+
+class TestAddingIndices:
+    def test_what_is_stored_is_in_a_new_index_at_once(self) -> None:
+        store = store_of(WEB, JOB)
+        store.add_indexers({"node": node_of})
+
+        assert store.by_index("node", "n1") == [WEB]
+        store.remove("web")
+        assert store.index_values("node") == ["n2"]
+
+    def test_older_indices_go_on(self) -> None:
+        store = store_of(WEB, node=node_of)
+        store.add_indexers({"label": labels_of})
+        store.put("job", JOB)
+
+        assert store.by_index("node", "n1") == [WEB]
+        assert store.by_index("node", "n2") == [JOB]
+        assert set(store.by_index("label", "b")) == {WEB, JOB}
+
+    def test_a_name_that_is_taken_is_refused_and_nothing_is_added(self) -> None:
+        store = store_of(WEB, node=node_of)
+
+        with pytest.raises(IndexConflictError, match='"node"'):
+            store.add_indexers({"label": labels_of, "node": node_of})
+        assert not store.has_index("label")
+        assert store.by_index("node", "n1") == [WEB]
+
+    def test_what_is_not_a_function_is_refused_and_nothing_is_added(self) -> None:
+        store = store_of(WEB)
+        rubbish: Any = "spec.nodeName"
+
+        with pytest.raises(InvalidValueError, match=r'"node" is of type str.*give a function'):
+            store.add_indexers({"label": labels_of, "node": rubbish})
+        assert dict(store.indexers) == {}
+
+    def test_the_functions_can_be_read_but_not_changed(self) -> None:
+        store = store_of(node=node_of)
+        indexers: Any = store.indexers
+        assert dict(indexers) == {"node": node_of}
+
+        with pytest.raises(TypeError):
+            indexers["label"] = labels_of
+        assert store.has_index("node")
+        assert not store.has_index("label")
+
+
+class TestReplacing:
+    def test_what_is_not_in_the_list_is_gone_from_everywhere(self) -> None:
+        store = store_of(WEB, JOB, node=node_of)
+        newer = Pod("job", "n3")
+        store.replace({"job": newer}, "5")
+
+        assert store.values() == store.by_index("node", "n3") == [newer]
+        assert store.index_values("node") == ["n3"]
+
+    def test_the_list_stays_the_callers(self) -> None:
+        store = store_of()
+        listed = {"web": WEB}
+        store.replace(listed, "5")
+        store.put("job", JOB)
+        assert listed == {"web": WEB}
+
+        listed.clear()
+        assert len(store) == 2
+
+    def test_a_scope_replaces_only_its_own(self) -> None:
+        store = store_of(node=node_of)
+        store.replace({"a/1": WEB, "a/2": WEB}, "5", scope="a")
+        store.replace({"b/1": JOB}, "6", scope="b")
+        store.put("a/3", WEB, scope="a")
+        store.put("free", JOB)
+
+        store.replace({"a/9": JOB}, "7", scope="a")
+
+        assert sorted(store.keys()) == ["a/9", "b/1", "free"]
+        assert store.index_values("node") == ["n2"]
+        assert store.index_keys("node", "n2") == ["a/9", "b/1", "free"]
+
+    def test_a_scope_without_a_name_replaces_what_belongs_to_no_other(self) -> None:
+        store = store_of(WEB, JOB)
+        store.put("a/1", WEB, scope="a")
+        store.replace({}, "8")
+
+        assert store.keys() == ["a/1"]
+
+    def test_a_key_belongs_to_whoever_stored_it_last(self) -> None:
+        store = store_of(node=node_of)
+        store.put("x", WEB, scope="a")
+        store.replace({"x": JOB}, "1", scope="b")
+        store.replace({}, "2", scope="a")
+        assert store.index_keys("node", "n2") == store.keys() == ["x"]
+
+        store.put("x", WEB)
+        store.replace({}, "3", scope="b")
+        assert store.keys() == ["x"]
+        store.replace({}, "4")
+        assert store.keys() == store.index_values("node") == []
+
+    def test_a_key_that_was_removed_belongs_to_nobody(self) -> None:
+        store = store_of()
+        store.put("x", WEB, scope="a")
+        store.remove("x", scope="a")
+        store.put("x", WEB)
+        store.replace({}, "1", scope="a")
+
+        assert store.keys() == ["x"]
+
+
+class TestVersions:
+    def test_there_is_none_in_the_beginning(self) -> None:
+        assert store_of().version == ""
+        assert store_of(WEB).version == ""
+
+    def test_it_moves_with_every_change_that_has_one(self) -> None:
+        store = store_of()
+        store.replace({}, "5")
+        assert store.version == "5"
+        store.put("web", WEB, version="6")
+        assert store.version == "6"
+        store.put("web", WEB)
+        assert store.version == "6"
+        store.remove("web", version="7")
+        assert store.version == "7"
+        store.remove("web")
+        assert store.version == "7"
+        store.set_version("9")
+        assert store.version == store.version_of("") == "9"
+
+    def test_a_list_of_unknown_version_makes_it_unknown(self) -> None:
+        store = store_of()
+        store.replace({}, "5")
+        store.replace({}, "")
+
+        assert store.version == ""
+
+    def test_of_several_scopes_the_oldest_counts_by_number_not_by_text(self) -> None:
+        store = store_of()
+        store.set_version("10", scope="a")
+        store.set_version("9", scope="b")
+        assert store.version == "9"
+
+        store.set_version("1" + "0" * 5000, scope="b")
+        assert store.version == "10"
+        assert store.version_of("a") == "10"
+        assert store.version_of("c") == ""
+
+    def test_it_waits_for_every_scope_that_was_announced(self) -> None:
+        store = IndexedStore[Pod, Pod](opened=plain, scopes=["a", "b"])
+        store.replace({}, "7", scope="a")
+        assert store.version == ""
+
+        store.replace({}, "5", scope="b")
+        assert store.version == "5"
+
+    def test_what_is_no_number_counts_only_where_there_is_one_scope(self) -> None:
+        store = store_of()
+        store.set_version("etag-1", scope="a")
+        assert store.version == "etag-1"
+
+        store.set_version("7", scope="b")
+        assert store.version == ""
+        assert store.version_of("a") == "etag-1"

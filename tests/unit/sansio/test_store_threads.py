@@ -1,0 +1,306 @@
+"""The store while it is written to: readers that come in at every step, and readers in threads of their own."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from threading import Barrier, Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from masthead.sansio import store as store_module
+from masthead.sansio.store import IndexedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import FrameType
+
+
+@dataclass(frozen=True)
+class Pod:
+    name: str
+    node: str = ""
+    labels: tuple[str, ...] = ()
+    generation: int = 0
+
+
+def node_of(pod: Pod) -> list[str]:
+    return [pod.node]
+
+
+def labels_of(pod: Pod) -> Iterable[str]:
+    return pod.labels
+
+
+def name_of(pod: Pod) -> list[str]:
+    return [pod.name]
+
+
+def store_of(*pods: Pod, scope: str = "") -> IndexedStore[Pod, Pod]:
+    store: IndexedStore[Pod, Pod] = IndexedStore(
+        {"node": node_of, "label": labels_of, "name": name_of}, opened=lambda pod: pod
+    )
+    for pod in pods:
+        store.put(pod.name, pod, scope=scope)
+    return store
+
+
+WEB = Pod("web", "n1", ("a", "b"))
+JOB = Pod("job", "n2", ("b",))
+
+
+def between_steps(run: Callable[[], object], meanwhile: Callable[[], object]) -> int:
+    """Run something, and something else before each instruction of the store's that it takes.
+
+    This is what another thread could do, at every place where one could come in. Returns how many places there were.
+    """
+    places = 0
+
+    def trace(frame: FrameType, event: str, _arg: object) -> Callable[..., Any] | None:
+        nonlocal places
+        if frame.f_code.co_filename != store_module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            places += 1
+            meanwhile()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return places
+
+
+class TestEveryStep:
+    """What readers find in the middle of a write, and what becomes of a read in the middle of which something is written."""
+
+    @pytest.mark.parametrize("scope", ["", "a"])
+    def test_a_replace_is_all_or_nothing(self, scope: str) -> None:
+        store = store_of(WEB, JOB, scope=scope)
+        store.put("b/other", Pod("other", "n1"), scope="b")
+        old, new = ["b/other", "job", "web"], ["b/other", "web"]
+        seen: list[list[str]] = []
+
+        def read() -> None:
+            keys = sorted(store.keys())
+            assert keys in (old, new)
+            assert store.index_keys("node", "n1") == ["b/other", "web"]
+            if store.version_of(scope):
+                # A version is there no sooner than what it stands for.
+                assert keys == new
+                assert store.index_values("node") == ["n1"]
+            seen.append(keys)
+
+        assert between_steps(lambda: store.replace({"web": WEB}, "2", scope=scope), read)
+        assert seen == sorted(seen, key=[old, new].index)
+
+    def test_what_moves_is_never_in_no_bucket(self) -> None:
+        store = store_of(WEB, JOB)
+        moved = Pod("web", "n2")
+
+        def read() -> None:
+            buckets = {node: store.by_index("node", node) for node in ("n1", "n2")}
+            assert WEB in buckets["n1"] or moved in buckets["n2"]
+            assert all(pod.node == node for node, pods in buckets.items() for pod in pods)
+            if store.version:
+                assert store.get("web") is moved
+                assert buckets == {"n1": [], "n2": [JOB, moved]}
+
+        assert between_steps(lambda: store.put("web", moved, version="2"), read)
+
+    def test_what_an_index_gives_is_stored(self) -> None:
+        store = store_of(JOB)
+
+        def read() -> None:
+            for pod in [*store.by_index("node", "n1"), *store.by_index("label", "a")]:
+                assert store.get(pod.name) is pod
+
+        assert between_steps(lambda: store.put("web", WEB), read)
+        assert between_steps(lambda: store.remove("web"), read)
+
+    def test_a_new_index_is_there_with_everything_in_it_or_not_at_all(self) -> None:
+        store = store_of(WEB, JOB)
+
+        def read() -> None:
+            if store.has_index("late"):
+                assert sorted(store.index_values("late")) == ["n1", "n2"]
+
+        assert between_steps(lambda: store.add_indexers({"late": node_of}), read)
+
+    @pytest.mark.parametrize(
+        "read",
+        [
+            lambda store: store.keys(),
+            lambda store: [pod.name for pod in store.values()],
+            lambda store: [key for key, pod in store.items() if key == pod.name],
+            lambda store: [pod.name for pod in store.by_index("node", "n1") if pod.node == "n1"],
+            lambda store: [pod.name for pod in store.index("label", WEB)],
+            lambda store: store.index_keys("node", "n1"),
+            lambda store: store.index_values("name"),
+            lambda store: ["web"] * (store.get("web") is not None),
+            lambda store: ["web"] * ("web" in store) * (len(store) > 0),
+            lambda store: ["web"] * store.has_index("node") * len(store.indexers),
+            lambda store: ["web"] * (store.version.isdigit() and store.version_of("a").isdigit()),
+        ],
+    )
+    @pytest.mark.parametrize("swaps", [False, True], ids=["put and remove", "replace and add_indexers"])
+    def test_a_read_survives_any_write_in_the_middle_of_it(
+        self, read: Callable[[IndexedStore[Pod, Pod]], list[str]], swaps: bool
+    ) -> None:
+        store = store_of(WEB, JOB)
+        store.set_version("1", scope="a")
+        steps = count(2)
+
+        def write() -> None:
+            step = next(steps)
+            pod = Pod(f"p{step}", "n1", ("a",), step)
+            match swaps, step % 2:
+                case False, 0:
+                    store.put(pod.name, pod, version=str(step), scope=f"s{step}")
+                case False, _:
+                    store.remove(f"p{step - 1 - 2 * (step % 3)}")
+                case True, 0:
+                    store.replace({"web": WEB, pod.name: pod}, str(step))
+                case _:
+                    store.add_indexers({f"node-{step}": node_of})
+
+        found: list[str] = []
+        assert between_steps(lambda: found.extend(read(store)), write)
+        assert "web" in found
+
+
+READERS = 3
+NAMES = [f"p{number}" for number in range(400)]
+NODES = [f"n{number}" for number in range(4)]
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads take turns as often as they can, so that a few thousand steps meet in every way."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def read_while(write: Callable[[], None], read: Callable[[], None]) -> None:
+    """Let readers read until the writer is done; the first error of any of them is raised."""
+    begin, is_done = Barrier(READERS + 1), Event()
+
+    def reading() -> None:
+        begin.wait()
+        while not is_done.is_set():
+            read()
+        read()
+
+    def writing() -> None:
+        begin.wait()
+        try:
+            write()
+        finally:
+            is_done.set()
+
+    with ThreadPoolExecutor(READERS + 1) as threads:
+        for future in [threads.submit(writing), *(threads.submit(reading) for _ in range(READERS))]:
+            future.result()
+
+
+@pytest.mark.usefixtures("restless")
+class TestThreads:
+    def test_whatever_is_written_meanwhile_buckets_hold_what_belongs_there(self) -> None:
+        store = store_of()
+
+        def write() -> None:
+            for step in range(6000):
+                name, node = NAMES[step * 7 % 400], NODES[step % 4]
+                pod = Pod(name, node, tuple(NODES[: step % 4]), step)
+                if step % 500 == 250:
+                    store.replace({name: Pod(name, node) for name in NAMES[: step % 400]}, str(step))
+                elif step % 5 == 4:
+                    store.remove(name, version=str(step))
+                else:
+                    store.put(name, pod, version=str(step))
+                if step % 1000 == 0:
+                    store.add_indexers({f"node-{step}": node_of})
+
+        def read() -> None:
+            for node in NODES:
+                assert {pod.node for pod in store.by_index("node", node)} <= {node}
+                assert all(node in pod.labels for pod in store.by_index("label", node))
+                keys = store.index_keys("node", node)
+                assert keys == sorted(set(keys))
+                assert {pod.node for pod in store.index("node", Pod("x", node))} <= {node}
+            assert set(store.index_values("node")) <= set(NODES)
+            assert set(store.keys()) <= set(NAMES)
+            assert all(key == pod.name for key, pod in store.items())
+            names = [pod.name for pod in store.values()]
+            assert len(names) == len(set(names)) <= len(NAMES)
+            assert store.get("p1") is None or "p1" in NAMES
+            assert len(store) <= len(NAMES)
+            assert "nothing" not in store
+            assert {"node", "label"} <= set(store.indexers)
+            assert store.has_index("node")
+            assert store.version == "" or store.version_of("").isdigit()
+
+        read_while(write, read)
+
+    def test_a_read_during_a_replace_sees_all_of_the_old_or_all_of_the_new(self) -> None:
+        store = store_of()
+
+        def put_all(generation: int) -> None:
+            node = NODES[generation % 2]
+            names = NAMES[: 20 + generation % 2]
+            pods = {f"a/{name}": Pod(name, node, ("a",), generation) for name in names}
+            store.replace(pods, str(generation), scope="a")
+
+        store.put("b/other", Pod("other", "elsewhere"), scope="b")
+        put_all(0)
+
+        def write() -> None:
+            for generation in range(1, 600):
+                put_all(generation)
+
+        def read() -> None:
+            generations = [pod.generation for pod in store.values() if pod.labels]
+            assert len(set(generations)) == 1
+            assert len(generations) == 20 + generations[0] % 2
+            assert len(store) in {21, 22}
+            for parity in (0, 1):
+                found = store.by_index("node", NODES[parity])
+                assert len(found) in {0, 20 + parity}
+                assert len({pod.generation for pod in found}) <= 1
+            assert store.index_keys("node", "elsewhere") == ["b/other"]
+
+        read_while(write, read)
+
+    def test_who_sees_a_version_finds_what_it_stands_for(self) -> None:
+        store = store_of()
+        store.put("web", WEB, version="0")
+
+        def write() -> None:
+            for step in range(1, 2000):
+                pod = Pod("web", "n1", generation=step)
+                if step % 10:
+                    store.put("web", pod, version=str(step))
+                else:
+                    store.replace({"web": pod}, str(step))
+
+        def read() -> None:
+            version = int(store.version)
+            pod = store.get("web")
+            assert pod is not None
+            assert pod.generation >= version
+            version = int(store.version)
+            [found] = store.by_index("node", "n1")
+            assert found.generation >= version
+
+        read_while(write, read)
