@@ -82,6 +82,8 @@ class Applier(Generic[T]):
         old = self._store.put(key, new, version=delta.version, scope=self.scope_of(key))
         if old is None:
             return (Notice(_ADD, key, None, new, is_initial),)
+        if delta.type is DeltaType.UPDATED and delta.version != self._version(old):
+            return (Notice(_UPDATE, key, old, new),)  # the server says that it is the same object
         return tuple(self._difference(key, old, new))
 
     def _difference(self, key: str, old: Held, new: Held) -> Iterator[Notice[Held]]:

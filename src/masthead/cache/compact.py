@@ -61,6 +61,7 @@ class Compact(Holding[T]):
         "_cls",
         "_compressor",
         "_dictionaries",
+        "_fresh",
         "_has_seen_all",
         "_lock",
         "_open",
@@ -78,6 +79,7 @@ class Compact(Holding[T]):
         self._dictionaries = _Dictionaries()
         self._samples: list[bytes] | None = []
         self._has_seen_all = False
+        self._fresh: dict[bytes, T] = {}
         # The cache is keyed by the value itself, whose hash is computed once.
         self._open: Callable[[bytes], T] = lru_cache(_OPENED)(self._decoded)
 
@@ -95,7 +97,9 @@ class Compact(Holding[T]):
         with self._lock:
             if self._samples is not None:
                 self._sample(data)
-            return self._compressed(version.encode(), data)
+            held = self._compressed(version.encode(), data)
+            self._remember(held, obj)
+        return held
 
     def open(self, held: Held) -> T:
         """The object; the same one as long as it is kept open, which is until some hundreds of others were opened."""
@@ -128,8 +132,16 @@ class Compact(Holding[T]):
     def _compressed(self, version: bytes, data: bytes) -> bytes:
         return b"%b\0%b%c" % (version, self._compressor.compress(data), self._dictionaries.newest)
 
+    def _remember(self, held: bytes, obj: T) -> None:
+        """Keep an object open for a while: whoever is told of it will look at it soon."""
+        if obj.wire_bytes is not None:
+            self._fresh[held] = obj
+            if len(self._fresh) > _OPENED:
+                del self._fresh[next(iter(self._fresh))]
+
     def _decoded(self, held: bytes) -> T:
-        return self._cls.from_wire(self._dictionaries.text(held))
+        fresh = self._fresh.get(held)
+        return fresh if fresh is not None else self._cls.from_wire(self._dictionaries.text(held))
 
     def _sample(self, data: bytes) -> None:
         """Remember one of the first objects, and learn from them once they are enough."""

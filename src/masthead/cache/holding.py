@@ -97,6 +97,10 @@ class Lazy(Holding[T]):
         """The object."""
         return cast("T", held)
 
+    def version(self, held: Held) -> str:
+        """The resource version of the object."""
+        return cast("T", held).metadata.resource_version
+
     def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
         """The function, after which objects are as they were: an index over all specs would decode, and keep, them all.
 

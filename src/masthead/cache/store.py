@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 from masthead.cache.holding import holding_for
 from masthead.meta.object import Object
@@ -27,10 +27,22 @@ NAMESPACE = "namespace"
 """The index that every cache has."""
 
 
-def by_namespace(obj: Object) -> tuple[str, ...]:
-    """The value of an object in the index by namespace."""
-    namespace = obj.metadata.namespace
-    return (namespace,) if namespace else ()
+class ByNamespace:
+    """The index by namespace, for which a key is enough."""
+
+    def __call__(self, obj: Object) -> list[str]:
+        """The namespace of an object."""
+        return self.of_key(obj.key)
+
+    @staticmethod
+    def of_key(key: str) -> list[str]:
+        """The namespace in a key."""
+        namespace, slash, _ = key.partition("/")
+        return [namespace] if slash else []
+
+
+by_namespace: Final = ByNamespace()
+"""What every cache is indexed by."""
 
 
 class Indexer(Generic[T]):

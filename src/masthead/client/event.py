@@ -115,27 +115,48 @@ class _Versioned(msgspec.Struct):
 _line: Final = msgspec.json.Decoder(_Line)
 _versioned: Final = msgspec.json.Decoder(_Versioned)
 _TYPES: Final = {each.value: each for each in EventType if each is not EventType.BROKEN}
+_USUAL: Final = {b'{"type":"%b","object":{' % name.encode(): each for name, each in _TYPES.items()}
+_LENGTHS: Final = sorted({len(beginning) for beginning in _USUAL})
 
 
 def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | StatusError]:
     """Read the lines of a watch: events, and the errors that the server sent in their place."""
     for line in lines:
-        try:
-            said = _line.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
-            continue
-        data = bytes(said.object)
-        known = _TYPES.get(said.type)
-        if known is not None:
+        yield _read_quickly(item, line) or _read(item, line)
+
+
+def _read_quickly(item: type[T], line: bytes) -> Event[T] | None:
+    """Read a line that looks as servers write them; None if it does not.
+
+    What lies between the usual beginning and the last brace is the object: if it is JSON, so is the line, and that is
+    what it says. The text is looked through once in this way, not twice (20 % of the time that an event takes).
+    """
+    for length in _LENGTHS:
+        known = _USUAL.get(line[:length])
+        if known is not None and line.endswith(b"}}"):
+            data = line[length - 1 : -1]
             try:
-                yield Event(known, item.from_wire(data), data=data)
-            except DecodeError as error:
-                yield _broken(data, error, known)
-        elif said.type == "ERROR":
-            yield _error(data)
-        else:
-            yield _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+                return Event(known, item.from_wire(data), data=data)
+            except DecodeError:
+                return None
+    return None
+
+
+def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
+    try:
+        said = _line.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
+    data = bytes(said.object)
+    known = _TYPES.get(said.type)
+    if known is not None:
+        try:
+            return Event(known, item.from_wire(data), data=data)
+        except DecodeError as error:
+            return _broken(data, error, known)
+    if said.type == "ERROR":
+        return _error(data)
+    return _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
 
 
 def end_of_initial_events(item: type[T], version: str) -> Event[T]:

@@ -63,6 +63,8 @@ class IndexedStore(Generic[V, T]):
         indexers: Index functions by name. One that raises, or gives something else than strings, is told to
             ``on_index_error``; that object is in no bucket of that index, and nothing else suffers.
             differs from client-go: there, it ends the program.
+            One that has an attribute ``of_key``, a function that says the same of the key, needs no object: nothing is
+            opened for it.
         opened: Gives the object that a held value stands for. If it raises, every index is told.
         on_index_error: Who is told; by default nobody.
         scopes: What is listed each by itself, such as namespaces. `version` waits for all of these; others join when
@@ -276,14 +278,13 @@ class IndexedStore(Generic[V, T]):
 
     def _enter(self, indices: Mapping[str, _Index[V, T]], key: str, value: V, obj: T | None) -> None:
         """Put a value into each of the indices."""
-        if obj is None:
-            try:
-                obj = self._opened(value)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the value is stored, and so are all others
-                for index in indices.values():
-                    index.fail(key, error)
-                return
         for index in indices.values():
+            if obj is None and index.of_key is None:
+                try:
+                    obj = self._opened(value)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the value is stored, and so are all others
+                    index.fail(key, error)
+                    continue
             index.put(key, value, obj)
 
 
@@ -322,10 +323,11 @@ class _State(Generic[V, T]):
 class _Index(Generic[V, T]):
     """One index: who is in which bucket, and in which buckets each key is."""
 
-    __slots__ = ("_hook", "_name", "buckets", "function", "values")
+    __slots__ = ("_hook", "_name", "buckets", "function", "of_key", "values")
 
     def __init__(self, name: str, function: IndexFunc[T], hook: IndexErrorHook) -> None:
         self.function = function
+        self.of_key: Callable[[str], Iterable[str]] | None = getattr(function, "of_key", None)
         self.buckets: dict[str, dict[str, V]] = {}
         self._name = name
         self._hook = hook
@@ -340,9 +342,9 @@ class _Index(Generic[V, T]):
         index.values = self.values.copy()
         return index
 
-    def put(self, key: str, held: V, obj: T) -> None:
+    def put(self, key: str, held: V, obj: T | None) -> None:
         try:
-            found = self.function(obj)
+            found = self.function(cast("T", obj)) if self.of_key is None else self.of_key(key)
             # What nearly every function gives is checked without building anything.
             if isinstance(found, list) and len(found) == 1 and type(found[0]) is str:
                 values: _Values = found[0]
