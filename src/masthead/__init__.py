@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from masthead import errors as errors
     from masthead import meta as meta
     from masthead import server as server
+    from masthead.cache.handlers import EventHandler as EventHandler
+    from masthead.cache.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead.cache.health import Health as Health
+    from masthead.cache.lister import Lister as Lister
+    from masthead.cache.lister import NamespaceLister as NamespaceLister
+    from masthead.cache.listwatch import ListOptions as ListOptions
+    from masthead.cache.listwatch import ListWatch as ListWatch
+    from masthead.cache.selection import Selection as Selection
+    from masthead.cache.store import Indexer as Indexer
+    from masthead.cache.store import Store as Store
+    from masthead.cache.transforms import drop_managed_fields as drop_managed_fields
+    from masthead.cache.transforms import keep_fields as keep_fields
     from masthead.client import conditions as conditions
     from masthead.client.conditions import Condition as Condition
     from masthead.client.event import Event as Event
@@ -27,7 +39,9 @@ if TYPE_CHECKING:
     from masthead.client.extraction import extract as extract
     from masthead.config.model import Config as Config
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import DeadlineError as DeadlineError
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import ManifestError as ManifestError
@@ -42,14 +56,20 @@ if TYPE_CHECKING:
     from masthead.meta.quantity import Quantity as Quantity
     from masthead.meta.registry import register as register
     from masthead.meta.unstructured import Unstructured as Unstructured
+    from masthead.metrics import PrometheusMetrics as PrometheusMetrics
+    from masthead.sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead.sync.client import Client as Client
     from masthead.sync.conflicts import retry_on as retry_on
     from masthead.sync.conflicts import retry_on_conflict as retry_on_conflict
     from masthead.sync.discovery import DiscoveryClient as DiscoveryClient
     from masthead.sync.dynamic import DynamicResource as DynamicResource
+    from masthead.sync.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead.sync.informer import SharedInformer as SharedInformer
+    from masthead.sync.informers import Informers as Informers
     from masthead.sync.logs import LogStream as LogStream
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
+    from masthead.sync.registration import Registration as Registration
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -64,6 +84,18 @@ _HOMES = {
     "errors": "masthead",
     "meta": "masthead",
     "server": "masthead",
+    "EventHandler": "masthead.cache.handlers",
+    "FilteringEventHandler": "masthead.cache.handlers",
+    "Health": "masthead.cache.health",
+    "Lister": "masthead.cache.lister",
+    "NamespaceLister": "masthead.cache.lister",
+    "ListOptions": "masthead.cache.listwatch",
+    "ListWatch": "masthead.cache.listwatch",
+    "Selection": "masthead.cache.selection",
+    "Indexer": "masthead.cache.store",
+    "Store": "masthead.cache.store",
+    "drop_managed_fields": "masthead.cache.transforms",
+    "keep_fields": "masthead.cache.transforms",
     "conditions": "masthead.client",
     "Condition": "masthead.client.conditions",
     "Event": "masthead.client.event",
@@ -71,7 +103,9 @@ _HOMES = {
     "extract": "masthead.client.extraction",
     "Config": "masthead.config.model",
     "AlreadyExistsError": "masthead.errors",
+    "ClosedError": "masthead.errors",
     "ConflictError": "masthead.errors",
+    "DeadlineError": "masthead.errors",
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "ManifestError": "masthead.errors",
@@ -86,14 +120,20 @@ _HOMES = {
     "Quantity": "masthead.meta.quantity",
     "register": "masthead.meta.registry",
     "Unstructured": "masthead.meta.unstructured",
+    "PrometheusMetrics": "masthead.metrics",
+    "DeltaFIFO": "masthead.sansio.deltafifo",
     "Client": "masthead.sync.client",
     "retry_on": "masthead.sync.conflicts",
     "retry_on_conflict": "masthead.sync.conflicts",
     "DiscoveryClient": "masthead.sync.discovery",
     "DynamicResource": "masthead.sync.dynamic",
+    "SharedInformerFactory": "masthead.sync.factory",
+    "SharedInformer": "masthead.sync.informer",
+    "Informers": "masthead.sync.informers",
     "LogStream": "masthead.sync.logs",
     "Mapper": "masthead.sync.mapper",
     "MetadataResource": "masthead.sync.metadata",
+    "Registration": "masthead.sync.registration",
     "RestClient": "masthead.sync.rest",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",

@@ -13,6 +13,22 @@ from masthead.lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from masthead.cache.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead.cache.handlers import EventHandler as EventHandler
+    from masthead.cache.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead.cache.health import Health as Health
+    from masthead.cache.informer import SharedInformer as SharedInformer
+    from masthead.cache.informers import Informers as Informers
+    from masthead.cache.lister import Lister as Lister
+    from masthead.cache.lister import NamespaceLister as NamespaceLister
+    from masthead.cache.listwatch import ListOptions as ListOptions
+    from masthead.cache.listwatch import ListWatch as ListWatch
+    from masthead.cache.registration import Registration as Registration
+    from masthead.cache.selection import Selection as Selection
+    from masthead.cache.store import Indexer as Indexer
+    from masthead.cache.store import Store as Store
+    from masthead.cache.transforms import drop_managed_fields as drop_managed_fields
+    from masthead.cache.transforms import keep_fields as keep_fields
     from masthead.client import conditions as conditions
     from masthead.client.client import Client as Client
     from masthead.client.conditions import Condition as Condition
@@ -32,7 +48,9 @@ if TYPE_CHECKING:
     from masthead.discovery.client import DiscoveryClient as DiscoveryClient
     from masthead.discovery.mapper import Mapper as Mapper
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import DeadlineError as DeadlineError
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import ManifestError as ManifestError
@@ -47,9 +65,27 @@ if TYPE_CHECKING:
     from masthead.meta.quantity import Quantity as Quantity
     from masthead.meta.registry import register as register
     from masthead.meta.unstructured import Unstructured as Unstructured
+    from masthead.metrics import PrometheusMetrics as PrometheusMetrics
     from masthead.rest.client import RestClient as RestClient
+    from masthead.sansio.deltafifo import DeltaFIFO as DeltaFIFO
 
 _HOMES = {
+    "SharedInformerFactory": "masthead.cache.factory",
+    "EventHandler": "masthead.cache.handlers",
+    "FilteringEventHandler": "masthead.cache.handlers",
+    "Health": "masthead.cache.health",
+    "SharedInformer": "masthead.cache.informer",
+    "Informers": "masthead.cache.informers",
+    "Lister": "masthead.cache.lister",
+    "NamespaceLister": "masthead.cache.lister",
+    "ListOptions": "masthead.cache.listwatch",
+    "ListWatch": "masthead.cache.listwatch",
+    "Registration": "masthead.cache.registration",
+    "Selection": "masthead.cache.selection",
+    "Indexer": "masthead.cache.store",
+    "Store": "masthead.cache.store",
+    "drop_managed_fields": "masthead.cache.transforms",
+    "keep_fields": "masthead.cache.transforms",
     "conditions": "masthead.client",
     "Client": "masthead.client.client",
     "Condition": "masthead.client.conditions",
@@ -69,7 +105,9 @@ _HOMES = {
     "DiscoveryClient": "masthead.discovery.client",
     "Mapper": "masthead.discovery.mapper",
     "AlreadyExistsError": "masthead.errors",
+    "ClosedError": "masthead.errors",
     "ConflictError": "masthead.errors",
+    "DeadlineError": "masthead.errors",
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "ManifestError": "masthead.errors",
@@ -84,7 +122,9 @@ _HOMES = {
     "Quantity": "masthead.meta.quantity",
     "register": "masthead.meta.registry",
     "Unstructured": "masthead.meta.unstructured",
+    "PrometheusMetrics": "masthead.metrics",
     "RestClient": "masthead.rest.client",
+    "DeltaFIFO": "masthead.sansio.deltafifo",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

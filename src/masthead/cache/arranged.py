@@ -332,7 +332,7 @@ class Arranged(Generic[T]):
             meter=self._meter.handler(name),
         )
         delivery = ThreadDelivery(listener) if self._IN_THREADS else TaskDelivery(listener)
-        made = Registration(listener, delivery, self._leave)
+        made = Registration(listener, delivery, self._leave, self._progress.made)
         loop = self._loop
         self._schedule.join(made, resync, loop.time() if loop is not None else 0.0)
         if self._schedule.notice:
@@ -360,6 +360,12 @@ class Arranged(Generic[T]):
         if self._loop is not None or self.is_stopped:
             raise InformerStateError(
                 f"informer {self._name} cannot {what} any more: it has been started, or stopped; make a new one"
+            )
+
+    def _check_started(self) -> None:
+        if self._loop is None and self._task is None:
+            raise InformerStateError(
+                f"informer {self._name} has not been started, so that there is nothing to wait for; start() it first"
             )
 
     def _check_not_stopped(self, what: str) -> None:

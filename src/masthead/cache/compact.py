@@ -24,7 +24,7 @@ from masthead.errors import ConfigError, DecodeError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
@@ -45,6 +45,10 @@ _SAMPLED: Final = 20
 _LEVEL: Final = 3
 _OPENED: Final = 256
 """How many objects are kept open: about 2 MB of pods."""
+
+
+_AT_ONCE: Final = 500
+"""How many objects are held anew before others get their turn."""
 
 
 class Compact(Holding[T]):
@@ -110,7 +114,11 @@ class Compact(Holding[T]):
         data = cast("bytes", held)
         return data[: data.index(0)].decode()
 
-    def rehold(self, items: dict[str, Held]) -> None:
+    def is_same(self, one: Held, other: Held) -> bool:
+        """Whether both are states of one object; not opened, if they are one state."""
+        return one == other or super().is_same(one, other)
+
+    def rehold_in_steps(self, items: dict[str, Held]) -> Iterator[None]:
         """Hold objects anew, in place, with a dictionary that suits all of them; the first call that has many makes it.
 
         Takes about 15 µs for each object that is not held so yet.
@@ -119,8 +127,10 @@ class Compact(Holding[T]):
             if not self._has_seen_all and len(items) >= _SPREAD:
                 self._has_seen_all = True
                 self._train(self._spread(items))
-        for key, held in items.items():
+        for count, (key, held) in enumerate(items.items(), 1):
             items[key] = self._reheld(cast("bytes", held))
+            if count % _AT_ONCE == 0:
+                yield
 
     def _reheld(self, held: bytes) -> bytes:
         if held[-1] == self._dictionaries.newest:

@@ -11,10 +11,12 @@ A slow handler delays no other: nobody waits when something is pushed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead.meta.object import Object
@@ -185,11 +187,19 @@ class TaskDelivery(Delivery, Generic[T]):
                     result = listener.tell(notice)
                     if isinstance(result, Awaitable):
                         await result
-                # Whatever it is, it is about this one notice.
-                except Exception:  # noqa: BLE001
+                # Whatever it is, it is about this one notice; also a cancellation, if it is not this task's own.
+                except BaseException as error:
+                    if self._must_end(error):
+                        raise
                     listener.failed(notice)
                 listener.told()
             await asyncio.sleep(0)
+
+    def _must_end(self, error: BaseException) -> bool:
+        """Whether an error is meant for more than the handler."""
+        if isinstance(error, asyncio.CancelledError):
+            return self._task is not None and self._task.cancelling() > 0
+        return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
 class ThreadDelivery(Delivery, Generic[T]):
@@ -201,6 +211,7 @@ class ThreadDelivery(Delivery, Generic[T]):
         self._thread = threading.Thread(
             target=self._run, name=f"masthead-handler-{listener.name}", daemon=True
         )
+        self._ended: Future[None] = Future()
         listener.on_push = self._pushed.set
 
     def start(self) -> None:
@@ -216,13 +227,31 @@ class ThreadDelivery(Delivery, Generic[T]):
         self._pushed.set()
         if self._thread.ident is None or self.is_own():
             return
-        await asyncio.get_running_loop().run_in_executor(None, self._thread.join, grace)
-        if self._thread.is_alive():
+        # Not in an executor: those are waited for when the interpreter ends, and take nothing new then.
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def notice(_: Future[None]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile
+                loop.call_soon_threadsafe(ended.set)
+
+        self._ended.add_done_callback(notice)
+        try:
+            async with asyncio.timeout(grace):
+                await ended.wait()
+        except TimeoutError:
             _log.warning(
                 "handler %s did not return within %g s; its thread is left", self._listener.name, grace
             )
+        else:
+            self._thread.join()  # it has nothing left to do
 
     def _run(self) -> None:
+        try:
+            self._tell_all()
+        finally:
+            self._ended.set_result(None)
+
+    def _tell_all(self) -> None:
         listener, pushed = self._listener, self._pushed
         while not listener.has_ended():
             batch = listener.take()
@@ -235,8 +264,8 @@ class ThreadDelivery(Delivery, Generic[T]):
                     return
                 try:
                     listener.tell(notice)
-                # Whatever it is, it is about this one notice.
-                except Exception:  # noqa: BLE001
+                # Whatever it is, it is about this one notice; also sys.exit(), which ends no program from here.
+                except BaseException:  # noqa: BLE001
                     listener.failed(notice)
                 listener.told()
 

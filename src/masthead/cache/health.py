@@ -32,7 +32,7 @@ class Health:
         since_error: Seconds since then; infinite if nothing ever did.
         failures: How many attempts have failed in a row; 0 if all is well.
         relists: How often the whole state was asked for again after the first time.
-        reconnects: How often a watch was opened again.
+        reconnects: How often a watch was opened to go on where another had ended.
         broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
             the store has the last state that could be read, if there was one.
         pending: How many notices wait for each handler, by its name.
@@ -71,7 +71,7 @@ class Pulse:
         error_at: When.
         failures: How many attempts have failed in a row.
         states: How often a full state was begun.
-        streams: How often a watch was opened.
+        reconnects: How often a watch went on from where another had ended.
         broken: Keys of objects that cannot be used, and why.
     """
 
@@ -83,7 +83,7 @@ class Pulse:
     error_at: float = -_NEVER
     failures: int = 0
     states: int = 0
-    streams: int = 0
+    reconnects: int = 0
     broken: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -135,7 +135,7 @@ def health_of(
         since_error=now - worst.error_at,
         failures=max(pulse.failures for pulse in pulses),
         relists=sum(max(0, pulse.states - 1) for pulse in pulses),
-        reconnects=sum(max(0, pulse.streams - 1) for pulse in pulses),
+        reconnects=sum(pulse.reconnects for pulse in pulses),
         broken=broken,
         pending=pending,
     )

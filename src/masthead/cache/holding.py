@@ -75,11 +75,21 @@ class Holding(ABC, Generic[T]):
         """The uid of the object."""
         return self.open(held).metadata.uid
 
+    def is_same(self, one: Held, other: Held) -> bool:
+        """Whether both are states of one object, and not of two of the same name."""
+        return self.uid(one) == self.uid(other)
+
     def rehold(self, items: dict[str, Held]) -> None:
         """Hold objects anew, in place, as well as can be now that all are there; to be called with a whole list.
 
         Nobody else may use `items` meanwhile. What was held before can still be opened.
         """
+        for _ in self.rehold_in_steps(items):
+            pass
+
+    def rehold_in_steps(self, items: dict[str, Held]) -> Iterator[None]:  # noqa: ARG002 - there is nothing to do
+        """Do what `rehold` does, and stop now and then, so that others get their turn."""
+        return iter(())
 
 
 class Lazy(Holding[T]):

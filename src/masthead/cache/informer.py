@@ -34,7 +34,7 @@ from masthead.meta.object import Object
 from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
     from typing import Self
 
     from masthead.cache.holding import Held
@@ -75,12 +75,12 @@ class SharedInformer(Arranged[T]):
         Raises:
             InformerStateError: if it was started before: an informer runs once.
         """
-        self._begin()
+        self._check_new("be started")
         try:
+            self._begin()
             await self._live()
         finally:
-            self._stopped.set()
-            self._progress.made()
+            self._note_end()
 
     async def start(self) -> None:
         """Begin to keep the copy, and return at once.
@@ -88,13 +88,24 @@ class SharedInformer(Arranged[T]):
         Raises:
             InformerStateError: if it was started before: an informer runs once.
         """
+        self.begin_soon()
+        await asyncio.sleep(0)
+        if self._task is not None and self._task.done():
+            await self._task
+
+    def begin_soon(self) -> None:
+        """Begin to keep the copy, and wait for nothing; on the loop that it shall belong to.
+
+        Raises:
+            InformerStateError: if it was started before: an informer runs once.
+        """
         if self._task is not None:
             raise InformerStateError(f"informer {self._name} has been started before; make a new one")
         self._check_new("be started")
-        self._task = asyncio.get_running_loop().create_task(
-            self.run(), name=f"masthead informer {self._name}"
-        )
-        await asyncio.sleep(0)
+        self._begin()
+        task = self._task = self._spawn(self._live())
+        # Of the task, not in it: one that is cancelled before its first step never gets to its end.
+        task.add_done_callback(self._after_task)
 
     async def stop(self, *, grace: float = GRACE) -> None:
         """End it, and wait until nothing of it is left. Stopping twice does nothing.
@@ -106,13 +117,16 @@ class SharedInformer(Arranged[T]):
 
         Raises:
             MutationError: if it looks for changes of shared objects, and there are some.
+            Exception: if it has ended by itself for a reason that nobody foresaw; the log has it, too.
         """
         self.end_soon(grace)
-        if any(each.is_called_here for each in self._registrations):
+        if self.is_called_here:
             return
         await self._stopped.wait()
         if self._task is not None:
             await asyncio.wait({self._task})
+            if not self._task.cancelled():
+                self._task.result()
         if self._detects_mutations:
             self.check_mutations()
 
@@ -122,6 +136,12 @@ class SharedInformer(Arranged[T]):
         self._stopping.set()
         if self._loop is None and self._task is None:
             self._stopped.set()
+            self._progress.made()
+
+    @property
+    def is_called_here(self) -> bool:
+        """Whether one of its handlers asks, which cannot wait for its end."""
+        return any(each.is_called_here for each in list(self._registrations))
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -130,14 +150,26 @@ class SharedInformer(Arranged[T]):
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
 
-    async def wait_synced(self, timeout: float | None = None) -> None:
+    async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> None:
         """Wait until the first full state is in the store.
+
+        Args:
+            timeout: For how many seconds.
+            handlers: Wait also until every handler has returned from every initial add.
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: if the informer has stopped.
+            InformerStateError: if it has not been started.
         """
-        await self._reach(lambda: self.has_synced, timeout, "has not synced")
+        if not handlers:
+            await self._reach(lambda: self.has_synced, timeout, "has not synced")
+            return
+
+        def is_reached() -> bool:
+            return self.has_synced and all(each.has_synced for each in list(self._registrations))
+
+        await self._reach(is_reached, timeout, "and its handlers have not synced")
 
     async def wait_for(self, version: str | Object, timeout: float | None = None) -> None:
         """Wait until the copy is at least as new as a version: read your own writes.
@@ -154,6 +186,7 @@ class SharedInformer(Arranged[T]):
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: if the informer has stopped.
+            InformerStateError: if it has not been started.
             InvalidValueError: if it is no version.
         """
         wanted, scope = _wanted(version, self._sources.keys())
@@ -170,6 +203,7 @@ class SharedInformer(Arranged[T]):
             async with asyncio.timeout(timeout):
                 while not is_reached():
                     self._check_not_stopped("be waited for")
+                    self._check_started()
                     await self._progress.next()
         except TimeoutError:
             last = self.health.last_error
@@ -178,12 +212,10 @@ class SharedInformer(Arranged[T]):
             raise DeadlineError(problem) from None
 
     def _begin(self) -> None:
-        self._check_new("be started")
-        loop = self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         options = self._options
-        with self._processor.gate:
-            self._schedule.start(loop.time())
-            self._controller = Controller(
+        with self._processor.gate:  # or a handler that another thread adds would be started here, and there
+            controller = Controller(
                 self._sources,
                 self._metered if self._meter.is_on else self._processor.process,
                 queue=options.queue(self._processor.store) if options.queue is not None else None,
@@ -201,8 +233,25 @@ class SharedInformer(Arranged[T]):
                 on_pumped=self._after_pump,
                 meter=self._meter,
             )
+            # Whatever somebody's queue or backoff raises, nothing has begun until here.
+            self._loop, self._controller = loop, controller
+            self._schedule.start(loop.time())
             for each in self._registrations:
                 each.start(loop)
+
+    def _after_task(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("informer %s ends, which is a fault in it", self._name, exc_info=error)
+        for each in list(self._registrations):
+            self._processor.leave(each)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        self._stopped.set()
+        self._progress.made()
+
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(coroutine, name=f"masthead informer {self._name}")
 
     async def _live(self) -> None:
         assert self._controller is not None
@@ -220,6 +269,7 @@ class SharedInformer(Arranged[T]):
             await self._end_handlers()
         if not pump.cancelled() and (error := pump.exception()) is not None:
             if not isinstance(error, ClosedError):
+                _log.error("informer %s ends, which is a defect of it", self._name, exc_info=error)
                 raise error
             _log.warning("informer %s ends: %s", self._name, error)
 

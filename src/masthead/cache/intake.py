@@ -14,6 +14,8 @@ from masthead.errors import DecodeError, InvalidValueError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from masthead.cache.holding import Held, Holding
     from masthead.cache.transforms import Transform
 
@@ -63,9 +65,9 @@ class Intake(Generic[T]):
         except (DecodeError, InvalidValueError) as error:
             raise UnusableError(str(error), key=key) from error
 
-    def settle(self, items: dict[str, Held]) -> None:
-        """Everything there is has been taken: hold it as well as is possible now that all of it is known."""
-        self._holding.rehold(items)
+    def settle(self, items: dict[str, Held]) -> Iterator[None]:
+        """Everything there is has been taken: hold it as well as is possible now that all of it is known, in steps."""
+        return self._holding.rehold_in_steps(items)
 
     def _transformed(self, transform: Transform[T], key: str, obj: T) -> T:
         try:

@@ -11,7 +11,7 @@ import msgspec
 from masthead.client.event import read_events
 from masthead.client.listing import ListWish, name_kinds
 from masthead.client.reading import source_of
-from masthead.errors import StatusError
+from masthead.errors import BadRequestError, StatusError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ListWatch(Protocol[T]):
 
     @property
     def knows_initial_events(self) -> bool:
-        """Whether a watch can begin with what there is. Asked before each attempt."""
+        """Whether a watch can begin with what there is, as far as that is known. Asked once, at the start."""
         ...
 
     def forget_initial_events(self) -> None:
@@ -184,6 +184,11 @@ class ResourceListWatch(Generic[T]):
         """
         target = await self._source.target()
         self._found = target.resource
+        if options.send_initial_events and not self.knows_initial_events:
+            # Somebody else who uses the client has found out. It is as if the server had said so once more.
+            raise BadRequestError(
+                "the server begins no watch with what there is", verb="watch", resource=target.name, code=400
+            )
         async with await self._open("watch", self._watch_query(options), options.silence) as stream:
             yield ()
             async with contextlib.aclosing(stream.batches()) as batches:

@@ -31,7 +31,7 @@ from masthead.sansio.listwatch import Failure, List, ListWatching, Phase, Prove,
 from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 
     from masthead.cache.holding import Held
     from masthead.cache.listwatch import ListWatch
@@ -144,7 +144,7 @@ class Reflector(Generic[T]):
         self._scope = scope
         self._known = known
         self._on_change = on_change
-        self._on_error = on_error or self._log_error
+        self._on_error = on_error
         self._stall_after = stall_after
         self._machine = ListWatching(
             random=random.random,
@@ -154,6 +154,7 @@ class Reflector(Generic[T]):
             backoff=backoff,
         )
         self._is_seeded = bool(version)
+        self._has_followed = False
         self._collected = _Collected()
         self._meter = meter
         self._clock: Callable[[], float] = _no_clock
@@ -196,6 +197,11 @@ class Reflector(Generic[T]):
             return await self._prove(step)
         except ClosedError:
             raise
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            # Something that the source has waited for was cancelled, not this.
+            return self._after(ProtocolError(f"the source of {self._source.resource} was cancelled inside"))
         # A source may be anybody's; a fault in it is no reason to fall silent.
         except Exception as error:  # noqa: BLE001
             return self._after(error)
@@ -206,16 +212,28 @@ class Reflector(Generic[T]):
         step = self._machine.failed(self._clock(), _failure(error))
         if was is Phase.STREAMING and not self._machine.initial_events:
             self._source.forget_initial_events()
+            if isinstance(error, StatusError):
+                # The server says that it does not know of initial events. It is listed, and nothing is wrong.
+                _log.debug("%s: %s", self._source.resource, error)
+                return step
         pulse = self.pulse
         if not _is_in_order(error):
             pulse.failures += 1
         pulse.error, pulse.error_at = f"{type(error).__name__}: {error}", self._clock()
+        if self._on_error is None:
+            self._log_error(error, step.after)
+        else:
+            self._tell_error(self._on_error, error, step.after)
+        return step
+
+    def _tell_error(
+        self, on_error: Callable[[Exception, float], object], error: Exception, after: float
+    ) -> None:
         try:
-            self._on_error(error, step.after)
+            on_error(error, after)
         # Somebody else's code, which must not end this.
         except Exception:  # noqa: BLE001
             _log.exception("%s: the handler of errors failed", self._source.resource)
-        return step
 
     def _log_error(self, error: Exception, after: float) -> None:
         what = self._source.resource
@@ -256,7 +274,8 @@ class Reflector(Generic[T]):
             await asyncio.sleep(0)
         step_after = self._machine.page(version, token)
         if not token:
-            self._replace(version)
+            self._has_followed = False
+            await self._replace(version)
         return step_after
 
     def _collect(self, obj: T) -> None:
@@ -272,12 +291,13 @@ class Reflector(Generic[T]):
         key = key_in(error.value) if isinstance(error.value, bytes) else ""
         self._collected.broken[key or error.subject] = str(error)
 
-    def _replace(self, version: str) -> None:
+    async def _replace(self, version: str) -> None:
         """The new state is complete: hand it over."""
         collected, self._collected = self._collected, _Collected()
         self.pulse.phase = self._machine.phase
         self._succeeded()
-        self._intake.settle(collected.items)
+        for _ in self._intake.settle(collected.items):
+            await asyncio.sleep(0)
         self._note_broken(collected.broken)
         self._meter.listed(self._clock() - collected.began, len(collected.items))
         self._queue.replace(
@@ -310,17 +330,23 @@ class Reflector(Generic[T]):
             send_initial_events=step.initial_events,
             silence=self._stall_after,
         )
-        began, count = self._clock(), 0
+        began, count, is_open = self._clock(), 0, False
         machine, pulse = self._machine, self.pulse
-        pulse.streams += not step.initial_events
+        pulse.reconnects += self._has_followed and not step.initial_events
+        self._has_followed = True
         try:
             async with contextlib.aclosing(self._source.watch(options)) as batches:
                 while (batch := await self._next(batches)) is not None:
-                    if count == 0:
+                    if not is_open:
+                        is_open = True
                         machine.opened()
                     count += len(batch)
-                    if batch:
-                        self._take(batch)
+                    events = iter(batch)
+                    while (version := self._take(events)) is not None:
+                        await self._replace(version)
+                    if batch and machine.phase is Phase.FOLLOWING:
+                        self._succeeded()
+                        self._changed()
                     # A server that sends without a pause must not keep everybody else from their turn.
                     await asyncio.sleep(0)
         finally:
@@ -334,6 +360,8 @@ class Reflector(Generic[T]):
         try:
             async with asyncio.timeout_at(collected.deadline(self._clock())):
                 return await anext(batches, None)
+        except DeadlineError:  # a connection that died says nothing about what the server knows
+            raise
         except TimeoutError:
             # Objects without an end prove that the server does not know of it. Without any, it may be the connection.
             if collected.items:
@@ -343,8 +371,8 @@ class Reflector(Generic[T]):
                 f"the server does not say where the initial {self._source.resource} end; they are listed instead"
             ) from None
 
-    def _take(self, batch: Sequence[Event[T]]) -> None:
-        """Take in events that came together."""
+    def _take(self, batch: Iterator[Event[T]]) -> str | None:
+        """Take in events that came together, up to the one that completes a new state; returns its version."""
         event_of, change = self._machine.event, self._change
         for event in batch:
             kind = event.type
@@ -358,15 +386,13 @@ class Reflector(Generic[T]):
             if role is Role.CHANGE:
                 change(kind, obj, version)
             elif role is Role.COMPLETE:
-                self._replace(version)
+                return version
             elif kind is EventType.DELETED:
                 self._collected.items.pop(obj.key, None)
                 self._collected.broken.pop(obj.key, None)
             elif kind is not EventType.BOOKMARK:
                 self._collect(obj)
-        if self._machine.phase is Phase.FOLLOWING:
-            self._succeeded()
-            self._changed()
+        return None
 
     def _change(self, kind: EventType, obj: T, version: str) -> None:
         queue = self._queue
@@ -455,6 +481,12 @@ def _failure(error: Exception) -> Failure:
 def _is_in_order(error: Exception) -> bool:
     """Whether an error is in the order of things: versions are forgotten every few minutes."""
     return isinstance(error, StatusError) and _failure(error).is_expired
+
+
+def _is_cancelled() -> bool:
+    """Whether the task that runs is to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _no_clock() -> float:

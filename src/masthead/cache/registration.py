@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Protocol
 
-from masthead.errors import DeadlineError
+from masthead.errors import ClosedError, DeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,12 +35,19 @@ class Registration:
     The same handler may be added several times; each is told, and removed, by itself.
     """
 
-    def __init__(self, listener: Told, delivery: Delivery, leave: Callable[[Registration], object]) -> None:
+    def __init__(
+        self,
+        listener: Told,
+        delivery: Delivery,
+        leave: Callable[[Registration], object],
+        on_settled: Callable[[], object] = lambda: None,
+    ) -> None:
         self._listener = listener
         self._delivery = delivery
         self._leave = leave
-        self._synced = asyncio.Event()
-        listener.on_synced = self._note_synced
+        self._on_settled = on_settled
+        self._settled = asyncio.Event()
+        listener.on_synced = self._settle_soon
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -62,8 +70,13 @@ class Registration:
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds.
+            ClosedError: if it will never be so: the handler is removed, or the informer has stopped.
         """
-        await in_time(self._synced.wait(), timeout, f"handler {self.name} has not heard all that there is")
+        await in_time(self._settled.wait(), timeout, f"handler {self.name} has not heard all that there is")
+        if not self.has_synced:
+            raise ClosedError(
+                f"handler {self.name} will not hear all that there is: it was removed, or its informer has stopped"
+            )
 
     @property
     def is_called_here(self) -> bool:
@@ -81,6 +94,7 @@ class Registration:
     def leave(self) -> None:
         """Tell the handler nothing more, and wait for nothing."""
         self._leave(self)
+        self._settle_soon()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to tell; the informer does this."""
@@ -90,11 +104,19 @@ class Registration:
     async def end(self, grace: float) -> None:
         """Wait for the end of it; the informer does this when it stops."""
         await self._delivery.end(grace)
+        self._settle()
 
-    def _note_synced(self) -> None:
+    def _settle_soon(self) -> None:
         # In the handler's thread, if it has one.
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._synced.set)
+        if self._loop is None:
+            self._settle()
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits there any more
+            self._loop.call_soon_threadsafe(self._settle)
+
+    def _settle(self) -> None:
+        self._settled.set()
+        self._on_settled()
 
     def __repr__(self) -> str:
         return f"<Registration of {self.name!r}, {self.pending} pending>"

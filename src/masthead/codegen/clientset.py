@@ -1,5 +1,7 @@
 """``python -m masthead.codegen.clientset``: a class for every group and version, a method for every resource.
 
+With ``--informers``, also the groups of a factory of informers (`masthead.codegen.informers`).
+
 What a resource's class can do, its verbs and subresources say: one base per subresource that has a class of verbs of
 its own in `masthead.client`, `Resource` alone for what has none, `Reviews` for what can only be created.
 """
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from masthead.codegen import naming, render, sources, types
+from masthead.codegen.informers import render_informers
 from masthead.codegen.layout import Brackets, lay_out, quoted, text
 from masthead.errors import GenerateError, MastheadError
 
@@ -60,6 +63,7 @@ class Method:
         plural: The kind in the plural: ``Pods``.
         bases: What its class can do.
         is_namespaced: Whether it takes a namespace.
+        is_watched: Whether its objects can be listed and watched.
         returns: The class that it returns, but for its type: one of the kind's own, or the only base.
     """
 
@@ -69,6 +73,7 @@ class Method:
     bases: tuple[str, ...]
     is_namespaced: bool
     returns: str
+    is_watched: bool = True
 
     @property
     def name(self) -> str:
@@ -145,7 +150,8 @@ def _group(module: ModuleDef, several: set[str]) -> GroupDef:
         own = f"{group.name}{plural}" if plural in several else plural
         returns = bases[0] if bases in {(_RESOURCE,), (_REVIEWS,)} else own
         kind = f"{group.accessor}.{cls.name}"
-        methods.append(Method(cls.name, kind, plural, bases, resource.namespaced, returns))
+        is_watched = {"list", "watch"} <= {*resource.verbs}
+        methods.append(Method(cls.name, kind, plural, bases, resource.namespaced, returns, is_watched))
     return replace(group, methods=tuple(sorted(methods, key=lambda each: each.name)))
 
 
@@ -257,13 +263,14 @@ def _client_class(groups: Sequence[GroupDef]) -> list[str]:
     return lines
 
 
-def from_folder(folder: Path) -> str:
-    """Write the clientset for the documents of a folder.
+def from_folder(folder: Path) -> tuple[str, str]:
+    """Write the clientset for the documents of a folder, and the groups of a factory of informers.
 
     Raises:
         GenerateError: if documents are missing or malformed.
     """
-    return render_clientset(groups_of(sources.from_folder(folder)))
+    groups = groups_of(sources.from_folder(folder))
+    return render_clientset(groups), render_informers(groups)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -277,9 +284,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="a folder of OpenAPI v3 and discovery documents",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the module to write")
+    parser.add_argument(
+        "--informers", type=Path, metavar="FILE", help="the module to write a factory's groups to"
+    )
     options = parser.parse_args(arguments)
     try:
-        options.out.write_text(from_folder(options.openapi), encoding="utf-8", newline="\n")
+        texts = from_folder(options.openapi)
+        for path, written in zip((options.out, options.informers), texts, strict=True):
+            if path is not None:
+                path.write_text(written, encoding="utf-8", newline="\n")
     except (MastheadError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

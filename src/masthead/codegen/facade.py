@@ -86,12 +86,19 @@ MIRRORS: Final = (
     Mirror("masthead.client.group", ("Group",)),
     Mirror("masthead.client.clientset"),
     Mirror("masthead.client.client", ("Client",)),
+    Mirror("masthead.cache.arranged", ("Arranged",)),
+    Mirror("masthead.cache.groups"),
 )
 """Every class with a blocking namesake."""
 
 _BY_HAND: Final[Mapping[str, Reference]] = {
     # What callers bring runs in their own thread.
     "Retrying": Reference("masthead.sync.conflicts", "Retrying"),
+    # What handlers may do from their own threads.
+    "Registration": Reference("masthead.sync.registration", "Registration"),
+    # One informer has one face, however often one asks.
+    "InformerGroup": Reference("masthead.sync.informers", "InformerGroup"),
+    "Informers": Reference("masthead.sync.informers", "Informers"),
 }
 _ACCESS: Final = Reference("masthead.client.access", "ResourceAccess")
 _STAND_INS: Final[Mapping[str, Reference]] = {"Writing": _ACCESS, "Parts": _ACCESS}
@@ -102,6 +109,7 @@ _LEFT_OUT: Final = frozenset(
         "RestClient.open",
     }
 )
+_CHECKED: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
 _LIMITS: Final[Mapping[str, int]] = {"Reading.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
@@ -133,6 +141,7 @@ def files_for(root: Path) -> dict[str, str]:
         by_hand=_BY_HAND,
         stand_ins=_STAND_INS,
         left_out=_LEFT_OUT,
+        checked=_CHECKED,
         limits=_LIMITS,
         sentences=_SENTENCES,
     )

@@ -41,6 +41,7 @@ class Rules:
         by_hand: The blocking namesakes that were written by hand.
         stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
         left_out: Methods, as ``Class.name``, that only the async façade has.
+        checked: Methods, as ``Class.name``, that wait for nothing, and yet need the loop to be there.
         limits: How many items of a method, as ``Class.name``, may be read ahead.
         sentences: What is said differently where nothing is awaited.
     """
@@ -49,6 +50,7 @@ class Rules:
     by_hand: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -96,7 +98,7 @@ class ClassMirror:
             GenerateError: if something in it has no blocking form.
         """
         body: list[ast.stmt] = [self._doc(self.source)]
-        body += [each for each in self.source.body if isinstance(each, ast.Assign | ast.AnnAssign)]
+        body += [each for each in self.source.body if _is_public_attribute(each)]
         body += self._root() if self.is_root else []
         body += [self._method(each) for each in self.methods.values() if self._is_mirrored(each.name)]
         return ast.ClassDef(self.source.name, list(self._bases()), [], body, [])
@@ -121,7 +123,7 @@ class ClassMirror:
         name = _head(base)
         if name in self.rules.stand_ins:
             name = self.rules.stand_ins[name].name
-        elif name not in self.rules.by_hand and not self._is_facade(name):
+        elif not self._is_facade(name):
             raise GenerateError(
                 f"{self._where()} stands on {name}, which has no blocking form; add it to the table"
             )
@@ -139,6 +141,8 @@ class ClassMirror:
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns)
         body = self._body(method, f"self._async.{method.name}{arguments}", returns)
+        if f"{self.source.name}.{method.name}" in self.rules.checked:
+            body = f"self._portal.check()\n{body}"
         return ast.FunctionDef(
             method.name,
             method.args,
@@ -189,7 +193,7 @@ class ClassMirror:
                 raise self._cannot(method, f"with {node.id} inside something else")
 
     def _is_facade(self, name: str) -> bool:
-        return self.scope.meaning(name) in self.rules.mirrored
+        return name in self.rules.by_hand or self.scope.meaning(name) in self.rules.mirrored
 
     def _doc(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Expr:
         doc = ast.get_docstring(node, clean=False)
@@ -210,6 +214,12 @@ def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
     for each in source.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             yield each
+
+
+def _is_public_attribute(statement: ast.stmt) -> bool:
+    found = statement.targets if isinstance(statement, ast.Assign) else []
+    found = [statement.target] if isinstance(statement, ast.AnnAssign) else found
+    return bool(found) and not any(_head(each).startswith("_") for each in found)
 
 
 def _head(node: ast.expr | None) -> str:

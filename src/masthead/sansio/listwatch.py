@@ -324,6 +324,9 @@ class ListWatching:
             return self._after_loss(now, failure)
         if self.phase is Phase.STREAMING:
             return self._after_streaming(now, failure)
+        if failure.silent and self._is_open:
+            # Enough was waited for; and where nothing happens for long, streams are given up again and again.
+            return self._proof(max(0.0, PACE - (now - self._started)))
         after = self._wait(now, failure)
         if failure.is_refusal and not self._is_open:
             # Not allowed, or not there. When that changes, more may have changed than versions tell.

@@ -165,7 +165,11 @@ class Server:
         if self._has_stopped:
             return
         self._has_stopped = True
-        # A connection that is half accepted when the listener closes would be nobody's, and leak.
+        # A connection that is half accepted when the listener closes would be nobody's, and leak: so no more of them,
+        # and time for those that are.
+        for listener in self._listeners:
+            for each in listener.sockets:
+                self._loop.remove_reader(each.fileno())
         for _ in range(_TURNS_TO_ACCEPT):
             await asyncio.sleep(0)
         for listener in self._listeners:

@@ -6,6 +6,8 @@
 | `streams` | iterating over what comes there |
 | `facade` | what the classes stand on |
 | `conflicts` | what calls callers back, in their own thread |
+| `informer`, `registration` | informers, whose handlers have threads of their own |
+| `factory`, `informers` | informers that a program shares |
 | all others | generated from the async classes, by `masthead.codegen.facade` |
 
 The names below can be imported from here, and from `masthead`; each is imported when it is first used.
@@ -20,9 +22,13 @@ if TYPE_CHECKING:
     from masthead.sync.conflicts import retry_on_conflict as retry_on_conflict
     from masthead.sync.discovery import DiscoveryClient as DiscoveryClient
     from masthead.sync.dynamic import DynamicResource as DynamicResource
+    from masthead.sync.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead.sync.informer import SharedInformer as SharedInformer
+    from masthead.sync.informers import Informers as Informers
     from masthead.sync.logs import LogStream as LogStream
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
+    from masthead.sync.registration import Registration as Registration
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -35,9 +41,13 @@ _HOMES = {
     "retry_on_conflict": "masthead.sync.conflicts",
     "DiscoveryClient": "masthead.sync.discovery",
     "DynamicResource": "masthead.sync.dynamic",
+    "SharedInformerFactory": "masthead.sync.factory",
+    "SharedInformer": "masthead.sync.informer",
+    "Informers": "masthead.sync.informers",
     "LogStream": "masthead.sync.logs",
     "Mapper": "masthead.sync.mapper",
     "MetadataResource": "masthead.sync.metadata",
+    "Registration": "masthead.sync.registration",
     "RestClient": "masthead.sync.rest",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from masthead.sync.portal import Portal
 
-__all__ = ["Facade"]
+__all__ = ["Facade", "behind"]
 
 
 class Facade:
@@ -23,3 +23,8 @@ class Facade:
     def __init__(self, portal: Portal, inner: object) -> None:
         self._portal = portal
         self._async = inner
+
+
+def behind(face: Facade) -> tuple[Portal, Any]:
+    """The portal of a façade, and the object that it stands for."""
+    return face._portal, face._async  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -112,6 +112,19 @@ class Portal:
         """
         self._loop.send(lambda loop: begin(loop.spawn))
 
+    @property
+    def spawn(self) -> Spawn:
+        """What begins a task on the loop, to be called there; the task is cancelled when the portal closes.
+
+        It does not keep the portal alive.
+        """
+        return self._loop.spawn
+
+    @property
+    def close_soon(self) -> Callable[[], None]:
+        """What closes the portal, from any thread, and waits for nothing. It does not keep the portal alive."""
+        return self._loop.begin_stop
+
     def soon(self, callback: Callable[[], object]) -> None:
         """Have something called on the loop, from any thread; does nothing once there is no loop."""
         self._loop.soon(callback)

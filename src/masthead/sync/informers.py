@@ -1,0 +1,42 @@
+"""What a factory has for one resource: its informer, and its lister."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from masthead.meta.object import Object
+from masthead.sync.facade import Facade
+from masthead.sync.informer import SharedInformer, facing
+
+if TYPE_CHECKING:
+    from masthead.cache.lister import Lister
+    from masthead.meta.gvk import GroupVersion
+
+__all__ = ["InformerGroup", "Informers"]
+
+T = TypeVar("T", bound=Object)
+
+
+class Informers(Facade, Generic[T]):
+    """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
+
+    @property
+    def informer(self) -> SharedInformer[T]:
+        """What keeps the copy, and tells handlers of every change."""
+        return facing(self._portal, self._async.informer)
+
+    @property
+    def lister(self) -> Lister[T]:
+        """The copy: by namespace, name and labels."""
+        result: Lister[T] = self._async.lister
+        return result
+
+
+class InformerGroup(Facade):
+    """The informers of one API group at one version.
+
+    Attributes:
+        GROUP_VERSION: Which.
+    """
+
+    GROUP_VERSION: ClassVar[GroupVersion]

@@ -1,0 +1,58 @@
+"""What one gets for a handler: a way to see how it is doing, and to take it away."""
+
+from __future__ import annotations
+
+import contextlib
+
+from masthead.errors import ClosedError
+from masthead.sync.facade import Facade
+
+__all__ = ["Registration"]
+
+
+class Registration(Facade):
+    """A handler of an informer.
+
+    The same handler may be added several times; each is told, and removed, by itself.
+    """
+
+    @property
+    def name(self) -> str:
+        """The handler's name, as logs and metrics have it."""
+        result: str = self._async.name
+        return result
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the handler has returned from every initial add, even if one raised."""
+        result: bool = self._async.has_synced
+        return result
+
+    @property
+    def pending(self) -> int:
+        """How many notices it has yet to hear."""
+        result: int = self._async.pending
+        return result
+
+    def wait_synced(self, timeout: float | None = None) -> None:
+        """Wait until the handler has returned from every initial add.
+
+        Raises:
+            DeadlineError: if that takes longer than `timeout` seconds.
+            ClosedError: if it will never be so: the handler is removed, or the informer has stopped.
+        """
+        self._portal.call(self._async.wait_synced(timeout))
+
+    def remove(self) -> None:
+        """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
+
+        Removing twice does nothing. A handler may remove itself, and is not waited for then.
+        """
+        if self._async.is_called_here:
+            self._async.leave()
+            return
+        with contextlib.suppress(ClosedError):  # the client is, and its handlers went with it
+            self._portal.call(self._async.remove())
+
+    def __repr__(self) -> str:
+        return repr(self._async)
