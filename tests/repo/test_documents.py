@@ -40,6 +40,7 @@ def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/client.md",
+        "docs/informers.md",
         "docs/server.md",
         "docs/conformance.md",
     ],
@@ -59,6 +60,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "CHANGELOG.md",
         "SECURITY.md",
         "docs/client.md",
+        "docs/informers.md",
         "docs/server.md",
     ],
 )
@@ -67,7 +69,7 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
         assert ((ROOT / document).parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/client.md", "docs/server.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/client.md", "docs/informers.md", "docs/server.md"])
 def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
     assert blocks

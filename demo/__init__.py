@@ -1,0 +1,9 @@
+"""Informers at work: a cluster that misbehaves, and a mirror that stays true. ``python -m demo`` runs it.
+
+| module | what it shows |
+|---|---|
+| `cluster` | an API server in this process, with faults on demand, that is restarted halfway |
+| `story` | writing: pods and deployments come, change and go |
+| `mirror` | reading: a factory, its informers, handlers and listers |
+| `verdict` | whether the mirror shows what the server has |
+"""

@@ -1,0 +1,24 @@
+"""Whether a copy is what the server has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import masthead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+T = TypeVar("T", bound=masthead.Object)
+
+
+def differences(what: str, copy: Mapping[str, T], server: Mapping[str, T]) -> Iterator[str]:
+    """Compare a copy with what the server has, object by object, and say what differs."""
+    for key in sorted(copy.keys() | server.keys()):
+        if key not in copy:
+            yield f"{what} lacks {key}"
+        elif key not in server:
+            yield f"{what} still has {key}"
+        elif copy[key] != server[key]:
+            mine, theirs = (each[key].metadata.resource_version for each in (copy, server))
+            yield f"{what} has another {key}: of version {mine}, and the server's is of {theirs}"
