@@ -9,7 +9,7 @@ SPEC   ?= ../shared/kubernetes-1.36
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-real lint check format codegen conformance conformance-record bench clean
+.PHONY: help install demo test test-real lint check format codegen conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ $(READY): pyproject.toml
 	$(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
 	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet -e '.[dev]',$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]')
 	@touch $@
+
+demo: $(READY) ## See informers mirror a cluster that misbehaves; takes a quarter of a minute
+	$(BIN)/python -m demo
 
 test: $(READY) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
@@ -44,7 +47,7 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
 	$(BIN)/python -m masthead.codegen.protobuf --facts $(SPEC) --out src/masthead/server/wire/protobuf_table.py
-	$(BIN)/python -m masthead.codegen.clientset --openapi $(SPEC) --out src/masthead/client/clientset.py
+	$(BIN)/python -m masthead.codegen.clientset --openapi $(SPEC) --out src/masthead/client/clientset.py --informers src/masthead/cache/groups.py
 	$(BIN)/python -m masthead.codegen.facade --root src
 
 conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md

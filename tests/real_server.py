@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import secrets
+import shutil
 import socket
 import ssl
 import subprocess
@@ -17,13 +18,13 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
 USER = "kubernetes-admin"
@@ -43,7 +44,7 @@ class RealServer:
     """
 
     url: str
-    token: str
+    token: str = field(repr=False)
     ca_file: Path
     etcd: str
 
@@ -95,8 +96,87 @@ def real_server_in(state: Path) -> Iterator[RealServer]:
     Raises:
         RuntimeError: if it does not get ready; the message has the last lines that it wrote.
     """
-    with _etcd(state) as etcd, _api_server(state, etcd) as server:
-        yield server
+    with RestartableServer(state) as running:
+        yield running.server
+
+
+class RestartableServer:
+    """A server that can be stopped, started, robbed of its data and made to forget; for one test at a time.
+
+    Its address, certificate and users stay what they were. Everything here blocks, until it is done.
+
+    Args:
+        state: An empty folder for its data, certificates and logs.
+        options: What kube-apiserver is started with beside, or in place of the usual, without the dashes.
+
+    Attributes:
+        server: Where it is.
+    """
+
+    def __init__(self, state: Path, options: Mapping[str, str] | None = None) -> None:
+        self._state = state
+        etcd, token = f"http://127.0.0.1:{_free_port()}", secrets.token_hex(16)
+        certificate = state / "certificates" / "apiserver.crt"
+        self.server = RealServer(f"https://127.0.0.1:{_free_port()}", token, certificate, etcd)
+        self._etcd = _Program("etcd", _etcd_options(state, etcd), state)
+        all_options = {**_api_server_options(state, self.server), **(options or {})}
+        self._api_server = _Program("kube-apiserver", all_options, state)
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_etcd()
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._api_server.stop()
+        self._etcd.stop()
+
+    def start(self) -> None:
+        """Start kube-apiserver.
+
+        Raises:
+            RuntimeError: if it does not get ready; the message has the last lines that it wrote.
+        """
+        self._api_server.start(lambda: _is_ready(self.server))
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Stop kube-apiserver, in order or at once, as a crash does; the storage stays."""
+        self._api_server.stop(at_once=at_once)
+
+    def lose_everything(self, *, revisions: int = 0) -> None:
+        """Stop both, and start them again with no data: versions start over.
+
+        Args:
+            revisions: How many writes the new storage has seen before kube-apiserver comes to it.
+
+        Raises:
+            RuntimeError: if one does not get ready.
+        """
+        self.stop(at_once=True)
+        self._etcd.stop(at_once=True)
+        shutil.rmtree(self._state / "etcd")
+        self._start_etcd()
+        for _ in range(revisions):
+            assert _has_put(self.server.etcd, "something else")
+        self.start()
+
+    def compact(self) -> None:
+        """Let the storage forget all versions but the newest.
+
+        What kube-apiserver has in its memory, it still knows, until it is started again.
+        """
+        newest = _ask_etcd(self.server.etcd, "range", {"key": _encoded("before everything")})["header"][
+            "revision"
+        ]
+        _ask_etcd(self.server.etcd, "compaction", {"revision": newest, "physical": True})
+
+    def _start_etcd(self) -> None:
+        # So that version 1 is older than all that the server's caches will ever have seen.
+        self._etcd.start(lambda: _has_put(self.server.etcd, "before everything"))
 
 
 def wait_until(is_so: Callable[[], bool], *, within: float = READY_WITHIN) -> bool:
@@ -110,10 +190,44 @@ def wait_until(is_so: Callable[[], bool], *, within: float = READY_WITHIN) -> bo
     return True
 
 
-@contextmanager
-def _etcd(state: Path) -> Iterator[str]:
-    clients, peers = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
-    options = {
+class _Program:
+    """A program of ours, whose output goes to a file."""
+
+    def __init__(self, name: str, options: dict[str, str], state: Path) -> None:
+        self._name = name
+        self._command = [str(ASSETS / name), *(f"--{option}={value}" for option, value in options.items())]
+        self._state = state
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, is_ready: Callable[[], bool]) -> None:
+        """Start it, and wait until it is ready.
+
+        Raises:
+            RuntimeError: if it does not get ready.
+        """
+        with (self._state / f"{self._name}.log").open("ab") as log:
+            process = self._process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._state
+            )
+        if not wait_until(lambda: process.poll() is not None or is_ready()) or process.poll() is not None:
+            raise RuntimeError(f"{self._name} did not get ready:\n{_last_words(self._name, self._state)}")
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Stop it, and wait until it is gone."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if not at_once:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=20)
+        process.kill()
+        process.wait()
+
+
+def _etcd_options(state: Path, clients: str) -> dict[str, str]:
+    peers = f"http://127.0.0.1:{_free_port()}"
+    return {
         "data-dir": str(state / "etcd"),
         "listen-client-urls": clients,
         "advertise-client-urls": clients,
@@ -122,25 +236,17 @@ def _etcd(state: Path) -> Iterator[str]:
         "initial-cluster": f"default={peers}",
         "unsafe-no-fsync": "true",
     }
-    with _running("etcd", options, state):
-        # So that version 1 is older than all that the server's caches will ever have seen.
-        if not wait_until(lambda: _has_put(clients, "before everything")):
-            raise RuntimeError(f"etcd did not get ready:\n{_last_words('etcd', state)}")
-        yield clients
 
 
-@contextmanager
-def _api_server(state: Path, etcd: str) -> Iterator[RealServer]:
-    port, token = _free_port(), secrets.token_hex(16)
+def _api_server_options(state: Path, server: RealServer) -> dict[str, str]:
     key_file, token_file = state / "service-accounts.key", state / "tokens.csv"
     key_file.write_text(_private_key(), "ascii")
-    token_file.write_text(f'{token},{USER},,"system:masters"\n', "ascii")
-    server = RealServer(f"https://127.0.0.1:{port}", token, state / "certificates" / "apiserver.crt", etcd)
-    options = {
-        "etcd-servers": etcd,
+    token_file.write_text(f'{server.token},{USER},,"system:masters"\n', "ascii")
+    return {
+        "etcd-servers": server.etcd,
         "bind-address": "127.0.0.1",
         "advertise-address": "127.0.0.1",
-        "secure-port": str(port),
+        "secure-port": server.url.rpartition(":")[2],
         "cert-dir": str(server.ca_file.parent),  # makes a certificate of its own there
         "service-cluster-ip-range": "10.0.0.0/24",
         "service-account-issuer": "https://kubernetes.default.svc",
@@ -153,42 +259,25 @@ def _api_server(state: Path, etcd: str) -> Iterator[RealServer]:
         "endpoint-reconciler-type": "none",
         "runtime-config": "api/all=true",
     }
-    with _running("kube-apiserver", options, state) as process:
-        if (
-            not wait_until(lambda: process.poll() is not None or _is_ready(server))
-            or process.poll() is not None
-        ):
-            raise RuntimeError(f"kube-apiserver did not get ready:\n{_last_words('kube-apiserver', state)}")
-        yield server
-
-
-@contextmanager
-def _running(program: str, options: dict[str, str], state: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program of ours until the end of the block, its output going to a file."""
-    arguments = [f"--{name}={value}" for name, value in options.items()]
-    with (state / f"{program}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [ASSETS / program, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=state
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def _has_put(etcd: str, key: str) -> bool:
-    body = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
-    request = urllib.request.Request(f"{etcd}/v3/kv/put", data=body)
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60):
-            return True
+        _ask_etcd(etcd, "put", {"key": _encoded(key)})
     except OSError:  # it does not listen yet
         return False
+    return True
+
+
+def _ask_etcd(etcd: str, what: str, body: dict[str, object]) -> Any:
+    """Ask the storage through its HTTP gateway."""
+    request = urllib.request.Request(f"{etcd}/v3/kv/{what}", data=json.dumps(body).encode())
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def _encoded(key: str) -> str:
+    return base64.b64encode(key.encode()).decode()
 
 
 def _is_ready(server: RealServer) -> bool:
@@ -203,9 +292,15 @@ def _last_words(program: str, state: Path) -> str:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+    """A port that nobody listens on, and that nobody is given who does not ask for it by its number.
+
+    The system gives higher ones to whoever connects: to others while a server of ours is away, or even to a client of
+    it, which then is connected with itself.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _private_key() -> str:

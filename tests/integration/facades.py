@@ -8,10 +8,13 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+import masthead
+import masthead.aio
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-_ASYNC_HOMES = ("masthead.client.{}", "masthead.discovery.{}", "masthead.{}.client")
+_ASYNC_HOMES = ("masthead.client.{}", "masthead.cache.{}", "masthead.discovery.{}", "masthead.{}.client")
 _END = object()
 
 
@@ -52,6 +55,34 @@ class Awaited:
         if item is _END:
             raise StopAsyncIteration
         return faced(item)
+
+
+def informer_of(source: Any, **options: Any) -> Any:
+    """A `SharedInformer` of a resource, or of several, through the façade that the resource is of."""
+    return _made("SharedInformer", source, options)
+
+
+def factory_of(client: Any, **options: Any) -> Any:
+    """A `SharedInformerFactory` of a client, through the façade that the client is of."""
+    return _made("SharedInformerFactory", client, options)
+
+
+def is_blocking(thing: Any) -> bool:
+    """Whether it is of the blocking façade: then handlers are called in threads of their own."""
+    return isinstance(thing, Awaited)
+
+
+def _made(name: str, given: Any, options: dict[str, Any]) -> Any:
+    if any(map(is_blocking, given if isinstance(given, list) else [given])):
+        return Awaited(getattr(masthead, name)(_plain(given), **options))
+    return getattr(masthead.aio, name)(given, **options)
+
+
+def _plain(value: Any) -> Any:
+    """What is behind the face that was put on."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value._blocking if isinstance(value, Awaited) else value
 
 
 def faced(value: Any) -> Any:

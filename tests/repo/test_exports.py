@@ -16,6 +16,7 @@ PACKAGES = [
     "masthead",
     "masthead.aio",
     "masthead.auth",
+    "masthead.cache",
     "masthead.client",
     "masthead.config",
     "masthead.discovery",

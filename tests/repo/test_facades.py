@@ -32,7 +32,18 @@ DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 # What the async façade has beyond the blocking one, and why.
 ASYNC_ONLY = {
     "RestClient": {"call", "open"},  # for those who build on it: what they return is read in the loop
+    # For those who begin and end them on the loop: factories, and the blocking façade.
+    "Registration": {"is_called_here", "leave", "start", "end"},
+    "SharedInformer": {"is_called_here", "begin_soon", "end_soon"},
+    "SharedInformerFactory": {"is_called_here", "end_soon"},
 }
+BY_HAND = (
+    "masthead.client.conflicts",
+    "masthead.cache.factory",
+    "masthead.cache.informer",
+    "masthead.cache.informers",
+    "masthead.cache.registration",
+)
 ENTERING = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
@@ -49,6 +60,14 @@ WORDS = [
         r"One instance belongs to one event loop; calls may be made at the same time\.",
         "Any number of threads may use it at the same time.",
     ),
+    (
+        r"An informer belongs to the event loop that it is started in; what reads it may be called from any thread\.",
+        (
+            "Any number of threads may use it at the same time. Handlers are called in a thread of their own each, and "
+            "may block;\nindexers, transforms and handlers of errors are called on the client's event loop, and must "
+            "neither block nor call\nthe client."
+        ),
+    ),
 ]
 TYPES = [(r"\bAsyncIterator\[", "Iterator["), (r"\bAwaitable\[(\w+)\]", r"\1")]
 
@@ -63,7 +82,7 @@ def blocking_classes() -> Iterator[type[Facade]]:
 def async_classes() -> dict[str, type]:
     """The classes of the rooms below by their names, of those that the table of mirrors has."""
     found: dict[str, type] = {}
-    for name in [*(each.source for each in facade.MIRRORS), "masthead.client.conflicts"]:
+    for name in [*(each.source for each in facade.MIRRORS), *BY_HAND]:
         found |= {
             each.__name__: each
             for each in vars(importlib.import_module(name)).values()
@@ -166,8 +185,9 @@ def test_every_class_of_the_table_has_its_namesake() -> None:
     assert wanted <= {each.__name__ for each in blocking_classes()}
 
 
-def test_both_clients_are_made_with_the_same_arguments() -> None:
-    ours, theirs = masthead.sync.Client.__init__, masthead.aio.Client.__init__
+@pytest.mark.parametrize("name", ["Client", "SharedInformer", "SharedInformerFactory"])
+def test_what_users_make_is_made_with_the_same_arguments(name: str) -> None:
+    ours, theirs = getattr(masthead.sync, name).__init__, getattr(masthead.aio, name).__init__
 
     assert signature(ours) == signature(theirs)
     assert doc(ours) == doc(theirs)
@@ -209,6 +229,7 @@ def test_nothing_that_was_generated_is_left_over() -> None:
 
 @pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DOCUMENTS}")
 def test_the_clientset_that_is_committed_is_what_its_generator_makes() -> None:
-    standing = (SOURCE / "masthead" / "client" / "clientset.py").read_text("utf-8")
+    files = [SOURCE / "masthead" / "client" / "clientset.py", SOURCE / "masthead" / "cache" / "groups.py"]
 
-    assert clientset.from_folder(DOCUMENTS) == standing, "clientset.py is stale; run make codegen"
+    for path, made in zip(files, clientset.from_folder(DOCUMENTS), strict=True):
+        assert made == path.read_text("utf-8"), f"{path.name} is stale; run make codegen"

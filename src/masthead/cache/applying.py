@@ -90,7 +90,9 @@ class Applier(Generic[T]):
         """What is to be heard of an object that was there and is there."""
         # The version alone proves nothing: a server that has lost its data counts from the beginning again.
         if self._is_same(old, new):
-            if self._version(old) != self._version(new):
+            version = self._version(new)
+            # Without versions, nobody can tell that it has not changed.
+            if not version or version != self._version(old):
                 yield Notice(_UPDATE, key, old, new)
             return
         # Another object of the same name.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from masthead.cache import mutation, seeding
 from masthead.cache.delivery import Listener, TaskDelivery, ThreadDelivery
-from masthead.cache.handlers import handler_of, is_async
+from masthead.cache.handlers import check_plain, handler_of, is_async
 from masthead.cache.health import Pulse, health_of
 from masthead.cache.holding import holding_for
 from masthead.cache.lister import Lister
@@ -119,6 +119,8 @@ class Arranged(Generic[T]):
             shard_selector=shard_selector,
         )
         first = next(iter(sources.values()))
+        if transform is not None:
+            check_plain("a transform", transform)
         if queue is not None and len(sources) > 1:
             raise InvalidValueError(
                 "an informer over several namespaces has the ordered queue; leave out queue"
@@ -260,9 +262,14 @@ class Arranged(Generic[T]):
         """Say what is done to each object before it is kept; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started.
+            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: if it is no plain function.
         """
         self._check_new("set a transform")
+        if self._versions:
+            raise InformerStateError(f"{self._name}: set the transform before the informer is seeded")
+        if transform is not None:
+            check_plain("a transform", transform)
         self._transform = transform
 
     def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
@@ -270,8 +277,11 @@ class Arranged(Generic[T]):
 
         Raises:
             InformerStateError: if the informer has been started.
+            InvalidValueError: if it is no plain function.
         """
         self._check_new("set a handler of errors")
+        if handler is not None:
+            check_plain("a handler of errors", handler)
         self._on_error = handler
 
     def seed(self, path: str | PathLike[str]) -> int:

@@ -180,6 +180,7 @@ class SharedInformerFactory(InformerGroups):
             ClosedError: if it is a new one, and the factory is shut down.
             UnknownKindError: if the class does not say where its objects are served.
             InvalidValueError: if something else than an informer is made.
+            InformerStateError: if the factory's transform is to be set, and the informer has been started.
             Exception: whatever the constructor raises.
         """
         found = self._wanted("typed", kind)
@@ -214,7 +215,7 @@ class SharedInformerFactory(InformerGroups):
             kind = registry.object_class(registry.kind_of(resource))
         except UnknownKindError:
             return cast("Informers[Object]", self.dynamic(resource))
-        return cast("Informers[Object]", Informers(self.informer(kind)))
+        return Informers(self.informer(kind))
 
     def dynamic(
         self,

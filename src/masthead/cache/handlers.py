@@ -12,7 +12,16 @@ from masthead.meta.object import Object
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EventHandler", "FilteringEventHandler", "OnAdd", "OnDelete", "OnUpdate", "handler_of", "is_async"]
+__all__ = [
+    "EventHandler",
+    "FilteringEventHandler",
+    "OnAdd",
+    "OnDelete",
+    "OnUpdate",
+    "check_plain",
+    "handler_of",
+    "is_async",
+]
 
 T = TypeVar("T", bound=Object)
 
@@ -90,9 +99,14 @@ class FilteringEventHandler(EventHandler[T]):
     Args:
         keep: Whether an object passes.
         handler: Who is told.
+
+    Raises:
+        InvalidValueError: if the filter is no plain function, or the handler none.
     """
 
     def __init__(self, keep: Callable[[T], bool], handler: EventHandler[T]) -> None:
+        check_plain("a filter", keep)
+        handler_of(handler, None, None, None)
         self._keep = keep
         self._handler = handler
 
@@ -148,6 +162,18 @@ def handler_of(
             value=handler,
         )
     return handler
+
+
+def check_plain(what: str, function: object) -> None:
+    """Refuse what cannot be called, and what would have to be awaited where nothing is.
+
+    Raises:
+        InvalidValueError: if it is that.
+    """
+    if not callable(function):
+        raise InvalidValueError(f"{what} must be a function, not a {type(function).__name__}", value=function)
+    if _is_coroutine_function(function):
+        raise InvalidValueError(f"{what} must be a plain function: nothing awaits it", value=function)
 
 
 def is_async(handler: EventHandler[T]) -> bool:

@@ -31,7 +31,7 @@ class Health:
         last_error: What went wrong last, in one sentence; empty if nothing ever did.
         since_error: Seconds since then; infinite if nothing ever did.
         failures: How many attempts have failed in a row; 0 if all is well.
-        relists: How often the whole state was asked for again after the first time.
+        relists: How often the whole state was asked for again, though there was one.
         reconnects: How often a watch was opened to go on where another had ended.
         broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
             the store has the last state that could be read, if there was one.
@@ -70,7 +70,7 @@ class Pulse:
         error: What went wrong last.
         error_at: When.
         failures: How many attempts have failed in a row.
-        states: How often a full state was begun.
+        relists: How often a full state was asked for, though there was one.
         reconnects: How often a watch went on from where another had ended.
         broken: Keys of objects that cannot be used, and why.
     """
@@ -82,7 +82,7 @@ class Pulse:
     error: str = ""
     error_at: float = -_NEVER
     failures: int = 0
-    states: int = 0
+    relists: int = 0
     reconnects: int = 0
     broken: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -134,7 +134,7 @@ def health_of(
         last_error=worst.error,
         since_error=now - worst.error_at,
         failures=max(pulse.failures for pulse in pulses),
-        relists=sum(max(0, pulse.states - 1) for pulse in pulses),
+        relists=sum(pulse.relists for pulse in pulses),
         reconnects=sum(pulse.reconnects for pulse in pulses),
         broken=broken,
         pending=pending,

@@ -134,6 +134,7 @@ class SharedInformer(Arranged[T]):
         """End it, and wait for nothing; on its own loop, or before the start."""
         self._grace = grace
         self._stopping.set()
+        self._hush()
         if self._loop is None and self._task is None:
             self._stopped.set()
             self._progress.made()
@@ -242,9 +243,14 @@ class SharedInformer(Arranged[T]):
     def _after_task(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("informer %s ends, which is a fault in it", self._name, exc_info=error)
-        for each in list(self._registrations):
-            self._processor.leave(each)
+        self._hush()
         self._note_end()
+
+    def _hush(self) -> None:
+        """Tell handlers nothing more from here on."""
+        with self._processor.gate:
+            for each in self._registrations:
+                self._processor.leave(each)
 
     def _note_end(self) -> None:
         self._stopped.set()
@@ -274,12 +280,9 @@ class SharedInformer(Arranged[T]):
             _log.warning("informer %s ends: %s", self._name, error)
 
     async def _end_handlers(self) -> None:
-        with self._processor.gate:
-            ended = list(self._registrations)
-            for each in ended:
-                self._processor.leave(each)
+        self._hush()
         async with asyncio.TaskGroup() as group:
-            for each in ended:
+            for each in list(self._registrations):
                 group.create_task(each.end(self._grace))
 
     def _metered(self, changes: Sequence[Change[Held]], is_initial: bool) -> None:

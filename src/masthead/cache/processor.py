@@ -118,6 +118,7 @@ class Processor(Generic[T]):
         """Tell a handler nothing more."""
         with self.gate:
             listener = self._listeners.pop(handler, None)
+            self.due -= {handler}
         if listener is not None:
             listener.close()
 

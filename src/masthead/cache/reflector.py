@@ -27,7 +27,7 @@ from masthead.errors import (
     StatusError,
 )
 from masthead.meta.object import Object
-from masthead.sansio.listwatch import Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
 from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ class Reflector(Generic[T]):
             initial_events=watch_list and source.knows_initial_events,
             page_size=page_size,
             backoff=backoff,
+            # One that is given up for its silence has lasted: or where little happens, we would wait ever longer.
+            lasting=LASTING if stall_after is None else min(LASTING, stall_after),
         )
         self._is_seeded = bool(version)
         self._has_followed = False
@@ -186,9 +188,9 @@ class Reflector(Generic[T]):
         self._machine.begin(self._clock())
         if not isinstance(step, Prove) and step.restarts:
             self._collected = _Collected(began=self._clock())
-            if pulse.states:
+            if self._machine.version:
                 self._meter.relisted()
-            pulse.states += 1
+                pulse.relists += 1
         try:
             if isinstance(step, List):
                 return await self._list(step)
@@ -240,9 +242,9 @@ class Reflector(Generic[T]):
         if _is_in_order(error):
             _log.debug("%s: %s", what, error)
         elif isinstance(error, MastheadError):
-            _log.warning("%s: %s; the next attempt is in %.1f s", what, error, after)
+            _log.warning("%s: the next attempt is in %.1f s, after %s", what, after, error)
         else:
-            _log.error("%s: unexpected; the next attempt is in %.1f s", what, after, exc_info=error)
+            _log.error("%s: the next attempt is in %.1f s, after this", what, after, exc_info=error)
 
     def _succeeded(self) -> None:
         pulse = self.pulse

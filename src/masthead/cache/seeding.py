@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead.cache import snapshot, transforms
 from masthead.cache.listwatch import ResourceListWatch
 from masthead.cache.snapshot import SnapshotHeader
-from masthead.errors import SnapshotError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
@@ -37,14 +36,10 @@ def load(
         SnapshotError: if there is no such file, or it is broken or of something else; the store is not touched then.
         ConfigError: if it is compressed, and what that needs is not installed.
     """
-    expected = _header(sources, {}, transform)
+    expected = _header(sources, dict.fromkeys(sources, ""), transform)
     item = next(iter(sources.values())).item
     with snapshot.read(path, expected, item) as (header, objects):
         held = {obj.key: holding.hold(obj) for obj in objects}
-    if header.scopes.keys() != sources.keys():
-        raise SnapshotError(
-            f"the snapshot {path} is of other namespaces; delete it: a start without is just slower"
-        )
     holding.rehold(held)
     with processor.gate:
         for scope, version in header.scopes.items():
@@ -72,13 +67,19 @@ def save(
     return snapshot.write(path, _header(sources, versions, transform), map(holding.open, held))
 
 
+def _place(sources: Mapping[str, ListWatch[T]]) -> str:
+    """Where the objects are, if it is one namespace; several are told apart by their scopes."""
+    only = sources.get("")
+    return f"{only.namespace}/" if isinstance(only, ResourceListWatch) and only.namespace else ""
+
+
 def _header(
     sources: Mapping[str, ListWatch[T]], versions: Mapping[str, str], transform: Transform[T] | None
 ) -> SnapshotHeader:
     first = next(iter(sources.values()))
     selectors: Mapping[str, str] = first.selectors if isinstance(first, ResourceListWatch) else {}
     return SnapshotHeader(
-        resource=first.resource,
+        resource=_place(sources) + first.resource,
         scopes=dict(versions),
         label_selector=selectors.get("labelSelector", ""),
         field_selector=selectors.get("fieldSelector", ""),

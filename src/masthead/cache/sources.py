@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from masthead.cache.listwatch import ResourceListWatch
 from masthead.client.reading import Reading
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["sources_of"]
 
 T = TypeVar("T", bound=Object)
+
+_PARTS: Final = ("item", "resource", "knows_initial_events", "forget_initial_events", "list", "watch")
+"""What a `ListWatch` has."""
 
 
 def sources_of(
@@ -53,12 +57,16 @@ def sources_of(
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if asked := [name for name, each in selectors.items() if each is not None]:
         raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
-    missing = [name for name in ("item", "list", "watch") if not hasattr(given, name)]
+    missing = [name for name in _PARTS if not hasattr(given, name)]
     if missing:
         raise InvalidValueError(
             f"a {type(given).__name__} can be neither listed nor watched; give a resource such as "
-            "client.core_v1.pods(), several of them, or a ListWatch",
+            f"client.core_v1.pods(), several of them, or a ListWatch, which has {', '.join(_PARTS)}",
             value=given,
+        )
+    if inspect.iscoroutinefunction(given.watch):
+        raise InvalidValueError(
+            f"{type(given).__name__}.watch must give events with yield, not return them", value=given
         )
     return {"": given}
 

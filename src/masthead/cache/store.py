@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
+from masthead.cache.handlers import check_plain
 from masthead.cache.holding import holding_for
 from masthead.meta.object import Object
 from masthead.sansio.store import IndexedStore
@@ -123,13 +124,13 @@ class Indexer(Generic[T]):
 
         Raises:
             IndexConflictError: if there is an index of one of the names; nothing is added then.
-            InvalidValueError: if one is no function; nothing is added then.
+            InvalidValueError: if one is no plain function; nothing is added then.
         """
-        indexing = self._holding.indexing
-        given: Mapping[str, object] = indexers  # whatever it is: the store refuses what is no function
-        wrapped = {name: indexing(indexers[name]) if callable(each) else each for name, each in given.items()}
+        for name, each in indexers.items():
+            check_plain(f"the indexer {name!r}", each)
+        wrapped = {name: self._holding.indexing(each) for name, each in indexers.items()}
         with self._gate:
-            self._store.add_indexers(cast("Mapping[str, IndexFunc[T]]", wrapped))
+            self._store.add_indexers(wrapped)
 
     @property
     def version(self) -> str:

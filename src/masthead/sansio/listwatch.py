@@ -204,6 +204,7 @@ class ListWatching:
         page_size: How many objects to ask for at a time; 0 to leave it to the machine, which asks for pages only where a
             server would not have to answer from its disk for them.
         backoff: How long to wait after failures.
+        lasting: A stream that stayed open for so many seconds is a sign of health, whether it brought something or not.
     """
 
     def __init__(
@@ -214,8 +215,10 @@ class ListWatching:
         initial_events: bool = True,
         page_size: int = 0,
         backoff: Backoff | None = None,
+        lasting: float = LASTING,
     ) -> None:
         self._random = random
+        self._lasting = lasting
         self._version = version
         self._any_will_do = False
         self._initial_events = initial_events
@@ -324,9 +327,6 @@ class ListWatching:
             return self._after_loss(now, failure)
         if self.phase is Phase.STREAMING:
             return self._after_streaming(now, failure)
-        if failure.silent and self._is_open:
-            # Enough was waited for; and where nothing happens for long, streams are given up again and again.
-            return self._proof(max(0.0, PACE - (now - self._started)))
         after = self._wait(now, failure)
         if failure.is_refusal and not self._is_open:
             # Not allowed, or not there. When that changes, more may have changed than versions tell.
@@ -422,5 +422,5 @@ class ListWatching:
         return max(asked, self._backoff.next(now, self._random))
 
     def _note_health(self, now: float) -> None:
-        if self._has_news or (self._is_open and now - self._started >= LASTING):
+        if self._has_news or (self._is_open and now - self._started >= self._lasting):
             self._backoff.reset()

@@ -121,7 +121,8 @@ class Arranged(Facade, Generic[T]):
         """Say what is done to each object before it is kept; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started.
+            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: if it is no plain function.
         """
         self._async.set_transform(transform)
 
@@ -130,6 +131,7 @@ class Arranged(Facade, Generic[T]):
 
         Raises:
             InformerStateError: if the informer has been started.
+            InvalidValueError: if it is no plain function.
         """
         self._async.set_watch_error_handler(handler)
 

@@ -184,6 +184,7 @@ class SharedInformerFactory(InformerGroups):
             ClosedError: if it is a new one, and the factory is shut down.
             UnknownKindError: if the class does not say where its objects are served.
             InvalidValueError: if something else than an informer is made.
+            InformerStateError: if the factory's transform is to be set, and the informer has been started.
             Exception: whatever the constructor raises.
         """
 

@@ -281,8 +281,7 @@ def _unwrapped(
     Raises:
         InvalidValueError: if it is of the async façade, or of several clients.
     """
-    is_one = not isinstance(source, Sequence)
-    given: list[Any] = [source] if is_one else list(source)
+    given: list[Any] = list(source) if isinstance(source, Sequence) else [source]
     if any(isinstance(each, AsyncReading) for each in given):
         raise InvalidValueError(
             "a resource of an async client goes with masthead.aio.SharedInformer; give one of masthead.Client",
@@ -293,4 +292,4 @@ def _unwrapped(
     if len(portals) > 1:
         raise InvalidValueError("one informer has one client; these resources are of several", value=source)
     awaited = [each for _, each in pairs]
-    return portals.pop() if portals else None, awaited[0] if is_one else awaited
+    return portals.pop() if portals else None, awaited if isinstance(source, Sequence) else awaited[0]

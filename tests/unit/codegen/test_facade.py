@@ -32,6 +32,7 @@ RULES = Rules(
     by_hand={"ByHand": Reference("blocking.hand", "ByHand")},
     stand_ins={"Base": Reference("things.other", "Other")},
     left_out=frozenset({"Thing.raw"}),
+    checked=frozenset({"Thing.join"}),
     limits={"Thing.pages": 1},
     sentences={"Belongs to one loop.": "Belongs to anybody."},
 )
@@ -146,10 +147,42 @@ def test_what_has_a_namesake_is_wrapped_in_it() -> None:
     )
 
 
+def test_what_was_written_by_hand_is_wrapped_too() -> None:
+    assert (
+        method('''
+        def hand(self) -> ByHand[Value]:
+            """By hand."""
+            return self._hand
+    ''')
+        == textwrap.dedent('''
+        def hand(self) -> ByHand[Value]:
+            """By hand."""
+            return ByHand(self._portal, self._async.hand())
+    ''').strip()
+    )
+
+
+def test_what_needs_the_loop_without_waiting_for_it_looks_whether_it_is_there() -> None:
+    assert (
+        method('''
+        def join(self, value: Value) -> None:
+            """Join."""
+    ''')
+        == textwrap.dedent('''
+        def join(self, value: Value) -> None:
+            """Join."""
+            self._portal.check()
+            self._async.join(value)
+    ''').strip()
+    )
+
+
 def test_what_is_private_or_left_out_stays_behind() -> None:
     assert (
         method('''
         limit = 3
+        _secret: int = 4
+        _hidden = 5
 
         def __init__(self, value: Value) -> None:
             """Take a value."""

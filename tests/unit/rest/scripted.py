@@ -7,10 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.unit.rest.virtual import now
-
 from masthead.errors import AuthError
 from masthead.rest import Call, RestClient, RestSettings, Subject
+from masthead.testing.virtual import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Reply, client, create, get, html, status, watch
-from tests.unit.rest.virtual import in_virtual_time
 
 from masthead.api.core.v1 import Pod
 from masthead.errors import (
@@ -23,6 +22,7 @@ from masthead.errors import (
 from masthead.rest import Answer
 from masthead.rest.answer import failure, is_json
 from masthead.sansio.warnings import ServerWarning
+from masthead.testing.virtual import in_virtual_time
 
 TEXT = [("Content-Type", "text/plain")]
 

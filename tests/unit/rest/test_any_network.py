@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Badge, Reply, client, create, get, watch
-from tests.unit.rest.virtual import in_virtual_time, now
 
 from masthead.errors import ConnectError, DeadlineError, MastheadError, ProtocolError, TransportError
 from masthead.rest import Answer, RestSettings, Stream
+from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
     from tests.unit.rest.scripted import Network

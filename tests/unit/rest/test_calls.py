@@ -7,13 +7,13 @@ import re
 
 import pytest
 from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
-from tests.unit.rest.virtual import in_virtual_time
 
 from masthead.config.model import Impersonation
 from masthead.errors import InvalidValueError
 from masthead.rest import RestSettings
 from masthead.rest.headers import impersonation_headers
 from masthead.rest.settings import default_user_agent
+from masthead.testing.virtual import in_virtual_time
 
 ALICE = Impersonation(
     user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.rest.scripted import Network, Reply, get, status, watch
-from tests.unit.rest.virtual import in_virtual_time, now
 
 from masthead.errors import AuthError, ClosedError
 from masthead.rest import RestClient
+from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
     from masthead.auth.contract import Certificate

@@ -6,11 +6,11 @@ import logging
 
 import pytest
 from tests.unit.rest.scripted import JSON, Reply, client, get, watch
-from tests.unit.rest.virtual import in_virtual_time
 
 from masthead.errors import ForbiddenError
 from masthead.rest import RestSettings
 from masthead.sansio.warnings import ServerWarning
+from masthead.testing.virtual import in_virtual_time
 
 
 def warning(status: int = 200, *texts: str) -> Reply:

@@ -8,7 +8,6 @@ import math
 
 import pytest
 from tests.unit.rest.scripted import Badge, Reply, asking, client, create, get, html, status, watch
-from tests.unit.rest.virtual import in_virtual_time, now
 
 from masthead.errors import (
     AuthError,
@@ -23,6 +22,7 @@ from masthead.errors import (
     UnauthorizedError,
 )
 from masthead.rest import RestSettings
+from masthead.testing.virtual import in_virtual_time, now
 
 
 @in_virtual_time

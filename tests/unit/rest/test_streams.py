@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.rest.scripted import Reply, client, watch
-from tests.unit.rest.virtual import in_virtual_time
 
 from masthead.errors import DeadlineError, ExpiredError, ProtocolError
+from masthead.testing.virtual import in_virtual_time
 
 
 @in_virtual_time

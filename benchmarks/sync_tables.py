@@ -1,0 +1,100 @@
+"""The tables of the sync benchmark: what was measured, and how ours compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.report import Column, Row, Table, Target
+from benchmarks.sync_contenders import COMPACT, LAZY, OFFICIAL, OURS
+from benchmarks.sync_runs import ratio, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from benchmarks.measure import Figures
+
+CPU: Final = 1 / 20
+"""Of the official informer's CPU, for each way to hold objects."""
+MEMORY: Final = {LAZY: 1 / 8, COMPACT: 1 / 40}
+"""Of the memory that the official informer holds."""
+REAL_CPU: Final = 75.0
+"""Microseconds of CPU for each pod of a real server: 1.5 seconds for 20,000."""
+OF_CLIENT_GO: Final = 1.5 / 2.4
+"""Of the CPU of client-go's informer with protobuf."""
+CLIENT_GO: Final = "client_go"
+PROTOBUF: Final = "client_go_protobuf"
+
+_MEGA: Final = 1e6
+
+
+def sync_table(
+    titles: Mapping[str, str], measured: Mapping[str, Figures], *, where: str, rounds: int
+) -> Table:
+    """Lay out what it takes to sync, and what is held afterwards."""
+    columns = (
+        Column("pods", "pods", 0),
+        Column("wall_s", "wall s", 2),
+        Column("cpu_s", "CPU s", 2),
+        Column("cpu_us", "CPU µs per pod", 1),
+        Column("held_mb", "held MB", 0),
+        Column("peak_mb", "peak MB", 0),
+        Column("held_bytes", "held bytes per pod", 0),
+    )
+    rows: list[Row] = []
+    for name, used in measured.items():
+        each = per_pod(used)
+        figures = (
+            used["pods"],
+            used["wall"],
+            used["cpu"],
+            scaled(each["cpu"], 1e6),
+            scaled(used["held"], 1 / _MEGA),
+            scaled(used["peak"], 1 / _MEGA),
+            each["held"],
+        )
+        rows.append(Row(name, titles[name], figures))
+    most = max(used["pods"] or 0 for used in measured.values())
+    title = f"From start to synced, {most:,.0f} pods of 5.9 KB from {where}: best of {rounds}"
+    return Table("sync", title, columns, tuple(rows))
+
+
+def compare_table(measured: Mapping[str, Figures], *, real: bool) -> Table:
+    """Lay out how much of the others' CPU and memory ours takes."""
+    columns = tuple(Column(name, name, 3) for name in OURS)
+    rows = (*_official_rows(measured), *(_real_rows(measured) if real else ()))
+    return Table("compare", "masthead.aio's informer beside the others'", columns, rows)
+
+
+def per_pod(figures: Figures) -> Figures:
+    """What one pod took of what all took."""
+    return {key: ratio(value, figures["pods"]) for key, value in figures.items() if key != "pods"}
+
+
+def _official_rows(measured: Mapping[str, Figures]) -> Iterator[Row]:
+    if OFFICIAL not in measured:
+        return
+    cpu, held = (_of(measured, OFFICIAL, key) for key in ("cpu", "held"))
+    yield _row("cpu_of_official", "CPU, of the official informer's", cpu, LAZY, CPU)
+    for name, limit in MEMORY.items():
+        title = f"memory held, of the official informer's: {name}"
+        yield _row(f"{name}_memory_of_official", title, held, name, limit)
+
+
+def _real_rows(measured: Mapping[str, Figures]) -> Iterator[Row]:
+    own = {name: scaled(per_pod(measured[name])["cpu"], 1e6) for name in OURS if name in measured}
+    yield _row("real_cpu_us", "CPU µs per pod, of a real server", own, LAZY, REAL_CPU)
+    if PROTOBUF in measured:
+        of_go = _of(measured, PROTOBUF, "cpu")
+        yield _row("cpu_of_client_go", "CPU, of client-go's with protobuf", of_go, LAZY, OF_CLIENT_GO)
+
+
+def _of(measured: Mapping[str, Figures], base: str, key: str) -> dict[str, float | None]:
+    """What ours take for a pod, divided by what another one takes."""
+    of = per_pod(measured[base])[key]
+    return {name: ratio(per_pod(measured[name])[key], of) for name in OURS if name in measured}
+
+
+def _row(name: str, title: str, figures: Mapping[str, float | None], judged: str, limit: float) -> Row:
+    value = figures.get(judged)
+    target = None if value is None else Target(name, value, limit)
+    return Row(name, title, tuple(figures.get(each) for each in OURS), target)

@@ -1,0 +1,253 @@
+"""What the watch benchmark measures: informers and, of those who have none, their watch in a loop that does the same.
+
+The same is: keep every pod in a store by its key, and in an index by its node, and call a handler. Each is used as its
+own documentation shows it. Nothing is imported before it is opened, and nothing of ours but for our own: the peers may
+live in another interpreter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import importlib
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from benchmarks.measure import resident_bytes
+from benchmarks.sync_clients import PATIENCE
+from benchmarks.sync_contenders import COMPACT, EAGER, LAZY, OFFICIAL, Contender
+from benchmarks.watch_server import LISTED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from benchmarks.sync_clients import Holding
+    from masthead.api.core.v1 import Pod
+
+SETTLES_AFTER: Final = 5
+"""Memory is looked at after this part of the events, and in the end."""
+
+
+class Handler:
+    """Counts the updates that it hears of, and looks at the memory twice.
+
+    It may hear of fewer than there are, if an informer tells a handler that falls behind only the newest of each
+    object. The last one is always told.
+
+    Attributes:
+        events: How many there will be.
+        pods: How many pods there are.
+        heard: How many it has heard of.
+        is_done: Whether it has heard of the last one.
+        settled: The process's memory after the first fifth of the events; None where the system does not tell.
+        ended: The same, after the last one.
+    """
+
+    def __init__(self, events: int, pods: int) -> None:
+        self.events = events
+        self.pods = pods
+        self.heard = 0
+        self.is_done = False
+        self.settled: int | None = None
+        self.ended: int | None = None
+        self._early = max(1, events // SETTLES_AFTER)
+        self._last = str(LISTED + events)
+
+    def hear(self, version: str | None) -> None:
+        """Count one, which has this version."""
+        self.heard += 1
+        if self.heard == self._early:
+            self.settled = resident_bytes(os.getpid())
+        if version == self._last:
+            self.ended = resident_bytes(os.getpid())
+            self.is_done = True
+
+
+class Mirror:
+    """A store with an index, for clients that have none: the least that an informer does."""
+
+    def __init__(self) -> None:
+        self._store: dict[str, object] = {}
+        self._nodes: dict[str, dict[str, object]] = {}
+
+    def put(self, namespace: str, name: str, node: str, pod: object) -> None:
+        """Keep a pod."""
+        key = f"{namespace}/{name}"
+        self._store[key] = pod
+        self._nodes.setdefault(node, {})[key] = pod
+
+
+Finish: TypeAlias = "Callable[[], Awaitable[object]]"
+"""Returns when the handler has heard of all updates."""
+Opener: TypeAlias = "Callable[[str, Handler], AbstractAsyncContextManager[Finish]]"
+"""Connects, given the path of a kubeconfig, and syncs, where there is an informer."""
+
+
+# -- Ours --------------------------------------------------------------------------------------------------
+
+
+def node_of(pod: Pod) -> list[str]:
+    """The index."""
+    return [pod.spec.node_name or ""]
+
+
+@contextlib.asynccontextmanager
+async def _masthead_aio(kubeconfig: str, handler: Handler, *, hold: Holding) -> AsyncGenerator[Finish]:
+    from masthead.aio import Client, SharedInformer
+
+    done = asyncio.Event()
+
+    def on_update(_old: Pod, new: Pod) -> None:
+        handler.hear(new.metadata.resource_version)
+        if handler.is_done:
+            done.set()
+
+    async with Client(kubeconfig=kubeconfig) as client:
+        informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
+        informer.add_event_handler(on_update=on_update)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            yield done.wait
+
+
+@contextlib.asynccontextmanager
+async def _masthead(kubeconfig: str, handler: Handler, *, hold: Holding) -> AsyncGenerator[Finish]:
+    from masthead import Client, SharedInformer
+
+    done = threading.Event()
+
+    def on_update(_old: Pod, new: Pod) -> None:
+        handler.hear(new.metadata.resource_version)
+        if handler.is_done:
+            done.set()
+
+    async def finish() -> None:
+        if not done.wait(PATIENCE):
+            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
+
+    with Client(kubeconfig=kubeconfig) as client:
+        informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
+        informer.add_event_handler(on_update=on_update)
+        with informer:
+            informer.wait_synced(PATIENCE)
+            yield finish
+
+
+# -- Peers -------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _kubernetes(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
+    client: Any = importlib.import_module("kubernetes.client")
+    config: Any = importlib.import_module("kubernetes.config")
+    informers: Any = importlib.import_module("kubernetes.informer")
+    core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
+    mirror, added, synced, done = Mirror(), [0], threading.Event(), threading.Event()
+
+    def on_add(_: object) -> None:  # it does not say when it has synced
+        added[0] += 1
+        if added[0] == handler.pods:
+            synced.set()
+
+    def on_update(updated: object) -> None:  # nor has it an index, so the handler keeps one
+        pod: Any = updated
+        mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.node_name, pod)
+        handler.hear(pod.metadata.resource_version)
+        if handler.is_done:
+            done.set()
+
+    async def finish() -> None:
+        if not done.wait(PATIENCE):
+            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
+
+    informer = informers.SharedInformer(core.list_pod_for_all_namespaces)
+    informer.add_event_handler(informers.ADDED, on_add)
+    informer.add_event_handler(informers.MODIFIED, on_update)
+    informer.start()
+    if not synced.wait(PATIENCE):
+        raise TimeoutError("the informer has not synced")
+    yield finish
+
+
+@contextlib.asynccontextmanager
+async def _kubernetes_asyncio(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
+    client: Any = importlib.import_module("kubernetes_asyncio.client")
+    config: Any = importlib.import_module("kubernetes_asyncio.config")
+    watch: Any = importlib.import_module("kubernetes_asyncio.watch")
+    mirror = Mirror()
+    async with await config.new_client_from_config(kubeconfig) as connected:
+        core = client.CoreV1Api(connected)
+
+        async def finish() -> None:
+            listing = core.list_pod_for_all_namespaces
+            async with watch.Watch().stream(listing, resource_version=str(LISTED)) as events:
+                async for event in events:
+                    pod = event["object"]
+                    mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.node_name, pod)
+                    handler.hear(pod.metadata.resource_version)
+                    if handler.is_done:
+                        return
+
+        yield finish
+
+
+@contextlib.asynccontextmanager
+async def _lightkube(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
+    lightkube: Any = importlib.import_module("lightkube")
+    core: Any = importlib.import_module("lightkube.resources.core_v1")
+    client = lightkube.Client(config=lightkube.KubeConfig.from_file(kubeconfig))
+    mirror = Mirror()
+
+    async def finish() -> None:
+        for _, pod in client.watch(core.Pod, namespace="*", resource_version=str(LISTED)):
+            mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.nodeName, pod)
+            handler.hear(pod.metadata.resourceVersion)
+            if handler.is_done:
+                return
+
+    yield finish
+
+
+@contextlib.asynccontextmanager
+async def _kr8s(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
+    kr8s: Any = importlib.import_module("kr8s.asyncio")
+    objects: Any = importlib.import_module("kr8s.asyncio.objects")
+    everywhere: Any = importlib.import_module("kr8s").ALL
+    api = await kr8s.api(kubeconfig=kubeconfig)
+    mirror = Mirror()
+
+    async def finish() -> None:
+        async for _, pod in api.watch(objects.Pod, namespace=everywhere, since=str(LISTED)):
+            mirror.put(pod.namespace, pod.name, pod.spec.nodeName, pod)
+            handler.hear(pod.metadata.resourceVersion)
+            if handler.is_done:
+                return
+
+    yield finish
+
+
+# -- All of them -------------------------------------------------------------------------------------------
+
+
+CONTENDERS: Final[Mapping[str, Contender[Opener]]] = {
+    LAZY: Contender("masthead.aio, lazy", functools.partial(_masthead_aio, hold="lazy")),
+    EAGER: Contender("masthead.aio, eager", functools.partial(_masthead_aio, hold="eager")),
+    COMPACT: Contender(
+        "masthead.aio, compact", functools.partial(_masthead_aio, hold="compact"), module="zstandard"
+    ),
+    "lazy_blocking": Contender("masthead (blocking), lazy", functools.partial(_masthead, hold="lazy")),
+    OFFICIAL: Contender("kubernetes informer", _kubernetes, "kubernetes", "kubernetes.informer", most=5_000),
+    "lightkube": Contender("lightkube, watch", _lightkube, "lightkube", "lightkube", most=10_000),
+    "kubernetes_asyncio": Contender(
+        "kubernetes_asyncio, watch",
+        _kubernetes_asyncio,
+        "kubernetes_asyncio",
+        "kubernetes_asyncio",
+        most=2_000,
+    ),
+    "kr8s": Contender("kr8s, watch", _kr8s, "kr8s", "kr8s", most=500),
+}
+"""By the name that the JSON has for them."""

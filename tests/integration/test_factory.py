@@ -1,0 +1,219 @@
+"""Factories of informers through both façades, against the embedded server and a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.facades import factory_of, informer_of
+
+import masthead
+from masthead.api.core.v1 import ConfigMap, Namespace, Secret
+from masthead.errors import ClosedError, DeadlineError, InformerStateError, NotFoundError
+from masthead.meta.gvk import GroupVersionResource
+from masthead.meta.patch import Patch
+
+if TYPE_CHECKING:
+    from masthead.cache.selection import Selection
+    from masthead.meta.object import Object
+
+PATIENCE = 60
+MAPS = GroupVersionResource("", "v1", "configmaps")
+ABSENT = GroupVersionResource("nowhere.example.com", "v1", "widgets")
+
+
+class Heard:
+    """What a handler was told, in whatever thread."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self._more = threading.Condition()
+
+    def add(self, obj: Object) -> None:
+        self._tell(f"add {obj.metadata.name}")
+
+    def update(self, _: Object, new: Object) -> None:
+        self._tell(f"update {new.metadata.name}")
+
+    def delete(self, obj: Object) -> None:
+        self._tell(f"delete {obj.metadata.name}")
+
+    def _tell(self, sentence: str) -> None:
+        with self._more:
+            self.told.append(sentence)
+            self._more.notify_all()
+
+    async def until(self, sentence: str) -> list[str]:
+        def wait() -> list[str]:
+            with self._more:
+                assert self._more.wait_for(lambda: sentence in self.told, PATIENCE), self.told
+                return list(self.told)
+
+        return await asyncio.to_thread(wait)
+
+
+async def filled(client: Any, namespace: str, *names: str, **labels: str) -> Any:
+    """The ConfigMaps of a namespace, some of which are made first."""
+    maps = client.core_v1.config_maps(namespace)
+    for name in names:
+        await maps.create(ConfigMap.new(name, labels=labels))
+    return maps
+
+
+def names(lister: Any) -> list[str]:
+    return sorted(each.metadata.name for each in lister.list(label_selector="!kube"))
+
+
+async def test_a_program_shares_what_it_reads(client: Any, namespace: str) -> None:
+    maps = await filled(client, namespace, "a", "b", kind="test")
+    factory = factory_of(client, namespace=namespace, label_selector="kind=test")
+    shared, heard = factory.core_v1.config_maps, Heard()
+    shared.informer.add_event_handler(on_add=heard.add, on_update=heard.update, on_delete=heard.delete)
+    shared.informer.add_indexers({"colour": lambda each: [each.data["colour"]] if each.data else []})
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE, handlers=True)
+        assert sorted(heard.told) == ["add a", "add b"]
+        assert names(shared.lister) == ["a", "b"]
+
+        changed = await maps.patch("a", Patch.merge({"data": {"colour": "blue"}}))
+        await shared.informer.wait_for(changed, PATIENCE)
+        assert shared.lister.namespace(namespace).get("a").data == {"colour": "blue"}
+        assert [each.metadata.name for each in shared.informer.indexer.by_index("colour", "blue")] == ["a"]
+        await maps.delete("b")
+        assert (await heard.until("delete b"))[2:] == ["update a", "delete b"]
+        with pytest.raises(NotFoundError, match='"b" not found in the cache'):
+            shared.lister.namespace(namespace).get("b")
+        (health,) = factory.health.values()
+        assert health.is_healthy
+    assert shared.informer.is_stopped
+
+
+async def test_selections_stand_side_by_side(client: Any, namespace: str) -> None:
+    await filled(client, namespace, "web", app="web")
+    await filled(client, namespace, "db", app="db")
+    factory = factory_of(client, namespace=namespace)
+    web = factory.informer(ConfigMap, label_selector="app=web")
+    named = factory.informer(ConfigMap, field_selector={"metadata.name": "db"})
+    apart = factory.informer(ConfigMap, label_selector="app", field_selector="metadata.name!=db")
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE)
+        assert names(web.lister) == ["web"]
+        assert names(named.lister) == ["db"]
+        assert names(apart.lister) == ["web"]
+
+
+async def test_forms_stand_side_by_side(client: Any, namespace: str) -> None:
+    await filled(client, namespace, "web", app="web")
+    factory = factory_of(client, namespace=namespace, label_selector="app=web")
+    typed, untyped, metadata = (
+        factory.for_resource(MAPS),
+        factory.dynamic(MAPS),
+        factory.metadata(ConfigMap),
+    )
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE)
+        found = [each.lister.namespace(namespace).get("web") for each in (typed, untyped, metadata)]
+        assert [type(each).__name__ for each in found] == [
+            "ConfigMap",
+            "Unstructured",
+            "PartialObjectMetadata",
+        ]
+        assert {each.metadata.uid for each in found} == {found[0].metadata.uid}
+
+
+async def test_a_list_of_namespaces_is_one_copy_and_what_lives_in_none_is_whole(
+    client: Any, namespace: str
+) -> None:
+    other = f"{namespace}-more"
+    await client.core_v1.namespaces().create(Namespace.new(other))
+    for place in (namespace, other):
+        await filled(client, place, "colour", kind="test")
+    factory = factory_of(client, namespace=[namespace, other])
+    maps, spaces = factory.core_v1.config_maps, factory.core_v1.namespaces
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE)
+        assert {each.metadata.namespace for each in maps.lister.list("kind=test")} == {namespace, other}
+        assert {each.metadata.name for each in spaces.lister.list()} >= {namespace, other, "default"}
+        made = await client.core_v1.config_maps(other).create(ConfigMap.new("late"))
+        await maps.informer.wait_for(made, PATIENCE)
+        assert maps.lister.namespace(other).get("late").metadata.uid == made.metadata.uid
+    await client.core_v1.namespaces().delete(other)
+
+
+async def test_a_tweak_is_for_lists_and_watches_alike(client: Any, namespace: str) -> None:
+    maps = await filled(client, namespace, "web", app="web")
+    await filled(client, namespace, "db", app="db")
+
+    def only_web(what: object, selection: Selection) -> Selection:
+        return replace(selection, label_selector="app=web") if what is ConfigMap else selection
+
+    for watch_list in (True, False):
+        factory = factory_of(client, namespace=namespace, tweak=only_web, watch_list=watch_list)
+        shared = factory.core_v1.config_maps
+        async with factory:
+            await factory.wait_for_cache_sync(PATIENCE)
+            await maps.create(ConfigMap.new(f"db-{watch_list}".lower(), labels={"app": "db"}))
+            made = await maps.create(ConfigMap.new(f"web-{watch_list}".lower(), labels={"app": "web"}))
+            await shared.informer.wait_for(made, PATIENCE)
+            assert {each.metadata.labels["app"] for each in shared.lister.list()} == {"web"}
+
+
+async def test_what_is_asked_for_later_is_started_by_itself(client: Any, namespace: str) -> None:
+    factory = factory_of(client, namespace=namespace)
+    await factory.start()
+    await factory.start()
+    secrets = factory.core_v1.secrets
+    await secrets.informer.wait_synced(PATIENCE)
+    made = await client.core_v1.secrets(namespace).create(Secret.new("one", data={}))
+    await secrets.informer.wait_for(made, PATIENCE)
+    await factory.shutdown()
+
+    assert secrets.lister.namespace(namespace).get("one").metadata.uid == made.metadata.uid
+    with pytest.raises(ClosedError, match="it is shut down"):
+        _ = factory.core_v1.pods
+
+
+async def test_what_nobody_serves_is_named_when_it_is_waited_for(client: Any) -> None:
+    factory = factory_of(client)
+    with pytest.raises(InformerStateError, match="start"):
+        await factory.wait_for_cache_sync(PATIENCE)
+    factory.dynamic(ABSENT).informer.set_watch_error_handler(lambda _: None)
+    spaces = factory.core_v1.namespaces.informer
+
+    async with factory:
+        await spaces.wait_synced(PATIENCE)
+        with pytest.raises(DeadlineError, match=r"widgets\.nowhere\.example\.com\[untyped\] \(NotFoundError"):
+            await factory.wait_for_cache_sync(2)
+
+
+async def test_a_transform_is_done_to_every_kind(client: Any, namespace: str) -> None:
+    await filled(client, namespace, "web", app="web")
+    factory = factory_of(client, namespace=namespace, transform=masthead.drop_managed_fields)
+    typed, untyped = factory.core_v1.config_maps, factory.dynamic(MAPS)
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE)
+        for each in (typed, untyped):
+            assert each.lister.namespace(namespace).get("web").metadata.managed_fields == []
+
+
+async def test_an_informer_of_ones_own_needs_no_factory(client: Any, namespace: str) -> None:
+    maps = await filled(client, namespace, "web", app="web")
+    informer, heard = informer_of(maps, label_selector="app=web"), Heard()
+    handle = informer.add_event_handler(on_add=heard.add)
+
+    async with informer:
+        await handle.wait_synced(PATIENCE)
+        assert heard.told == ["add web"]
+        await handle.remove()
+        made = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
+        await informer.wait_for(made, PATIENCE)
+        assert names(informer.lister) == ["more", "web"]
+    assert heard.told == ["add web"]

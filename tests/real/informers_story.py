@@ -1,0 +1,225 @@
+"""What informers tell, what they ask, and whether it comes to the same as what the server has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from masthead.cache.handlers import EventHandler
+from masthead.cache.listwatch import ResourceListWatch
+from masthead.config import Config
+from masthead.meta.object import Object
+from masthead.sansio.backoff import Backoff
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tests.real_server import RealServer
+
+    import masthead
+    from masthead.aio import SharedInformer
+    from masthead.cache.listwatch import ListOptions
+    from masthead.client.event import Event
+    from masthead.client.reading import Reading
+    from masthead.errors import DecodeError
+    from masthead.meta.object import ObjectList
+
+T = TypeVar("T", bound=Object)
+
+Informer: TypeAlias = "SharedInformer[T] | masthead.SharedInformer[T]"
+
+PATIENCE = 60.0
+"""Seconds within which everything that is waited for must happen; it takes one or two."""
+
+
+def quick() -> Backoff:
+    """Waits that are long enough to leave the server alone, and short enough for a test."""
+    return Backoff(first=0.05, cap=0.4)
+
+
+def config_of(server: RealServer, url: str = "") -> Config:
+    """How to get there as an administrator, directly or under another address."""
+    return Config(server=url or server.url, token=server.token, ca_file=server.ca_file)
+
+
+class Story(EventHandler[T]):
+    """Hears what an informer tells, and makes of it what there must be if all of it is true.
+
+    Attributes:
+        state: What there is, by what was told.
+        told: What was told, in order: ``add``, ``initial``, ``update``, ``delete`` or ``tombstone``, and the key.
+        contradictions: What cannot be true, after what was told before.
+        errors: What went wrong meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.state: dict[str, T] = {}
+        self.told: list[tuple[str, str]] = []
+        self.contradictions: list[str] = []
+        self.errors: list[Exception] = []
+        self._changed = asyncio.Event()
+
+    def on_add(self, obj: T, is_initial: bool) -> None:
+        if obj.key in self.state:
+            self.contradictions.append(f"{obj.key} was added twice")
+        self._tell("initial" if is_initial else "add", obj.key, obj)
+
+    def on_update(self, old: T, new: T) -> None:
+        known = self.state.get(new.key)
+        if known is None or _identity(known) != _identity(old) or old.metadata.uid != new.metadata.uid:
+            self.contradictions.append(f"{new.key} was updated from what it was not")
+        self._tell("update", new.key, new)
+
+    def on_delete(self, obj: T, final_state_known: bool) -> None:
+        known = self.state.get(obj.key)
+        if known is None or known.metadata.uid != obj.metadata.uid:
+            self.contradictions.append(f"{obj.key} was deleted, and was not there")
+        self._tell("delete" if final_state_known else "tombstone", obj.key, None)
+
+    def failed(self, error: Exception) -> None:
+        """An informer's list or watch failed."""
+        self.errors.append(error)
+        self._wake()
+
+    def _tell(self, what: str, key: str, obj: T | None) -> None:
+        self.told.append((what, key))
+        self.state.pop(key, None)
+        if obj is not None:
+            self.state[key] = obj
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def until(self, is_so: Callable[[], bool], *, within: float = PATIENCE) -> None:
+        """Wait until something is so; looked at whenever something was told, or failed."""
+        async with asyncio.timeout(within):
+            while not is_so():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class ThreadStory(Story[T]):
+    """The same for handlers in threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._condition = threading.Condition()
+
+    def _wake(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+    def wait_until(self, is_so: Callable[[], bool]) -> bool:
+        """Wait until something is so; returns whether it is."""
+        with self._condition:
+            return self._condition.wait_for(is_so, PATIENCE)
+
+
+class Asked(ResourceListWatch[T], Generic[T]):
+    """A resource that notes down what it is asked, and may be asked for something else than was meant.
+
+    Attributes:
+        log: ``list`` or ``watch``, and the options.
+        before: Is called before each request; returns the options to ask with.
+    """
+
+    def __init__(self, resource: Reading[T], **selectors: Any) -> None:
+        super().__init__(resource, **selectors)
+        self.log: list[tuple[str, ListOptions]] = []
+        self.before: Callable[[str, ListOptions], Awaitable[ListOptions]] = _as_meant
+
+    async def list(self, options: ListOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[T]:
+        self.log.append(("list", options))
+        return await super().list(await self.before("list", options), on_broken)
+
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[T]], None]:
+        self.log.append(("watch", options))
+        async with contextlib.aclosing(super().watch(await self.before("watch", options))) as batches:
+            async for batch in batches:
+                yield batch
+
+
+def verbs(source: Asked[T]) -> list[str]:
+    """What was asked: a ``list`` or its ``next`` page, a proof (``prove``), a ``watch``, or a watch-list (``stream``)."""
+    return [_verb(verb, options) for verb, options in source.log]
+
+
+def _verb(verb: str, options: ListOptions) -> str:
+    if verb == "watch":
+        return "stream" if options.send_initial_events else "watch"
+    return "prove" if options.key else "next" if options.continue_ else "list"
+
+
+async def _as_meant(verb: str, options: ListOptions) -> ListOptions:
+    del verb
+    return options
+
+
+def told_by(informer: SharedInformer[T]) -> Story[T]:
+    """Have an informer tell its story, its errors included."""
+    story: Story[T] = Story()
+    _have_told(informer, story)
+    return story
+
+
+def told_in_a_thread_by(informer: masthead.SharedInformer[T]) -> ThreadStory[T]:
+    """The same, for the blocking façade."""
+    story: ThreadStory[T] = ThreadStory()
+    _have_told(informer, story)
+    return story
+
+
+def _have_told(informer: Informer[T], story: Story[T]) -> None:
+    informer.add_event_handler(story)
+    informer.set_watch_error_handler(story.failed)
+
+
+async def agree(
+    informer: SharedInformer[T], story: Story[T], fresh: Callable[[], Awaitable[Iterable[T]]]
+) -> Mapping[str, T]:
+    """Wait until cache and story are what a fresh list has, and compare them down to the last field.
+
+    Returns:
+        What the list has, by key.
+    """
+    listed = {obj.key: obj for obj in await fresh()}
+    with contextlib.suppress(TimeoutError):
+        await story.until(lambda: _is_same(informer, story, listed))
+    compare(informer, story, listed)
+    return listed
+
+
+def agree_blocking(informer: masthead.SharedInformer[T], story: ThreadStory[T], fresh: Iterable[T]) -> None:
+    """The same as `agree`, for the blocking façade."""
+    listed = {obj.key: obj for obj in fresh}
+    story.wait_until(lambda: _is_same(informer, story, listed))
+    compare(informer, story, listed)
+
+
+def compare(informer: Informer[T], story: Story[T], listed: Mapping[str, T]) -> None:
+    """Compare cache, story and list down to the last field."""
+    wanted, cached = _versions(listed.values()), _versions(informer.indexer.list())
+    differences = sorted(cached ^ wanted)[:6], sorted(_versions(story.state.values()) ^ wanted)[:6]
+    assert differences == ([], []), f"{informer.health}; {story.errors[-3:]}"
+    for key, obj in listed.items():
+        kept = informer.indexer.get_by_key(key)
+        assert kept is not None
+        assert kept.to_dict() == story.state[key].to_dict() == obj.to_dict()
+    assert story.contradictions == []
+
+
+def _is_same(informer: Informer[T], story: Story[T], listed: Mapping[str, T]) -> bool:
+    wanted = _versions(listed.values())
+    return _versions(story.state.values()) == wanted == _versions(informer.indexer.list())
+
+
+def _versions(objects: Iterable[Object]) -> frozenset[tuple[str, str, str]]:
+    return frozenset((obj.key, *_identity(obj)) for obj in objects)
+
+
+def _identity(obj: Object) -> tuple[str, str]:
+    return obj.metadata.uid, obj.metadata.resource_version

@@ -1,0 +1,457 @@
+"""Informers against a real server: how they begin, how they follow it, and what they make of its refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.real.informers_proxy import Proxy
+from tests.real.informers_story import PATIENCE, Asked, agree, config_of, quick, told_by, verbs
+from tests.real.informers_writers import change, fill
+
+from masthead.aio import Client, SharedInformer
+from masthead.api.core.v1 import ConfigMap
+from masthead.config.model import Impersonation
+from masthead.errors import DeadlineError, ExpiredError, ForbiddenError, GatewayTimeoutError, TransportError
+from masthead.meta.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.real_server import RealServer
+
+    from masthead.cache.listwatch import ListOptions
+    from masthead.client.resource import Resource
+    from masthead.meta.v1 import ResourceVersionMatch
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
+
+@pytest.fixture
+async def client(real_server: RealServer) -> AsyncIterator[Client]:
+    """A client that nothing comes between."""
+    async with Client(config_of(real_server)) as made:
+        yield made
+
+
+@pytest.fixture
+async def configs(client: Client) -> Resource[ConfigMap]:
+    """The config maps of a namespace of the test's own."""
+    made = await client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
+    return client.core_v1.config_maps(made.metadata.name)
+
+
+# The beginning
+
+
+async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
+    configs: Resource[ConfigMap],
+) -> None:
+    await fill(configs, range(5))
+    source = Asked(configs)
+    informer = SharedInformer(source)
+    story = told_by(informer)
+    async with informer:
+        await informer.wait_synced(PATIENCE)
+        assert len(informer.indexer) == 5
+        assert verbs(source) == ["stream"]
+
+        await fill(configs, [5])
+        await change(configs, 0, "changed")
+        await configs.delete("c-1")
+        await agree(informer, story, configs.list)
+
+    assert verbs(source) == ["stream"], "the same stream goes on"
+    assert sorted(story.told[:5]) == [("initial", f"{configs.namespace}/c-{n}") for n in range(5)]
+    assert story.told[5:] == [
+        ("add", f"{configs.namespace}/c-5"),
+        ("update", f"{configs.namespace}/c-0"),
+        ("delete", f"{configs.namespace}/c-1"),
+    ]
+    assert story.errors == []
+
+
+async def test_an_empty_collection_is_synced_at_once(configs: Resource[ConfigMap]) -> None:
+    for watch_list in (True, False):
+        informer = SharedInformer(configs, watch_list=watch_list)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            assert informer.health.objects == 0
+            assert informer.health.is_healthy
+
+
+async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
+    configs: Resource[ConfigMap],
+) -> None:
+    """The server gives pages only to whoever asks for the newest state; from its memory, it gives all at once."""
+    await fill(configs, range(3000))
+    paged, whole, streamed = Asked(configs), Asked(configs), Asked(configs)
+
+    async def newest(verb: str, options: ListOptions) -> ListOptions:
+        is_first = verb == "list" and options.resource_version == "0"
+        return replace(options, resource_version="", resource_version_match=None) if is_first else options
+
+    paged.before = newest
+    informers = [
+        SharedInformer(paged, watch_list=False),
+        SharedInformer(whole, watch_list=False, hold="compact"),
+        SharedInformer(streamed, hold="eager"),
+    ]
+    stories = [told_by(informer) for informer in informers]
+    for informer in informers:
+        await informer.start()
+    for informer, story in zip(informers, stories, strict=True):
+        await informer.wait_synced(PATIENCE)
+        assert len(await agree(informer, story, configs.list)) == 3000
+    await change(configs, 1, "changed")
+    await configs.delete("c-2")
+    for informer, story in zip(informers, stories, strict=True):
+        await agree(informer, story, configs.list)
+        await informer.stop()
+
+    assert verbs(paged) == ["list", *["next"] * 5, "watch"]
+    assert verbs(whole) == ["list", "watch"]
+    assert verbs(streamed) == ["stream"]
+
+
+# What is selected
+
+
+async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
+    configs: Resource[ConfigMap],
+) -> None:
+    await fill(configs, range(3), app="web")
+    await fill(configs, range(3, 6), app="db")
+    by_label = SharedInformer(configs, label_selector="app=web")
+    by_field = SharedInformer(configs, field_selector="metadata.name!=c-0")
+    first, second = told_by(by_label), told_by(by_field)
+    async with by_label, by_field:
+        await by_label.wait_synced(PATIENCE)
+        await configs.patch("c-0", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
+        await configs.patch("c-3", Patch.merge({"metadata": {"labels": {"app": "web"}}}))
+        await configs.delete("c-4")
+
+        await agree(by_label, first, lambda: configs.list(label_selector="app=web"))
+        await agree(by_field, second, lambda: configs.list(field_selector="metadata.name!=c-0"))
+
+    assert first.told[3:] == [("delete", f"{configs.namespace}/c-0"), ("add", f"{configs.namespace}/c-3")]
+    assert second.told[5:] == [("update", f"{configs.namespace}/c-3"), ("delete", f"{configs.namespace}/c-4")]
+
+
+async def test_metadata_alone_is_mirrored_too(client: Client, configs: Resource[ConfigMap]) -> None:
+    await fill(configs, range(5))
+    about = client.metadata("v1", "configmaps", namespace=configs.namespace)
+    for watch_list in (True, False):
+        informer = SharedInformer(about, watch_list=watch_list)
+        story = told_by(informer)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            await change(configs, 0, f"changed {watch_list}")
+            await configs.delete(f"c-{1 + watch_list}")
+            listed = await agree(informer, story, about.list)
+            assert all("data" not in obj.to_dict() for obj in listed.values())
+
+
+async def test_namespaces_are_mirrored_side_by_side(client: Client, configs: Resource[ConfigMap]) -> None:
+    other = await client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
+    others = client.core_v1.config_maps(other.metadata.name)
+    await fill(configs, range(3))
+    informer = SharedInformer([configs, others])
+    story = told_by(informer)
+
+    async def both() -> list[ConfigMap]:
+        return [*await configs.list(), *await others.list()]
+
+    async with informer:
+        await informer.wait_synced(PATIENCE)
+        await fill(others, range(3))
+        await configs.delete("c-0")
+        await agree(informer, story, both)
+    assert sorted(informer.indexer.list_index_values("namespace")) == sorted(
+        [configs.namespace or "", other.metadata.name]
+    )
+
+
+# The wire
+
+
+async def test_nothing_is_lost_when_connections_are_cut_and_torn(
+    real_server: RealServer, configs: Resource[ConfigMap]
+) -> None:
+    await fill(configs, range(10))
+    async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
+        informer = SharedInformer(far.core_v1.config_maps(configs.namespace), backoff=quick)
+        story = told_by(informer)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            for number, bytes_left in enumerate((None, 1, 100, 700, 5, None, 2000, 400)):
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(fill(configs, [f"{number}-{each}" for each in range(20)]))
+                    group.create_task(change(configs, number, "changed"))
+                    if bytes_left is None:
+                        proxy.cut()
+                    else:
+                        proxy.tear(after=bytes_left)
+                await configs.delete(f"c-{number}-0")
+                await agree(informer, story, configs.list)
+            assert informer.health.reconnects >= 7
+            assert informer.health.relists == 0, "the server is the one that it was, and remembers"
+    assert all(isinstance(error, TransportError) for error in story.errors)
+
+
+async def test_a_connection_that_falls_silent_is_noticed(
+    real_server: RealServer, configs: Resource[ConfigMap]
+) -> None:
+    await fill(configs, range(3))
+    async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
+        informer = SharedInformer(far.core_v1.config_maps(configs.namespace), stall_after=2.0, backoff=quick)
+        story = told_by(informer)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            proxy.stall()
+            await fill(configs, ["unheard"])
+            await configs.delete("c-0")
+            await agree(informer, story, configs.list)
+            assert informer.health.relists == 0
+    assert any(isinstance(error, DeadlineError) for error in story.errors)
+
+
+async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_the_server(
+    real_server: RealServer, configs: Resource[ConfigMap]
+) -> None:
+    await fill(configs, range(40), payload=20_000)
+    async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
+        source = Asked(far.core_v1.config_maps(configs.namespace))
+        informer = SharedInformer(source, stall_after=2.0, backoff=quick)
+        story = told_by(informer)
+        proxy.stall_next(after=300_000)
+        async with informer:
+            await agree(informer, story, configs.list)
+        assert verbs(source)[:3] == ["stream", "list", "watch"]
+        assert source.knows_initial_events
+    assert isinstance(story.errors[0], DeadlineError)
+    assert "sent nothing for 2 s" in str(story.errors[0])
+
+
+# Versions
+
+
+async def test_a_version_that_the_server_has_not_reached_is_no_trap(
+    configs: Resource[ConfigMap],
+) -> None:
+    """A list or stream that must be newer is refused after three seconds. A watch is not: it just stays silent."""
+    await fill(configs, range(3))
+
+    def exaggerating(wanted: str) -> Asked[ConfigMap]:
+        """A source that asks for a version far ahead, once, in the first request of a sort."""
+        source, is_done = Asked(configs), asyncio.Event()
+
+        async def once(verb: str, options: ListOptions) -> ListOptions:
+            if verbs(source)[-1] != wanted or is_done.is_set():
+                return options
+            is_done.set()
+            match: ResourceVersionMatch | None = "NotOlderThan" if verb == "list" else None
+            return replace(options, resource_version="999999999", resource_version_match=match)
+
+        source.before = once
+        return source
+
+    sources = {wanted: exaggerating(wanted) for wanted in ("stream", "list", "watch")}
+    informers = {
+        wanted: SharedInformer(
+            source,
+            watch_list=wanted == "stream",
+            stall_after=1.0 if wanted == "watch" else None,
+            backoff=quick,
+        )
+        for wanted, source in sources.items()
+    }
+    stories = {wanted: told_by(informer) for wanted, informer in informers.items()}
+    for informer in informers.values():
+        await informer.start()
+    await fill(configs, ["later"])
+    for wanted, informer in informers.items():
+        await informer.wait_synced(PATIENCE)
+        await agree(informer, stories[wanted], configs.list)
+        await informer.stop()
+
+    for wanted in ("stream", "list"):
+        error = stories[wanted].errors[0]
+        assert isinstance(error, GatewayTimeoutError)
+        assert "Too large resource version: 999999999" in str(error)
+    assert isinstance(stories["watch"].errors[0], DeadlineError)
+
+
+async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
+    configs: Resource[ConfigMap],
+) -> None:
+    await fill(configs, range(3))
+    source, is_done = Asked(configs), asyncio.Event()
+
+    async def once(verb: str, options: ListOptions) -> ListOptions:
+        """Begin the first watch at a version that is older than everything, while an object goes."""
+        if verb != "watch" or is_done.is_set():
+            return options
+        is_done.set()
+        await configs.delete("c-0")
+        return replace(options, resource_version="1")
+
+    source.before = once
+    informer = SharedInformer(source, watch_list=False, backoff=quick)
+    story = told_by(informer)
+    async with informer:
+        await story.until(lambda: bool(story.errors))
+        await agree(informer, story, configs.list)
+        assert informer.health.relists == 1
+        assert informer.health.is_healthy
+
+    assert [type(error) for error in story.errors] == [ExpiredError]
+    assert "too old resource version: 1 (" in str(story.errors[0])
+    assert ("tombstone", f"{configs.namespace}/c-0") in story.told
+
+
+async def test_one_can_wait_for_what_one_has_written(configs: Resource[ConfigMap]) -> None:
+    """What the selector leaves out is reached with the next bookmark: within a minute, or just before a watch ends."""
+    await fill(configs, range(3), app="web")
+    source = Asked(configs, label_selector="app=web")
+
+    async def short(verb: str, options: ListOptions) -> ListOptions:
+        return replace(options, timeout_seconds=4) if verb == "watch" else options
+
+    source.before = short
+    informer = SharedInformer(source, backoff=quick)
+    story = told_by(informer)
+    async with informer:
+        await informer.wait_synced(PATIENCE)
+        made = await configs.create(ConfigMap.new("mine", labels={"app": "web"}))
+        await informer.wait_for(made, PATIENCE)
+        assert informer.indexer.get(made) == made
+
+        made = await configs.patch("mine", Patch.merge({"data": {"a": "b"}}))
+        await informer.wait_for(made.metadata.resource_version, PATIENCE)
+        assert informer.indexer.get(made) == made
+
+        unseen = await configs.create(ConfigMap.new("not-mine"))
+        await informer.wait_for(unseen, PATIENCE)
+        assert informer.indexer.get(unseen) is None
+        await agree(informer, story, lambda: configs.list(label_selector="app=web"))
+        assert informer.health.relists == 0
+    assert story.errors == []
+
+
+# Permissions
+
+
+async def test_what_is_forbidden_is_mirrored_as_soon_as_it_is_allowed(
+    real_server: RealServer, client: Client, configs: Resource[ConfigMap]
+) -> None:
+    namespace = configs.namespace or ""
+    await fill(configs, range(3))
+    roles, bindings = client.rbac_v1.roles(namespace), client.rbac_v1.role_bindings(namespace)
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}
+    await roles.create({"metadata": {"name": "reader"}, "rules": [rule]})
+    binding = {
+        "metadata": {"name": "reader"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+        "subjects": [{"kind": "User", "name": "somebody"}],
+    }
+    async with Proxy(real_server.url) as proxy:
+        config = replace(config_of(real_server, proxy.url), impersonate=Impersonation(user="somebody"))
+        async with Client(config) as somebody:
+            mirrored = somebody.core_v1.config_maps(namespace)
+            informer = SharedInformer(mirrored, backoff=quick)
+            story = told_by(informer)
+            async with informer:
+                await story.until(lambda: len(story.errors) > 2)
+                assert not is_healthy(informer)
+                assert "somebody" in informer.health.last_error
+
+                await bindings.create(binding)
+                await agree(informer, story, configs.list)
+                assert is_healthy(informer)
+
+                await bindings.delete("reader")
+                await until_refused(mirrored)
+                proxy.cut()
+                seen = len(story.errors)
+                await story.until(lambda: any(isinstance(e, ForbiddenError) for e in story.errors[seen:]))
+                assert len(informer.indexer) == 3, "what was known stays"
+                assert not is_healthy(informer)
+                await configs.delete("c-0")
+                await fill(configs, ["new"])
+
+                await bindings.create(binding)
+                await agree(informer, story, configs.list)
+                assert is_healthy(informer)
+    assert story.told[3:] == [("tombstone", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
+
+
+def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
+    return informer.health.is_healthy
+
+
+async def until_refused(configs: Resource[ConfigMap]) -> None:
+    """Ask until the server has taken note that one may not."""
+    async with asyncio.timeout(PATIENCE):
+        try:
+            while True:
+                await configs.list(limit=1)
+        except ForbiddenError:
+            return
+
+
+# A process that ends
+
+SAVING = """
+import asyncio, os, sys
+from masthead.aio import Client, Config, SharedInformer
+
+async def save(server, ca_file, namespace, path):
+    config = Config(server=server, ca_file=ca_file, token=os.environ["TOKEN"])
+    async with Client(config) as client, SharedInformer(client.core_v1.config_maps(namespace)) as informer:
+        await informer.wait_synced(60)
+        print(informer.save(path))
+
+asyncio.run(save(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("name", ["snapshot", "snapshot.zst"])
+async def test_a_new_process_hears_only_of_what_has_changed_meanwhile(
+    real_server: RealServer, configs: Resource[ConfigMap], tmp_path: Path, name: str
+) -> None:
+    await fill(configs, range(20))
+    path = tmp_path / name
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SAVING, real_server.url, str(real_server.ca_file)),
+        *(configs.namespace or "", str(path)),
+        env={**os.environ, "TOKEN": real_server.token},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    saved, _ = await process.communicate()
+    assert saved == b"20\n"
+    await fill(configs, ["new"])
+    await change(configs, 0, "changed")
+    await configs.delete("c-1")
+
+    source = Asked(configs)
+    informer = SharedInformer(source)
+    assert informer.seed(path) == 20
+    story = told_by(informer)
+    story.state.update({obj.key: obj for obj in informer.indexer.list()})
+    async with informer:
+        await informer.wait_synced(PATIENCE)
+        await agree(informer, story, configs.list)
+
+    assert verbs(source) == ["prove", "watch"]
+    assert story.told == [
+        ("add", f"{configs.namespace}/c-new"),
+        ("update", f"{configs.namespace}/c-0"),
+        ("delete", f"{configs.namespace}/c-1"),
+    ]
+    assert story.errors == []

@@ -1,0 +1,86 @@
+"""The blocking façade's informers against a real server: handlers in threads, and the same truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.real.informers_story import PATIENCE, agree_blocking, config_of, quick, told_in_a_thread_by
+
+import masthead
+from masthead.api.core.v1 import ConfigMap
+from masthead.meta.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.real_server import RealServer
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
+
+@pytest.fixture
+def client(real_server: RealServer) -> Iterator[masthead.Client]:
+    with masthead.Client(config_of(real_server)) as made:
+        yield made
+
+
+@pytest.fixture
+def namespace(client: masthead.Client) -> str:
+    """A namespace of the test's own."""
+    made = client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
+    return made.metadata.name
+
+
+@pytest.mark.parametrize("watch_list", [True, False], ids=["stream", "list"])
+def test_a_blocking_informer_mirrors_the_server(
+    client: masthead.Client, namespace: str, watch_list: bool
+) -> None:
+    configs = client.core_v1.config_maps(namespace)
+    for number in range(20):
+        configs.create(ConfigMap.new(f"c-{number}", data={"n": str(number)}))
+    informer = masthead.SharedInformer(configs, watch_list=watch_list, backoff=quick)
+    story = told_in_a_thread_by(informer)
+    with informer:
+        informer.wait_synced(PATIENCE)
+        assert len(informer.indexer) == 20
+
+        made = configs.create(ConfigMap.new("mine"))
+        informer.wait_for(made, PATIENCE)
+        assert informer.lister.namespace(namespace).get("mine") == made
+        made = configs.patch("mine", Patch.merge({"data": {"a": "b"}}))
+        informer.wait_for(made, PATIENCE)
+        assert informer.indexer.get(made) == made
+
+        configs.delete("c-0")
+        agree_blocking(informer, story, configs.list())
+    assert story.told[-3:] == [
+        ("add", f"{namespace}/mine"),
+        ("update", f"{namespace}/mine"),
+        ("delete", f"{namespace}/c-0"),
+    ]
+    assert story.errors == []
+
+
+def test_a_blocking_factory_starts_from_a_snapshot(
+    client: masthead.Client, namespace: str, tmp_path: Path
+) -> None:
+    configs = client.core_v1.config_maps(namespace)
+    for number in range(5):
+        configs.create(ConfigMap.new(f"c-{number}"))
+    with masthead.SharedInformer(configs) as first:
+        first.wait_synced(PATIENCE)
+        first.save(tmp_path / "snapshot")
+    configs.delete("c-0")
+    configs.create(ConfigMap.new("c-new"))
+
+    factory = masthead.SharedInformerFactory(client, namespace=namespace)
+    informer = factory.core_v1.config_maps.informer
+    assert informer.seed(tmp_path / "snapshot") == 5
+    story = told_in_a_thread_by(informer)
+    story.state.update({obj.key: obj for obj in informer.indexer.list()})
+    with factory:
+        factory.wait_for_cache_sync(timeout=PATIENCE)
+        agree_blocking(informer, story, configs.list())
+    assert story.told == [("delete", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]

@@ -1,0 +1,149 @@
+"""Informers of kinds of one's own, which come and go while somebody mirrors them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.real.informers_proxy import Proxy
+from tests.real.informers_story import PATIENCE, agree, config_of, quick, told_by
+from tests.real.informers_writers import define, undefine, widgets_of
+
+from masthead.aio import Client, SharedInformer
+from masthead.errors import NotFoundError
+from masthead.meta.gvk import GroupVersionKind
+from masthead.meta.object import Object
+from masthead.meta.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from tests.real.informers_story import Story
+    from tests.real_server import RealServer
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
+WAYS = ["typed", "dynamic", "by name", "metadata"]
+NAMESPACE = "default"
+
+
+@pytest.fixture
+async def client(real_server: RealServer) -> AsyncIterator[Client]:
+    """A client that nothing comes between."""
+    async with Client(config_of(real_server)) as made:
+        yield made
+
+
+def mirrored(client: Client, way: str, group: str) -> Any:
+    """Widgets, reached in one of the ways that a client has."""
+
+    class Widget(Object):
+        GVK = GroupVersionKind(group, "v1", "Widget")
+        RESOURCE = Resource("widgets", singular="widget", namespaced=True)
+
+        spec: dict[str, Any] | None = None
+
+    if way == "typed":
+        return client.resource(Widget, NAMESPACE)
+    if way == "metadata":
+        return client.metadata(f"{group}/v1", "widgets", namespace=NAMESPACE)
+    return (
+        widgets_of(client, NAMESPACE, group)
+        if way == "dynamic"
+        else client.dynamic(f"widgets.{group}", namespace=NAMESPACE)
+    )
+
+
+async def in_every_way(client: Client, do: Callable[[Client, str], Awaitable[None]]) -> None:
+    """Do something in all ways at once, because the server takes seconds to define a kind, or to forget it."""
+    await asyncio.gather(*(do(client, way) for way in WAYS))
+
+
+async def make(client: Client, group: str, *names: str) -> None:
+    for name in names:
+        widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
+        await widgets_of(client, NAMESPACE, group).create({**widget, "spec": {"size": len(name)}})
+
+
+def is_missed(story: Story[Any]) -> bool:
+    """Whether the informer has been told that there is no such kind."""
+    return bool(story.errors) and isinstance(story.errors[-1], (NotFoundError, LookupError))
+
+
+async def test_a_kind_may_go_and_come_again(client: Client) -> None:
+    await in_every_way(client, goes_and_comes)
+
+
+async def goes_and_comes(client: Client, way: str) -> None:
+    group = f"{way.replace(' ', '-')}.example.com"
+    await define(client, group)
+    await make(client, group, "a", "bb", "ccc")
+    widgets = mirrored(client, way, group)
+    informer: SharedInformer[Any] = SharedInformer(widgets, backoff=quick)
+    story = told_by(informer)
+    async with informer:
+        await agree(informer, story, widgets.list)
+
+        await undefine(client, group)
+        await story.until(lambda: not story.state and is_missed(story))
+        assert len(informer.indexer) == 0
+        assert not informer.health.is_healthy
+        assert informer.health.last_error
+
+        await define(client, group)
+        await make(client, group, "bb", "dddd")
+        await agree(informer, story, widgets.list)
+        await make(client, group, "later")
+        await agree(informer, story, widgets.list)
+        assert informer.health.failures == 0
+    assert len(story.state) == 3
+
+
+async def test_a_kind_that_is_not_there_yet_is_mirrored_once_it_is(client: Client) -> None:
+    await in_every_way(client, comes)
+
+
+async def comes(client: Client, way: str) -> None:
+    group = f"late-{way.replace(' ', '-')}.example.com"
+    widgets = mirrored(client, way, group)
+    informer: SharedInformer[Any] = SharedInformer(widgets, backoff=quick)
+    story = told_by(informer)
+    async with informer:
+        await story.until(lambda: len(story.errors) > 2)
+        assert is_missed(story)
+        assert not informer.health.is_synced
+        await define(client, group)
+        await make(client, group, "a", "bb")
+        await agree(informer, story, widgets.list)
+    assert len(story.state) == 2
+
+
+async def test_objects_stay_as_long_as_nobody_can_tell_what_has_become_of_them(
+    real_server: RealServer, client: Client
+) -> None:
+    """Their kind goes while the wire is cut: there is nothing to compare them with, until it is back."""
+    group = "unseen.example.com"
+    await define(client, group)
+    await make(client, group, "a", "bb")
+    async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
+        informer = SharedInformer(widgets_of(far, NAMESPACE, group), backoff=quick)
+        story = told_by(informer)
+        async with informer:
+            await informer.wait_synced(PATIENCE)
+            proxy.shut()
+            await undefine(client, group)
+            proxy.open()
+            await story.until(lambda: is_missed(story))
+            assert sorted(informer.indexer.list_keys()) == [f"{NAMESPACE}/a", f"{NAMESPACE}/bb"]
+            assert not informer.health.is_healthy
+
+            await define(client, group)
+            await make(client, group, "bb")
+            await agree(informer, story, widgets_of(client, NAMESPACE, group).list)
+            assert informer.health.failures == 0
+    assert story.told[2:] == [
+        ("tombstone", f"{NAMESPACE}/a"),
+        ("tombstone", f"{NAMESPACE}/bb"),
+        ("add", f"{NAMESPACE}/bb"),
+    ]

@@ -1,0 +1,354 @@
+"""Plays a script through the whole stack: a server, a client and informers, in one loop whose time is virtual."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.scenarios.script import (
+    MATCHED,
+    NAMESPACES,
+    AddIndex,
+    Compact,
+    Delete,
+    Fail,
+    FallAsleep,
+    Handler,
+    Heal,
+    Informer,
+    Join,
+    Leave,
+    Put,
+    Recreate,
+    Restart,
+    Script,
+    SetClock,
+    Step,
+    Wait,
+    shrunk,
+)
+from tests.scenarios.story import Plain, Story, plain
+from tests.scenarios.world import World
+
+from masthead.cache.informer import SharedInformer
+from masthead.sansio.deltafifo import DeltaFIFO
+from masthead.testing.virtual import VirtualLoop, now, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead.aio import Client
+    from masthead.meta.object import Object
+
+SETTLED_WITHIN: Final = 300.0
+"""Virtual seconds in which everything is as it should be once nothing goes wrong any more: a silent stream is given up
+after 90, the longest wait for another attempt is 60, and a slow handler has to hear of everything."""
+_LOOK_EVERY: Final = 3.0
+_MANY: Final = 1000
+_SHOWN: Final = 12
+_USUAL: Final = 90.0
+"""How often a watch is opened at most, where all is well."""
+_A_MOMENT: Final = 0.01
+"""In which connections that are dead are found out, before somebody writes: nobody sends a write twice."""
+
+
+class Mirror:
+    """An informer, and those who listen to it."""
+
+    def __init__(self, plan: Informer, client: Client, world: World) -> None:
+        self.plan = plan
+        self.stories: dict[str, Story] = {}
+        self._world = world
+        resource: Callable[..., Any] = (
+            client.core_v1.pods if world.resource == "pods" else client.core_v1.config_maps
+        )
+        self.informer: SharedInformer[Any] = SharedInformer(
+            [resource(each) for each in plan.namespaces] or resource(),
+            label_selector=plan.selector or None,
+            hold=plan.hold,
+            queue=DeltaFIFO if plan.is_delta_fifo else None,
+            page_size=plan.page_size,
+            watch_list=plan.watch_list,
+            buffer_limit=plan.buffer_limit,
+            resync=plan.resync,
+            stall_after=plan.stall_after,
+            indexers={"color": by_color},
+        )
+        self.indices = 1
+        for each in plan.handlers:
+            self.join(each)
+
+    def join(self, plan: Handler) -> None:
+        """Have another handler told."""
+        story = Story(
+            plan,
+            self.informer,
+            self._world.written,
+            # Notices that are folded stand where their key first came, and a DeltaFIFO has its own order.
+            is_ordered=len(self.plan.namespaces) < 2
+            and not self.plan.is_delta_fifo
+            and self.plan.buffer_limit >= _MANY,
+        )
+        self.stories[plan.name] = story
+        story.registration = self.informer.add_event_handler(story, resync=plan.resync, name=plan.name)
+
+    async def leave(self, name: str) -> list[str]:
+        """Have a handler not told any more; returns what it has to complain about."""
+        story = self.stories.pop(name, None)
+        if story is None:
+            return []
+        await story.registration.remove()
+        return story.problems
+
+    def add_index(self) -> None:
+        """Index by another thing."""
+        self.informer.add_indexers({f"color{self.indices}": by_color})
+        self.indices += 1
+
+    def expected(self, state: Mapping[str, Plain]) -> dict[str, Plain]:
+        """The part of a server's objects that this informer is to have."""
+        namespaces, selector = self.plan.namespaces, self.plan.selector
+        return {
+            key: each
+            for key, each in state.items()
+            if (not namespaces or each["metadata"]["namespace"] in namespaces)
+            and (not selector or each["metadata"]["labels"]["color"] in selector)
+        }
+
+    def differences(self, state: Mapping[str, Plain]) -> list[str]:
+        """How the cache, and what handlers know, differ from the server's objects."""
+        wanted = self.expected(state)
+        indexer, lister = self.informer.indexer, self.informer.lister
+        found = {key: indexer.get_by_key(key) for key in indexer.list_keys()}
+        problems = compared("the cache", wanted, found)
+        problems += compared("the lister", wanted, {each.key: each for each in lister.list()})
+        for namespace in NAMESPACES:
+            part = {key: each for key, each in wanted.items() if key.startswith(f"{namespace}/")}
+            listed = lister.namespace(namespace).list()
+            problems += compared(f"the lister of {namespace}", part, {each.key: each for each in listed})
+        for name in ("color", *(f"color{number}" for number in range(1, self.indices))):
+            problems += self._index_differences(name, wanted)
+        for story in self.stories.values():
+            problems += compared(f"handler {story.plan.name}", wanted, story.known)
+        return problems
+
+    def _index_differences(self, name: str, wanted: Mapping[str, Plain]) -> list[str]:
+        indexer = self.informer.indexer
+        colors = {each["metadata"]["labels"]["color"] for each in wanted.values()}
+        problems: list[str] = []
+        if set(indexer.list_index_values(name)) != colors:
+            problems.append(f"index {name} has {indexer.list_index_values(name)}, not {colors}")
+        for color in colors:
+            part = {key: each for key, each in wanted.items() if each["metadata"]["labels"]["color"] == color}
+            listed = indexer.by_index(name, color)
+            problems += compared(f"index {name} of {color}", part, {each.key: each for each in listed})
+        return problems
+
+    def ill_health(self) -> list[str]:
+        """What is wrong with how it says it is."""
+        informer = self.informer
+        health = informer.health
+        problems: list[str] = []
+        if not (informer.has_synced and health.is_healthy and health.state == "watching"):
+            problems.append(f"not healthy: {health}")
+        if health.objects != len(informer.indexer):
+            problems.append(f"health counts {health.objects} objects")
+        problems += [
+            f"handler {name} has not synced"
+            for name, story in self.stories.items()
+            if not story.registration.has_synced
+        ]
+        return problems
+
+
+class Play:
+    """One scenario, being played."""
+
+    def __init__(self, script: Script, world: World, client: Client) -> None:
+        self.script = script
+        self.world = world
+        self.mirrors = [Mirror(each, client, world) for each in script.informers]
+        self.problems: list[str] = []
+        self.faults = 0
+
+    async def perform(self) -> list[str]:
+        """Play it to its end; returns what was wrong."""
+        for step in self.script.before:
+            await self._do(step)
+        async with contextlib.AsyncExitStack() as stack:
+            for mirror in self.mirrors:
+                await stack.enter_async_context(mirror.informer)
+            for step in self.script.steps:
+                await self._do(step)
+            self.world.server.faults.clear()
+            await self._settle()
+        for mirror in self.mirrors:
+            for story in mirror.stories.values():
+                self.problems += story.problems
+        return self.problems
+
+    async def _do(self, step: Step) -> None:
+        match step:
+            case Put() | Delete() | Recreate():
+                await self._write(step)
+            case Restart():
+                await self._restart(step)
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+            case FallAsleep(seconds):
+                loop = asyncio.get_running_loop()
+                assert isinstance(loop, VirtualLoop)
+                loop.advance(seconds)
+                await asyncio.sleep(_A_MOMENT)
+            case Join(informer, handler):
+                self.mirrors[informer % len(self.mirrors)].join(handler)
+            case Leave(informer, name):
+                self.problems += await self.mirrors[informer % len(self.mirrors)].leave(name)
+            case AddIndex(informer):
+                self.mirrors[informer % len(self.mirrors)].add_index()
+            case _:
+                self._afflict(step)
+
+    def _afflict(self, step: Fail | Heal | Compact | SetClock) -> None:
+        server = self.world.server
+        match step:
+            case Fail(fault, how):
+                self.faults += 1
+                getattr(server.faults, fault)(resource=self.world.resource, **how)
+            case Heal():
+                server.faults.clear()
+            case Compact():
+                server.compact()
+            case SetClock(seconds):
+                self.world.clock.shift(seconds)
+
+    async def _write(self, step: Put | Delete | Recreate) -> None:
+        if not isinstance(step, Put):
+            await self.world.delete(step.namespace, step.name)
+        if not isinstance(step, Delete):
+            await self.world.put(step.namespace, step.name, step.color)
+
+    async def _restart(self, step: Restart) -> None:
+        await self.world.stop()
+        await asyncio.sleep(step.down)
+        await self.world.start(keeps_data=step.keeps_data, has_watch_list=step.has_watch_list)
+        await asyncio.sleep(_A_MOMENT)
+
+    async def _settle(self) -> None:
+        """Write once more, and wait until everybody has heard of it; then look at everything."""
+        began = now()
+        for namespace in NAMESPACES:
+            await self.world.put(namespace, "last", MATCHED)
+        state = await self.world.state()
+        found = ["nobody looked"]
+        while found and now() - began < SETTLED_WITHIN:
+            await asyncio.sleep(_LOOK_EVERY)
+            found = [
+                f"informer {number}: {problem}"
+                for number, mirror in enumerate(self.mirrors)
+                for problem in (*mirror.differences(state), *mirror.ill_health())
+            ]
+        self.problems += found
+        if not found:
+            for mirror in self.mirrors:
+                for namespace in mirror.plan.namespaces or NAMESPACES:
+                    last = mirror.informer.lister.namespace(namespace).get("last")
+                    await mirror.informer.wait_for(last, timeout=SETTLED_WITHIN)
+        self._check_moderation()
+
+    def _check_moderation(self) -> None:
+        """Nobody may ask without pause, whatever goes wrong."""
+        trouble = self.faults + sum(isinstance(each, Restart | Compact) for each in self.script.steps)
+        allowed = 0.0
+        for plan in self.script.informers:
+            opened = now() / min(plan.stall_after or _USUAL, _USUAL)
+            allowed += max(1, len(plan.namespaces)) * (10 + 14 * trouble + 4 * opened)
+        asked = self.world.requests
+        if len(asked) > allowed:
+            last = [f"{each.call} {each.query} {each.code}" for each in asked[-10:]]
+            self.problems.append(f"{len(asked)} lists and watches, where {allowed:.0f} are enough: {last}")
+
+
+def play(script: Script) -> list[str]:
+    """Play a script; returns what was wrong, and nothing if all is well."""
+    before = open_files(), set(threading.enumerate())
+    random.seed(script.seed)
+    with contextlib.ExitStack() as stack:
+        folder = (
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="masthead-")))
+            if script.needs_file
+            else None
+        )
+        problems = run(_played(script, folder))
+    problems += [f"{leak} is left open" for leak in open_files() - before[0]]
+    problems += [f"{thread} is left" for thread in set(threading.enumerate()) - before[1]]
+    return problems
+
+
+def judged(script: Script) -> str:
+    """What there is to say about a script that fails, cut down to what matters; nothing if it does not."""
+    problems = _played_at_all(script)
+    if not problems:
+        return ""
+    smallest = shrunk(script, lambda each: bool(_played_at_all(each)))
+    rest = _played_at_all(smallest) or ["(not every time)"]
+    return "\n".join(
+        (
+            f"scenario {script.seed}; to play it alone: MASTHEAD_SOAK_SEED={script.seed}",
+            *problems[:_SHOWN],
+            f"\nThis much of it is enough:\nplay({smallest})",
+            *rest[:_SHOWN],
+        )
+    )
+
+
+def _played_at_all(script: Script) -> list[str]:
+    try:
+        return play(script)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the script has to be shown
+        return traceback.format_exception(error)
+
+
+async def _played(script: Script, folder: Path | None) -> list[str]:
+    world = World(script.resource, seed=script.seed, data=folder, has_watch_list=script.has_watch_list)
+    async with world.open() as client:
+        problems = await Play(script, world, client).perform()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    return problems + [f"{task!r} is left" for task in left]
+
+
+def by_color(obj: Object) -> list[str]:
+    return [obj.metadata.labels["color"]]
+
+
+def compared(who: str, wanted: Mapping[str, Plain], found: Mapping[str, Object | None]) -> list[str]:
+    problems = [f"{who} lacks {key}" for key in wanted.keys() - found.keys()]
+    problems += [f"{who} has {key}, which is not there" for key in found.keys() - wanted.keys()]
+    for key in wanted.keys() & found.keys():
+        obj = found[key]
+        if obj is None or plain(obj) != wanted[key]:
+            version = obj.metadata.resource_version if obj is not None else "nothing"
+            problems.append(
+                f"{who} has {key} at {version}, where the server has {wanted[key]['metadata']['resourceVersion']}"
+            )
+    return problems
+
+
+def open_files() -> set[str]:
+    """What this process has open, where that can be told."""
+    folder = Path("/proc/self/fd")
+    if not folder.is_dir():
+        return set()
+    found: set[str] = set()
+    for each in folder.iterdir():
+        with contextlib.suppress(OSError):  # the folder itself, which was open while it was read
+            found.add(f"{each.name} ({each.readlink()})")
+    return found

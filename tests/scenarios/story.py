@@ -1,0 +1,170 @@
+"""A handler that believes nothing: it checks each call against all that it was told before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from masthead.cache.handlers import EventHandler
+from masthead.meta.object import Object
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from tests.scenarios.script import Handler
+
+
+Plain = dict[str, Any]
+
+
+class OnPurposeError(Exception):
+    """What handlers raise that are to fail."""
+
+
+def plain(obj: Object) -> Plain:
+    """An object as the server would write it."""
+    found: Plain = json.loads(obj.to_json())
+    return found
+
+
+class Story(EventHandler[Object]):
+    """What one handler is told.
+
+    Args:
+        plan: How it behaves.
+        informer: Who tells.
+        written: All objects that there ever were, by uid and version; None if that is not known in time.
+        is_ordered: Whether the calls of a relist can be told from each other: one source, and the ordered queue.
+
+    Attributes:
+        known: What there is, as far as it was told.
+        problems: What was wrong with what it was told.
+        told: Each call, in a few words.
+        registration: Its handle.
+        resyncs: How often it was told something again.
+    """
+
+    registration: Any  # of either façade, as the informer is
+
+    def __init__(
+        self,
+        plan: Handler,
+        informer: Any,
+        written: Mapping[tuple[str, str], Plain] | None = None,
+        *,
+        is_ordered: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.known: dict[str, Object] = {}
+        self.problems: list[str] = []
+        self.told: list[str] = []
+        self.resyncs = 0
+        self._informer = informer
+        self._written = written
+        self._newest: dict[str, int] = {}
+        self._is_busy = False
+        self._is_ordered = is_ordered and not plan.takes
+        self._relist = -1
+        self._told_others = False
+
+    def on_add(self, obj: Object, is_initial: bool) -> object:
+        if obj.key in self.known:
+            self._complain(f"add of {obj.key}, which it knows")
+        if is_initial and self.registration.has_synced:
+            self._complain(f"add of {obj.key} is called initial, but all of those were told")
+        self._hear("add", obj)
+        self._note_order(is_missed_deletion=False)
+        self.known[obj.key] = obj
+        return self._behave()
+
+    def on_update(self, old: Object, new: Object) -> object:
+        before = self.known.get(new.key)
+        if before is None:
+            self._complain(f"update of {new.key}, which it does not know")
+        elif before is not old and plain(before) != plain(old):
+            self._complain(f"update of {new.key} from {_version(old)}, where it knew {_version(before)}")
+        if _version(old) == _version(new):
+            self.resyncs += 1
+            if self.plan.resync == 0:
+                self._complain(f"update of {new.key} is no change, and it wants no resyncs")
+        elif old.metadata.uid != new.metadata.uid:
+            self._complain(f"update of {new.key} makes another object of it")
+        self._hear("update", new)
+        self._note_order(is_missed_deletion=False)
+        self.known[new.key] = new
+        return self._behave()
+
+    def on_delete(self, obj: Object, final_state_known: bool) -> object:
+        before = self.known.pop(obj.key, None)
+        if before is None:
+            self._complain(f"delete of {obj.key}, which it does not know")
+        elif before.metadata.uid != obj.metadata.uid:
+            self._complain(f"delete of {obj.key}, but of another object than it knew")
+        stored = self._informer.indexer.get_by_key(obj.key)
+        if (
+            stored is not None
+            and stored.metadata.uid == obj.metadata.uid
+            and _version(stored) <= _version(obj)
+        ):
+            self._complain(f"delete of {obj.key}, which the store still has")
+        self.told.append(f"delete {obj.key}{'' if final_state_known else ' (missed)'}")
+        self._check_time(obj)
+        self._note_order(is_missed_deletion=not final_state_known)
+        return self._behave()
+
+    def _hear(self, what: str, obj: Object) -> None:
+        self.told.append(f"{what} {obj.key}")
+        self._check_time(obj)
+        about = obj.metadata
+        # A pod that is deleted is marked first, and nobody is told which version that made.
+        if self._written is not None and about.deletion_timestamp is None:
+            was = self._written.get((about.uid, about.resource_version))
+            if was != plain(obj):
+                self._complain(
+                    f"{what} of {obj.key} at {_version(obj)}, which the server never had like that"
+                )
+        stored = self._informer.indexer.get_by_key(obj.key)
+        if stored is not None and stored.metadata.uid == about.uid and _version(stored) < _version(obj):
+            self._complain(f"{what} of {obj.key} at {_version(obj)}, where the store has {_version(stored)}")
+
+    def _check_time(self, obj: Object) -> None:
+        if self._is_busy:
+            self._complain(f"call about {obj.key} while another is under way")
+        newest = self._newest.get(obj.metadata.uid, 0)
+        if _version(obj) < newest:
+            self._complain(f"{obj.key} went back from {newest} to {_version(obj)}")
+        self._newest[obj.metadata.uid] = _version(obj)
+
+    def _note_order(self, *, is_missed_deletion: bool) -> None:
+        """Of a relist, the deletions that were missed come first."""
+        relist = self._informer.health.relists
+        if relist != self._relist:
+            self._relist, self._told_others = relist, False
+        if is_missed_deletion and self._told_others and self._is_ordered:
+            self._complain("a deletion that a relist found was told behind its adds and updates")
+        self._told_others = self._told_others or not is_missed_deletion
+
+    def _complain(self, problem: str) -> None:
+        self.problems.append(f"{self.plan.name}, call {len(self.told) + 1}: {problem}")
+
+    def _behave(self) -> Coroutine[Any, Any, None] | None:
+        fails = self.plan.fails_every and len(self.told) % self.plan.fails_every == 0
+        if self.plan.takes:
+            self._is_busy = True
+            return self._take_time(fails=bool(fails))
+        if fails:
+            raise OnPurposeError
+        return None
+
+    async def _take_time(self, *, fails: bool) -> None:
+        try:
+            await asyncio.sleep(self.plan.takes)
+            if fails:
+                raise OnPurposeError
+        finally:
+            self._is_busy = False
+
+
+def _version(obj: Object) -> int:
+    return int(obj.metadata.resource_version)

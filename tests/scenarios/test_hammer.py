@@ -1,0 +1,55 @@
+"""Real threads, sockets and time: no deadlock, no leak, and everybody has what the server has.
+
+``MASTHEAD_HAMMER_SECONDS`` says for how long.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import logging
+import os
+import threading
+from typing import Final
+
+import pytest
+from tests.scenarios.hammer import Hammer, hammer
+from tests.scenarios.play import open_files
+
+import masthead.server
+from masthead.cache.delivery import Listener
+
+SECONDS: Final = float(os.environ.get("MASTHEAD_HAMMER_SECONDS", "15"))
+_TO_SETTLE: Final = 120
+
+
+@pytest.mark.guarantee(12)
+@pytest.mark.timeout(SECONDS + 2 * _TO_SETTLE)
+def test_writers_readers_and_handlers_that_come_and_go_leave_a_true_copy_and_nothing_else(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)
+    with masthead.server.run():
+        pass  # the first loop of a process may open something for all that follow
+    before = open_files(), set(threading.enumerate())
+    with capfd.disabled():
+        faulthandler.dump_traceback_later(SECONDS + _TO_SETTLE)
+        try:
+            played = hammer(SECONDS)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            logging.getLogger("masthead").setLevel(logging.NOTSET)
+    assert played.problems == []
+    _check_that_all_did_something(played)
+    del played
+    gc.collect()
+    assert [each for each in gc.get_objects() if isinstance(each, Listener)] == []
+    assert set(threading.enumerate()) - before[1] == set()
+    assert open_files() - before[0] == set()
+
+
+def _check_that_all_did_something(played: Hammer) -> None:
+    least = {"writes": 100, "reads": 100, "guests": 5, "faults": 5}
+    assert {what: played.counts.get(what, 0) >= count for what, count in least.items()} == dict.fromkeys(
+        least, True
+    )

@@ -1,0 +1,66 @@
+"""Random mixtures of faults, through the whole stack: in the end, cache and handlers have what the server has.
+
+``MASTHEAD_SOAK_SCENARIOS`` says how many are played, ``MASTHEAD_SOAK_SEED`` plays a single one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from tests.scenarios.play import judged, play
+from tests.scenarios.script import Script, script_of, shrunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCENARIOS: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "1000"))
+ONLY: Final = os.environ.get("MASTHEAD_SOAK_SEED")
+AT_ONCE: Final = 25
+FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
+
+
+@pytest.fixture(autouse=True)
+def in_silence() -> Iterator[None]:
+    """What is logged about faults that are there on purpose is of no use, and takes its time."""
+    logger = logging.getLogger("masthead")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    yield
+    logger.setLevel(before)
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("first", FIRSTS)
+def test_whatever_goes_wrong_cache_and_handlers_end_with_what_the_server_has(first: int) -> None:
+    for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
+        if report := judged(script_of(seed)):
+            pytest.fail(report, pytrace=False)
+
+
+def test_a_seed_is_always_the_same_scenario() -> None:
+    assert script_of(7) == script_of(7)
+    assert str(script_of(7)) == str(script_of(7))
+
+
+def test_the_text_of_a_scenario_is_python_that_makes_it_again() -> None:
+    from tests.scenarios import script
+
+    names = {name: value for name, value in vars(script).items() if isinstance(value, type)}
+    for seed in range(20):
+        assert eval(str(script_of(seed)), names) == script_of(seed)
+
+
+def test_a_scenario_that_fails_is_cut_down_to_what_matters() -> None:
+    def has_restart(candidate: Script) -> bool:
+        return any(type(each).__name__ == "Restart" for each in candidate.steps)
+
+    seed = next(each for each in range(100) if has_restart(script_of(each)))
+    smallest = shrunk(script_of(seed), has_restart)
+    assert (len(smallest.steps), len(smallest.before), len(smallest.informers)) == (1, 0, 1)
+
+
+def test_a_scenario_without_faults_is_played_well() -> None:
+    assert play(Script(seed=1, informers=script_of(3).informers)) == []

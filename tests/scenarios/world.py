@@ -1,0 +1,171 @@
+"""A server that can be stopped and started, and those who write to it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import masthead.aio
+import masthead.server
+from masthead.config import Config
+from masthead.errors import ConfigError
+from masthead.testing.virtual import LoopClock
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from tests.scenarios.script import Resource
+    from tests.scenarios.story import Plain
+
+    from masthead.rest.client import RestClient
+    from masthead.server import Running, Seen, Server
+
+_PORTS: Final = range(20_000, 32_000)
+"""Ports that no system gives to those who name none; or somebody else could have one while its server restarts."""
+_next_port = itertools.count(os.getpid() * 97)
+_KINDS: Final = {"configmaps": "ConfigMap", "pods": "Pod"}
+_SPECS: Final[Mapping[str, Plain]] = {
+    "configmaps": {"data": {"text": "some"}},
+    "pods": {"spec": {"containers": [{"name": "one", "image": "one:1"}]}},
+}
+
+
+class World:
+    """A server on one port, through all its restarts.
+
+    Args:
+        resource: What is written.
+        seed: Makes the objects' uids.
+        data: A file to keep them in; None if no restart is to keep them.
+        has_watch_list: Whether the server knows watches that begin with the state.
+
+    Attributes:
+        server: The server that runs, or ran last.
+        clock: Its clock.
+        there: What there is, by key, as the server answered when it was written.
+        written: Every object that there ever was, by uid and version.
+        data: The file; of the first server without one, None.
+    """
+
+    server: Server
+    rest: RestClient
+
+    def __init__(
+        self,
+        resource: Resource = "configmaps",
+        *,
+        seed: int = 0,
+        data: Path | None = None,
+        has_watch_list: bool = True,
+    ) -> None:
+        self.resource = resource
+        self.clock = LoopClock()
+        self.there: dict[str, Plain] = {}
+        self.written: dict[tuple[str, str], Plain] = {}
+        self._folder = data
+        self._data = data / "0" if data else None
+        self._lives = 0
+        self._seed = seed
+        self._has_watch_list = has_watch_list
+        self._running: Running | None = None
+        self._port = 0
+        self._count = itertools.count()
+        self._requests: list[Seen] = []
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[masthead.aio.Client]:
+        """Run the server, and give a client of it."""
+        await self._start_anywhere()
+        try:
+            async with masthead.aio.Client(Config(server=self.server.url)) as client:
+                self.rest = client.rest
+                yield client
+        finally:
+            await self.stop()
+
+    async def stop(self) -> None:
+        """Stop the server."""
+        running, self._running = self._running, None
+        if running is not None:
+            self._requests += self.server.requests
+            await running.__aexit__(None, None, None)
+
+    async def start(self, *, keeps_data: bool, has_watch_list: bool = True) -> None:
+        """Start the server again, on the same port."""
+        if not keeps_data:
+            self._lives += 1
+            self._data = self._folder / str(self._lives) if self._folder else None
+            self.there.clear()
+        self._has_watch_list = has_watch_list
+        await self._start()
+
+    @property
+    def requests(self) -> list[Seen]:
+        """The lists and watches that all the servers have seen."""
+        seen = [*self._requests, *(self.server.requests if self._running else ())]
+        return [each for each in seen if each.call.verb in {"list", "watch"}]
+
+    async def put(self, namespace: str, name: str, color: str) -> Plain:
+        """Create an object, or change it if it is there."""
+        number = str(next(self._count))
+        if f"{namespace}/{name}" in self.there:
+            change = {"metadata": {"labels": {"color": color}, "annotations": {"number": number}}}
+            answer = await self.rest.patch(
+                self._path(namespace, name), _written(change), content_type="application/merge-patch+json"
+            )
+        else:
+            about = {"name": name, "labels": {"color": color}, "annotations": {"number": number}}
+            answer = await self.rest.post(
+                self._path(namespace), _written({"metadata": about, **_SPECS[self.resource]})
+            )
+        return self._note(answer.body)
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Delete an object; harmless if it is not there."""
+        if self.there.pop(f"{namespace}/{name}", None):
+            await self.rest.delete(self._path(namespace, name))
+
+    async def state(self) -> dict[str, Plain]:
+        """All that there is, by key, as the server lists it."""
+        answer = await self.rest.get(f"/api/v1/{self.resource}")
+        kind = {"apiVersion": "v1", "kind": _KINDS[self.resource]}
+        items: list[Plain] = [{**kind, **each} for each in json.loads(answer.body)["items"]]
+        return {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each for each in items}
+
+    def _note(self, body: bytes) -> Plain:
+        made: Plain = json.loads(body)
+        about = made["metadata"]
+        self.there[f"{about['namespace']}/{about['name']}"] = made
+        self.written[about["uid"], about["resourceVersion"]] = made
+        return made
+
+    def _path(self, namespace: str, name: str = "") -> str:
+        return f"/api/v1/namespaces/{namespace}/{self.resource}{f'/{name}' if name else ''}"
+
+    async def _start_anywhere(self) -> None:
+        for number in _next_port:
+            self._port = _PORTS[number % len(_PORTS)]
+            with contextlib.suppress(ConfigError):  # somebody has that port
+                await self._start()
+                return
+
+    async def _start(self) -> None:
+        running = masthead.server.run(
+            port=self._port,
+            token=None,
+            controllers=False,
+            clock=self.clock,
+            data=self._data,
+            seed=self._seed * 100 + self._lives,
+            watch_list=self._has_watch_list,
+        )
+        self.server = await running.__aenter__()
+        self._running = running
+
+
+def _written(value: Any) -> bytes:
+    return json.dumps(value).encode()

@@ -1,0 +1,248 @@
+"""A collection in memory that can be listed and watched: no server, no client, no sockets, and any time one likes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from masthead.api.core.v1 import ConfigMap, ConfigMapList
+from masthead.client.event import Event, read_events
+from masthead.errors import BadRequestError, DeadlineError, DecodeError, ExpiredError, StatusError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from masthead.cache.listwatch import ListOptions
+    from masthead.meta.object import ObjectList
+
+Plain: TypeAlias = dict[str, Any]
+Plains: TypeAlias = list[Plain]  # the class below has a method of that name
+Lines: TypeAlias = list[bytes]
+Words: TypeAlias = list[str]
+Events: TypeAlias = "list[Event[ConfigMap]]"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request."""
+
+    verb: str
+    options: ListOptions
+
+
+@dataclass
+class Collection:
+    """ConfigMaps that a test puts and removes; a `masthead.cache.listwatch.ListWatch` of its own.
+
+    Attributes:
+        namespace: Where they are.
+        knows_initial_events: Whether a watch may be asked to begin with what there is.
+        refuses: Whether such a watch is refused.
+        ends_initial_events: Whether the bookmark behind what there is comes.
+        is_silent: Whether open and new watches tell nothing more.
+        trouble: What the next requests meet, in this order; None for no trouble.
+        asked: All requests.
+        version: The version of the last change.
+    """
+
+    namespace: str = "shop"
+    knows_initial_events: bool = True
+    refuses: bool = False
+    ends_initial_events: bool = True
+    is_silent: bool = False
+    trouble: deque[BaseException | None] = field(default_factory=deque)
+    asked: list[Asked] = field(default_factory=list)
+    version: int = 10
+    item: type[ConfigMap] = ConfigMap
+    resource: str = "configmaps"
+    incarnation: int = 0
+    _objects: dict[str, Plain] = field(default_factory=dict)
+    _log: list[tuple[int, bytes]] = field(default_factory=list)
+    _forgotten: int = 0
+    _pages: dict[str, Plains] = field(default_factory=dict)
+    _streams: list[asyncio.Queue[bytes | BaseException | None]] = field(default_factory=list)
+
+    # What a test does with it.
+
+    def put(self, name: str, value: str = "1", **more: Any) -> ConfigMap:
+        """Create an object, or change it."""
+        was = self._objects.get(name)
+        uid = was["metadata"]["uid"] if was else f"uid-{name}-{self.version}"
+        obj = self._write("MODIFIED" if was else "ADDED", name, uid, {"data": {"value": value}, **more})
+        return ConfigMap.from_wire(json.dumps(obj).encode())
+
+    def spoil(self, name: str) -> None:
+        """Make of an object what cannot be read, but for its name and version."""
+        was = self._objects.get(name)
+        metadata = {"generation": "many"}
+        self._write("MODIFIED" if was else "ADDED", name, f"uid-{name}", {}, metadata)
+
+    def remove(self, name: str) -> None:
+        was = self._objects.pop(name)
+        self.version += 1
+        metadata = {**was["metadata"], "resourceVersion": str(self.version)}
+        self._tell("DELETED", {**was, "metadata": metadata})
+
+    def say(self, kind: str, body: object) -> None:
+        """Tell a watch something, whatever it is."""
+        self._tell(kind, body)
+
+    def bookmark(self) -> None:
+        self._tell("BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}})
+
+    def forget(self) -> None:
+        """Forget all versions but the present one."""
+        self._forgotten = self.version
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the watches that are open, in order or with an error."""
+        streams, self._streams = self._streams, []
+        for stream in streams:
+            stream.put_nowait(error)
+
+    def begin_anew(self) -> None:
+        """Lose everything, as a server that is started without its data."""
+        self.version, self._forgotten, self.incarnation = 10, 0, self.incarnation + 1
+        self._objects.clear()
+        self._log.clear()
+
+    @property
+    def state(self) -> dict[str, str]:
+        """What there is, by name."""
+        return {name: obj["data"]["value"] for name, obj in self._objects.items() if "data" in obj}
+
+    @property
+    def open_streams(self) -> int:
+        return len(self._streams)
+
+    @property
+    def verbs(self) -> Words:
+        """What was asked for, in a word each: proofs are lists of one object."""
+        return [_word(each) for each in self.asked]
+
+    # What an informer does with it.
+
+    def forget_initial_events(self) -> None:
+        self.knows_initial_events = False
+
+    async def list(
+        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+    ) -> ObjectList[ConfigMap]:
+        self._meet("list", options)
+        await asyncio.sleep(0)
+        items, token = self._page(options)
+        metadata = {"resourceVersion": str(self.version), "continue": token}
+        return ConfigMapList.from_wire(
+            json.dumps({"metadata": metadata, "items": items}).encode(), on_error=on_broken
+        )
+
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+        self._meet("watch", options)
+        since = int(options.resource_version or 0)
+        if options.send_initial_events:
+            if self.refuses:
+                raise BadRequestError("sendInitialEvents is forbidden", code=400, reason="BadRequest")
+        elif since < self._forgotten:
+            raise ExpiredError("too old resource version", code=410, reason="Expired")
+        stream: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue()
+        for line in self._initial() if options.send_initial_events else self._since(since):
+            stream.put_nowait(line)
+        self._streams.append(stream)
+        try:
+            yield ()
+            while True:
+                yield await self._batch(stream, options.silence)
+        except StopAsyncIteration:
+            return
+        finally:
+            if stream in self._streams:
+                self._streams.remove(stream)
+
+    async def _batch(
+        self, stream: asyncio.Queue[bytes | BaseException | None], silence: float | None
+    ) -> Events:
+        try:
+            async with asyncio.timeout(silence or 65.0):
+                lines = [await stream.get()]
+        except TimeoutError:
+            raise DeadlineError("nothing came for too long") from None
+        while not stream.empty() and isinstance(lines[-1], bytes):
+            lines.append(stream.get_nowait())
+        events = [*read_events(ConfigMap, [line for line in lines if isinstance(line, bytes)])]
+        if isinstance(lines[-1], BaseException):
+            raise lines[-1]
+        if lines[-1] is None and not events:
+            raise StopAsyncIteration
+        if lines[-1] is None:
+            stream.put_nowait(None)
+        for event in events:
+            if isinstance(event, StatusError):
+                raise event
+        return [event for event in events if isinstance(event, Event)]
+
+    def _meet(self, verb: str, options: ListOptions) -> None:
+        self.asked.append(Asked(verb, options))
+        if self.trouble and (error := self.trouble.popleft()) is not None:
+            raise error
+
+    def _page(self, options: ListOptions) -> tuple[Plains, str]:
+        items = [
+            obj for name, obj in self._objects.items() if options.key in {"", f"{self.namespace}/{name}"}
+        ]
+        if options.continue_:
+            if options.continue_ not in self._pages:
+                raise ExpiredError("the token has expired", code=410, reason="Expired")
+            items = self._pages.pop(options.continue_)
+        if not options.limit or len(items) <= options.limit:
+            return items, ""
+        token = f"{self.version}-{len(items)}"
+        self._pages[token] = items[options.limit :]
+        return items[: options.limit], token
+
+    def forget_pages(self) -> None:
+        self._pages.clear()
+
+    def _initial(self) -> Lines:
+        lines = [_line("ADDED", obj) for obj in self._objects.values()]
+        annotations = {"k8s.io/initial-events-end": "true"}
+        end = {"metadata": {"resourceVersion": str(self.version), "annotations": annotations}}
+        return [*lines, _line("BOOKMARK", end)] if self.ends_initial_events else lines
+
+    def _since(self, version: int) -> Lines:
+        return [line for at, line in self._log if at > version]
+
+    def _write(self, kind: str, name: str, uid: str, content: Plain, metadata: Plain | None = None) -> Plain:
+        self.version += 1
+        about = {
+            "name": name,
+            "namespace": self.namespace,
+            "uid": f"{uid}.{self.incarnation}" if kind == "ADDED" else uid,
+            "resourceVersion": str(self.version),
+        }
+        obj: Plain = {"metadata": {**about, **(metadata or {})}, **content}
+        self._objects[name] = obj
+        self._tell(kind, obj)
+        return obj
+
+    def _tell(self, kind: str, body: object) -> None:
+        line = _line(kind, body)
+        self._log.append((self.version, line))
+        if not self.is_silent:
+            for stream in self._streams:
+                stream.put_nowait(line)
+
+
+def _line(kind: str, body: object) -> bytes:
+    return json.dumps({"type": kind, "object": body}).encode()
+
+
+def _word(asked: Asked) -> str:
+    options = asked.options
+    if asked.verb == "watch":
+        return "watch-list" if options.send_initial_events else f"watch {options.resource_version}"
+    if options.key:
+        return "proof"
+    return "page" if options.continue_ else "list"

@@ -1,0 +1,334 @@
+"""Indexers, transforms, filters and handlers that raise, return rubbish or never return: isolated, and told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.story import AsyncStory, Story
+from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
+
+from masthead.api.core.v1 import ConfigMap
+from masthead.cache.handlers import EventHandler, FilteringEventHandler
+from masthead.cache.informer import SharedInformer, ThreadedInformer
+from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cache.collection import Collection
+
+
+def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(collection, **{"backoff": QUICK, **options})
+
+
+async def asynchronous(*_: object) -> Any:
+    """What has to be awaited."""
+
+
+def raise_lookup_error(*_: object) -> Any:
+    raise LookupError("no such shelf")
+
+
+RUBBISH: dict[str, Callable[[ConfigMap], Any]] = {
+    "raises": raise_lookup_error,
+    "returns nothing": lambda _: None,
+    "returns a bare str": lambda _: "abc",
+    "returns numbers": lambda _: [1, 2],
+    "returns a number": lambda _: 5,
+    "returns what fails when it is read": lambda obj: (1 // int(each) for each in obj.data["zero"]),
+}
+
+
+@pytest.mark.parametrize("indexer", RUBBISH.values(), ids=RUBBISH.keys())
+async def test_an_indexer_that_is_no_good_spoils_only_its_own_index(
+    collection: Collection, caplog: pytest.LogCaptureFixture, indexer: Callable[[ConfigMap], Any]
+) -> None:
+    for name in "ab":
+        collection.put(name, data={"value": "1", "zero": "0"})
+    informer = following(collection, indexers={"bad": indexer, "good": lambda obj: [obj.data["value"]]})
+    story = Story()
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        collection.put("a", "2")
+        await reached(informer, str(collection.version), handle)
+        assert informer.indexer.list_index_values("bad") == []
+        assert informer.indexer.index_keys("good", "2") == ["shop/a"]
+        assert state_of(informer) == story.state == {"a": "2", "b": "1"}
+    assert len(caplog.records) == 1  # and not one for each object
+    assert "the indexer 'bad' failed on" in caplog.messages[0]
+
+
+@pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=str)
+async def test_what_is_no_plain_function_is_no_indexer(collection: Collection, indexer: Any) -> None:
+    with pytest.raises(InvalidValueError, match="the indexer 'node' must be a"):
+        following(collection, indexers={"node": indexer})
+    informer = following(collection)
+    with pytest.raises(InvalidValueError):
+        informer.add_indexers({"good": lambda _: [], "node": indexer})
+    with pytest.raises(UnknownIndexError, match=r"good.*namespace"):
+        informer.indexer.by_index("good", "x")
+
+
+async def test_an_index_is_added_once_and_at_any_time(collection: Collection) -> None:
+    collection.put("a")
+    with pytest.raises(IndexConflictError):
+        following(collection, indexers={"namespace": lambda _: []})
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        informer.add_indexers({"value": lambda obj: [obj.data["value"]]})
+        assert informer.indexer.index_keys("value", "1") == ["shop/a"]
+        with pytest.raises(IndexConflictError):
+            informer.add_indexers({"value": lambda _: [], "other": lambda _: []})
+        with pytest.raises(UnknownIndexError):
+            informer.indexer.list_index_values("other")
+
+
+TRANSFORMS: dict[str, Callable[[ConfigMap], Any]] = {
+    "raises": raise_lookup_error,
+    "returns nothing": lambda _: None,
+    "returns something else": lambda _: {"metadata": {}},
+    "returns another object": lambda _: ConfigMap.new("other"),
+}
+
+
+@pytest.mark.parametrize("bad", TRANSFORMS.values(), ids=TRANSFORMS.keys())
+async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_not(
+    collection: Collection, caplog: pytest.LogCaptureFixture, bad: Callable[[ConfigMap], Any]
+) -> None:
+    collection.put("a")
+    collection.put("bad")
+    informer = following(
+        collection, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy"
+    )
+    async with informer:
+        await informer.wait_synced(30)
+        assert state_of(informer) == {"a": "1"}
+        assert list(informer.health.broken) == ["shop/bad"]
+        assert "the transform" in informer.health.broken["shop/bad"]
+        collection.put("bad", "2")
+        collection.put("b")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"a": "1", "b": "1"}
+        collection.remove("bad")
+        collection.put("c")
+        await reached(informer, str(collection.version))
+        assert informer.health.broken == {}
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert all("bad" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=str)
+async def test_what_is_no_plain_function_is_no_transform_no_filter_and_no_handler_of_errors(
+    collection: Collection, bad: Any
+) -> None:
+    informer = following(collection)
+    for refuse in (
+        lambda: following(collection, transform=bad),
+        lambda: informer.set_transform(bad),
+        lambda: informer.set_watch_error_handler(bad),
+        lambda: FilteringEventHandler(bad, EventHandler[ConfigMap]()),
+    ):
+        with pytest.raises(InvalidValueError, match="must be a"):
+            refuse()
+
+
+async def test_a_handler_of_errors_that_fails_harms_nobody(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection.trouble.extend([OSError("cable"), ValueError("odd")])
+    informer = following(collection)
+    told: list[Exception] = []
+
+    def fail(error: Exception) -> None:
+        told.append(error)
+        raise LookupError("no such shelf")
+
+    informer.set_watch_error_handler(fail)
+    async with informer:
+        await informer.wait_synced(30)
+    assert [type(each) for each in told] == [OSError, ValueError]
+    assert caplog.messages == ["configmaps: the handler of errors failed"] * 2
+
+
+async def test_a_filter_that_raises_costs_its_handler_that_notice_alone(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(
+        FilteringEventHandler(lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, story)
+    )
+    async with informer:
+        await informer.wait_synced(30)
+        for name in ("a", "bad", "b"):
+            collection.put(name)
+        await reached(informer, str(collection.version), handle)
+    assert story.told == ["add a=1", "add b=1"]
+    assert len(caplog.records) == 1
+
+
+async def test_what_begins_to_pass_a_filter_is_added_and_what_ceases_to_is_deleted(
+    collection: Collection,
+) -> None:
+    collection.put("a", "no")
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(FilteringEventHandler(lambda obj: obj.data["value"] != "no", story))
+    async with informer:
+        await handle.wait_synced(30)
+        for value in ("1", "2", "no", "no", "3"):
+            collection.put("a", value)
+        collection.remove("a")
+        await reached(informer, str(collection.version), handle)
+    assert story.told == ["add a=1", "update a=1>2", "delete a=2", "add a=3", "delete a=3"]
+
+
+async def test_an_async_handler_behind_a_filter_is_awaited(collection: Collection) -> None:
+    story = AsyncStory()
+    informer = following(collection)
+    handle = informer.add_event_handler(FilteringEventHandler(lambda _: True, story))
+    async with informer:
+        await informer.wait_synced(30)
+        collection.put("a")
+        await reached(informer, str(collection.version), handle)
+    assert story.told == ["add a=1"]
+
+
+HANDLERS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a number": {"on_add": 5},
+    "no handler": {"handler": object()},
+    "both": {"handler": EventHandler[ConfigMap](), "on_add": print},
+    "a class": {"handler": "Story"},
+}
+
+
+@pytest.mark.parametrize("given", HANDLERS.values(), ids=HANDLERS.keys())
+async def test_what_is_no_handler_is_refused_when_it_is_added(
+    collection: Collection, given: dict[str, Any]
+) -> None:
+    informer = following(collection)
+    with pytest.raises(InvalidValueError):
+        informer.add_event_handler(**given)
+    assert informer.health.pending == {}
+
+
+async def test_where_handlers_are_called_in_threads_nothing_can_be_awaited(collection: Collection) -> None:
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    with pytest.raises(InvalidValueError, match=r"nothing is awaited.*masthead\.aio"):
+        informer.add_event_handler(on_add=asynchronous)
+    with pytest.raises(InvalidValueError, match="nothing is awaited"):
+        informer.add_event_handler(FilteringEventHandler(lambda _: True, AsyncStory()))
+
+
+class Outcome(BaseException):
+    """Not an Exception, as what some test tools raise."""
+
+
+ODD: dict[str, type[BaseException]] = {
+    "an error": LookupError,
+    "a cancellation of something else": asyncio.CancelledError,
+    "what is no Exception": Outcome,
+}
+
+
+@pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
+async def test_a_handler_lives_on_whatever_it_raises(
+    collection: Collection, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    story = Story(fail)
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        for value in "123":
+            collection.put("a", value)
+        await reached(informer, str(collection.version), handle)
+    assert story.told == ["add a=1", "update a=1>2", "update a=2>3"]
+    assert len(caplog.records) == 3
+
+
+@pytest.mark.parametrize("error", [*ODD.values(), SystemExit], ids=[*ODD.keys(), "sys.exit"])
+async def test_a_handler_in_a_thread_lives_on_whatever_it_raises(
+    collection: Collection, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
+    told: list[str] = []
+
+    def fail(obj: ConfigMap) -> None:
+        told.append(obj.metadata.name)
+        raise error
+
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    handle = informer.add_event_handler(on_add=fail)
+    async with informer:
+        collection.put("a")
+        collection.put("b")
+        await reached(informer, str(collection.version), handle)
+    assert told == ["a", "b"]
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.guarantee(2)
+async def test_a_handler_in_a_thread_may_block_and_delays_nobody(collection: Collection) -> None:
+    release = threading.Event()
+    quick: list[str] = []
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    stuck = informer.add_event_handler(on_add=lambda _: release.wait(30))
+    handle = informer.add_event_handler(on_add=lambda obj: quick.append(obj.metadata.name))
+    async with informer:
+        await informer.wait_synced(30)
+        for name in "abc":
+            collection.put(name)
+        await reached(informer, str(collection.version), handle)
+        assert quick == ["a", "b", "c"]
+        assert stuck.pending >= 3
+        release.set()
+        await heard(stuck)
+
+
+@pytest.mark.guarantee(12)
+async def test_a_handler_that_never_returns_is_cancelled_when_the_grace_is_over(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    story = AsyncStory(asyncio.Event().wait)
+    informer = following(collection)
+    informer.add_event_handler(story, name="stuck")
+    await informer.start()
+    collection.put("a")
+    await turns_until(lambda: story.inside == 1)
+    before = asyncio.all_tasks()
+    await informer.stop(grace=0.01)
+    assert caplog.messages == ["handler stuck did not return within 0.01 s; it is cancelled"]
+    assert len(asyncio.all_tasks()) < len(before)
+
+
+@pytest.mark.guarantee(12)
+async def test_a_thread_that_never_returns_is_left_and_told(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def block(_: ConfigMap) -> None:
+        entered.set()
+        release.wait(30)
+
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    informer.add_event_handler(on_add=block, name="stuck")
+    await informer.start()
+    collection.put("a")
+    await asyncio.to_thread(entered.wait, 30)
+    threads = {each for each in threading.enumerate() if each.name == "masthead-handler-stuck"}
+    await informer.stop(grace=0.01)
+    assert caplog.messages == ["handler stuck did not return within 0.01 s; its thread is left"]
+    release.set()
+    for each in threads:
+        each.join(30)
+        assert not each.is_alive()

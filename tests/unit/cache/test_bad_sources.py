@@ -1,0 +1,314 @@
+"""Broken objects, odd sources and lists: put aside or tried again, told, and nobody else's trouble."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.collection import Collection
+from tests.unit.cache.story import Story
+from tests.unit.cache.worlds import QUICK, reached, state_of, turns_until
+
+from masthead.cache.informer import SharedInformer
+from masthead.errors import ClosedError, DeadlineError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from masthead.api.core.v1 import ConfigMap
+    from masthead.cache.listwatch import ListOptions
+    from masthead.client.event import Event
+    from masthead.errors import DecodeError
+    from masthead.meta.object import ObjectList
+
+
+def following(collection: Any, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(collection, **{"backoff": QUICK, **options})
+
+
+both = pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+
+
+@both
+async def test_a_broken_object_among_the_first_is_put_aside_and_healed_later(
+    collection: Collection, caplog: pytest.LogCaptureFixture, watch_list: bool
+) -> None:
+    collection.put("a")
+    collection.spoil("bad")
+    collection.put("c")
+    story = Story()
+    informer = following(collection, watch_list=watch_list)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        assert state_of(informer) == {"a": "1", "c": "1"}
+        assert list(informer.health.broken) == ["shop/bad"]
+        assert informer.health.is_healthy  # the informer is; an object is not
+        collection.put("bad", "2")
+        await reached(informer, str(collection.version), handle)
+        assert informer.health.broken == {}
+        assert state_of(informer) == story.state == {"a": "1", "c": "1", "bad": "2"}
+    assert [each.levelname for each in caplog.records] == ["WARNING"]
+    assert "'shop/bad'" in caplog.messages[0]
+
+
+async def test_a_change_that_cannot_be_read_leaves_what_was_known(collection: Collection) -> None:
+    collection.put("bad")
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        collection.spoil("bad")
+        await informer.wait_for(str(collection.version), 30)  # the version is reached all the same
+        assert list(informer.health.broken) == ["shop/bad"]
+        assert state_of(informer) == {"bad": "1"}
+        collection.put("a")
+        collection.put("bad", "3")
+        await reached(informer, str(collection.version), handle)
+        assert informer.health.broken == {}
+    assert story.told == ["initial bad=1", "add a=1", "update bad=1>3"]
+
+
+async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(collection: Collection) -> None:
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        collection.spoil("bad")
+        collection.put("a")
+        await reached(informer, str(collection.version), handle)
+        assert state_of(informer) == {"a": "1"}
+        collection.put("bad", "2")
+        await reached(informer, str(collection.version), handle)
+    assert story.told == ["add a=1", "add bad=2"]
+
+
+async def test_the_end_of_an_object_is_heard_though_it_cannot_be_read(collection: Collection) -> None:
+    collection.put("bad")
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        collection.spoil("bad")
+        collection.remove("bad")
+        await reached(informer, str(collection.version), handle)
+        assert state_of(informer) == {}
+        assert informer.health.broken == {}
+    assert story.told == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
+
+
+async def test_a_broken_object_without_a_name_is_told_and_passed_over(collection: Collection) -> None:
+    informer = following(collection)
+    async with informer:
+        await informer.wait_synced(30)
+        collection.say("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
+        collection.say("DELETED", {"metadata": ["what"]})
+        collection.say("ADDED", "nothing")
+        collection.say("EXPLODED", {"metadata": {"name": "odd", "namespace": "shop"}})
+        collection.put("a")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"a": "1"}
+        assert sorted(informer.health.broken) == ["", "shop/odd"]
+        assert "EXPLODED" in informer.health.broken["shop/odd"]
+
+
+async def test_a_relist_does_not_take_a_broken_object_for_a_deleted_one(collection: Collection) -> None:
+    for name in ("a", "bad", "c"):
+        collection.put(name)
+    story = Story()
+    informer = following(collection, watch_list=False)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        collection.is_silent = True
+        collection.spoil("bad")
+        collection.remove("c")
+        collection.put("d")
+        collection.forget()
+        collection.is_silent = False
+        collection.end(OSError("cable"))
+        await reached(informer, str(collection.version), handle)
+        assert state_of(informer) == {"a": "1", "bad": "1", "d": "1"}
+        assert list(informer.health.broken) == ["shop/bad"]
+        collection.remove("bad")
+        collection.put("e")
+        await reached(informer, str(collection.version), handle)
+        assert informer.health.broken == {}
+    assert story.told[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
+
+
+async def test_a_section_that_cannot_be_read_is_found_at_once_where_all_is_decoded_at_once(
+    collection: Collection,
+) -> None:
+    collection.put("a")
+    collection.put("bad", data=["not", "a", "map"])
+    async with following(collection, hold="eager") as informer:
+        await informer.wait_synced(30)
+        assert list(informer.health.broken) == ["shop/bad"]
+        assert informer.indexer.list_keys() == ["shop/a"]
+
+
+ODD: dict[str, BaseException] = {
+    "an error of the network's": OSError("cable"),
+    "an error of its own": LookupError("no such shelf"),
+    "a cancellation of something else": asyncio.CancelledError("somebody else"),
+    "a time that is over": TimeoutError("late"),
+    "the end of an iteration": StopAsyncIteration("odd"),
+    "a group of errors": ExceptionGroup("several", [OSError("a"), ValueError("b")]),
+    "an error that says too little": Exception(),
+}
+
+
+@pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
+async def test_whatever_a_source_raises_it_is_asked_again(
+    collection: Collection, error: BaseException
+) -> None:
+    collection.put("a")
+    collection.trouble.extend([error, error, error])
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.put("b")
+        collection.end(error)
+        collection.trouble.append(error)
+        collection.put("c")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
+        assert not informer.is_stopped
+        assert informer.health.last_error
+
+
+async def test_a_source_that_is_closed_ends_the_informer_and_says_so(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection.put("a")
+    informer = following(collection)
+    handle = informer.add_event_handler(Story())
+    await informer.start()
+    await informer.wait_synced(30)
+    collection.end(ClosedError("the client is closed"))
+    with pytest.raises(ClosedError, match="it has stopped"):
+        await informer.wait_for("99", 30)
+    assert informer.is_stopped
+    assert informer.health.state == "stopped"
+    assert caplog.messages == ["informer configmaps ends: the client is closed"]
+    assert state_of(informer) == {"a": "1"}  # what there was can still be read
+    with pytest.raises(ClosedError):
+        informer.add_event_handler(Story())
+    await handle.remove()
+    await informer.stop()
+
+
+class Versionless(Collection):
+    """Whose lists say no version."""
+
+    async def list(
+        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+    ) -> ObjectList[ConfigMap]:
+        found = await super().list(options, on_broken)
+        found.metadata.resource_version = ""
+        return found
+
+
+async def test_a_list_without_a_version_is_an_error_and_asked_for_again() -> None:
+    collection = Versionless(knows_initial_events=False)
+    collection.put("a")
+    async with following(collection) as informer:
+        await turns_until(lambda: len(collection.asked) >= 3)
+        assert not informer.has_synced
+        assert "the list of configmaps has no version to watch from" in informer.health.last_error
+        with pytest.raises(DeadlineError, match="no version to watch from"):
+            await informer.wait_synced(0.01)
+
+
+class Returning(Collection):
+    """Whose watch returns what it should give."""
+
+    async def watch(self, options: ListOptions) -> Any:  # type: ignore[override]
+        return super().watch(options)
+
+
+class Nameless:
+    """Which can be listed, and nothing else."""
+
+    async def list(self) -> None: ...
+
+
+SOURCES: dict[str, Any] = {
+    "nothing": None,
+    "a name": "pods",
+    "an empty list": [],
+    "a list of names": ["pods", "nodes"],
+    "what cannot be watched": Nameless(),
+    "what cannot be iterated": Returning(),
+    "a number": 5,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+async def test_what_is_no_source_is_refused_at_once(source: Any) -> None:
+    with pytest.raises(InvalidValueError):
+        following(source)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "a way to hold that is none": {"hold": "tight"},
+    "a negative resync": {"resync": -1},
+    "a resync that is no number": {"resync": float("nan")},
+    "no time to stall": {"stall_after": 0},
+    "a negative buffer": {"buffer_limit": -1},
+    "a selector for what has none": {"label_selector": "app=web"},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+async def test_options_that_make_no_sense_are_refused_at_once(
+    collection: Collection, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidValueError):
+        following(collection, **options).add_event_handler(Story())
+
+
+class Rude(Collection):
+    """Whose watch gives rubbish in place of events."""
+
+    rubbish: Any = None
+
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+        async for events in super().watch(options):
+            yield events
+            if self.rubbish is not None:
+                rubbish, self.rubbish = self.rubbish, None
+                yield rubbish
+
+
+@pytest.mark.parametrize("rubbish", [5, ["event"], [None], [{"type": "ADDED"}]], ids=str)
+async def test_rubbish_in_place_of_events_is_an_error_like_any_other(rubbish: Any) -> None:
+    collection = Rude()
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.rubbish = rubbish
+        collection.put("b")
+        await reached(informer, str(collection.version))
+        collection.put("c")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
+
+
+async def test_objects_without_versions_of_their_own_are_announced_whenever_they_come(
+    collection: Collection,
+) -> None:
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    metadata = {"name": "a", "namespace": "shop"}
+    async with informer:
+        await informer.wait_synced(30)
+        collection.say("ADDED", {"metadata": metadata, "data": {"value": "1"}})
+        collection.say("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
+        await story.until("update a=1>2")
+        await handle.remove()

@@ -1,0 +1,430 @@
+"""Factories: which informer is meant, when it is made, started and stopped, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.worlds import QUICK
+
+from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
+from masthead.cache.factory import SharedInformerFactory
+from masthead.cache.informer import SharedInformer
+from masthead.errors import (
+    ClosedError,
+    DeadlineError,
+    InformerStateError,
+    InvalidValueError,
+    MutationError,
+    SelectorError,
+    UnknownKindError,
+)
+from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead.meta.object import Object
+from masthead.meta.resource import Resource
+from masthead.meta.unstructured import Unstructured
+from masthead.meta.v1 import PartialObjectMetadata
+
+if TYPE_CHECKING:
+    from tests.unit.cache.worlds import EmbeddedWorld
+
+    from masthead.cache.selection import Selection
+    from masthead.client.client import Client
+
+PODS = GroupVersionResource("", "v1", "pods")
+NODES = GroupVersionResource("", "v1", "nodes")
+WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
+
+
+class Widget(Object):
+    """A custom resource of a user's own."""
+
+    GVK = GroupVersionKind("example.com", "v1", "Widget")
+    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("list", "watch"))
+
+
+@pytest.fixture
+def client(embedded: EmbeddedWorld) -> Client:
+    return embedded.client
+
+
+@pytest.fixture
+def factory(client: Client) -> SharedInformerFactory:
+    return SharedInformerFactory(client, backoff=QUICK)
+
+
+class TestWhich:
+    def test_all_ways_to_a_kind_lead_to_one_informer(self, factory: SharedInformerFactory) -> None:
+        pods = factory.core_v1.pods
+
+        assert factory.core_v1.pods is pods
+        assert pods.informer is pods.informer
+        assert factory.informer(Pod) is pods.informer
+        assert factory.for_resource(PODS).informer is pods.informer
+        assert pods.lister is pods.informer.lister
+
+    def test_nothing_is_made_before_it_is_asked_for(self, factory: SharedInformerFactory) -> None:
+        core = factory.core_v1
+        assert factory.health == {}
+
+        assert core.pods.lister.list() == []
+        assert list(factory.health) == ["pods"]
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"namespace": "shop"}, {"label_selector": "app=web"}, {"field_selector": "spec.nodeName=one"}],
+    )
+    def test_other_namespaces_and_selectors_are_other_informers(
+        self, factory: SharedInformerFactory, options: dict[str, Any]
+    ) -> None:
+        special = factory.informer(Pod, **options)
+
+        assert special is not factory.informer(Pod)
+        assert special is factory.informer(Pod, **options)
+
+    def test_what_means_the_same_is_the_same(self, factory: SharedInformerFactory) -> None:
+        one = factory.informer(Pod, namespace=["b", "a", "b"], label_selector={"app": "web"})
+        other = factory.informer(Pod, namespace=("a", "b"), label_selector=" app = web ")
+
+        assert one is other
+        assert factory.informer(Pod, namespace=["a"]) is factory.informer(Pod, namespace="a")
+
+    def test_what_is_not_said_is_the_factorys_choice_and_what_is_empty_is_not(self, client: Client) -> None:
+        factory = SharedInformerFactory(client, namespace="shop", label_selector="app=web")
+
+        assert factory.informer(Pod, namespace="shop", label_selector="app=web") is factory.informer(Pod)
+        assert factory.informer(Pod).name == "pods[shop;app=web]"
+        assert factory.informer(Pod, namespace="").name == "pods[app=web]"
+        assert factory.informer(Pod, label_selector="").name == "pods[shop]"
+
+    def test_forms_of_one_resource_are_side_by_side_under_names_of_their_own(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        deployments = GroupVersionResource("apps", "v1", "deployments")
+        for each in (
+            factory.apps_v1.deployments,
+            factory.dynamic(deployments),
+            factory.metadata(Deployment),
+            factory.metadata(deployments),
+            factory.metadata(deployments, namespace=["a", "b"]),
+        ):
+            assert each.lister.list() == []
+
+        assert list(factory.health) == [
+            "deployments.apps",
+            "deployments.apps[untyped]",
+            "deployments.apps[metadata]",
+            "deployments.apps[metadata;a,b]",
+        ]
+
+    def test_a_resource_without_a_class_is_untyped(self, factory: SharedInformerFactory) -> None:
+        assert factory.for_resource(WIDGETS).informer.name == "widgets.example.com[untyped]"
+        assert factory.for_resource(WIDGETS).informer is factory.dynamic(WIDGETS).informer
+
+    def test_users_classes_are_kinds_like_any_other(self, factory: SharedInformerFactory) -> None:
+        assert factory.informer(Widget).name == "widgets.example.com"
+        assert factory.metadata(Widget).informer is factory.metadata(WIDGETS).informer
+
+    def test_kinds_that_live_in_no_namespace_are_not_concerned_by_the_factorys(self, client: Client) -> None:
+        factory = SharedInformerFactory(client, namespace=["a", "b"])
+
+        assert factory.core_v1.nodes.informer.name == "nodes"
+        assert factory.dynamic(NODES).informer.name == "nodes[untyped]"
+        assert factory.core_v1.pods.informer.name == "pods[a,b]"
+
+    def test_the_first_who_makes_an_informer_wins(self, factory: SharedInformerFactory) -> None:
+        def make(client: Client, resync: float) -> SharedInformer[Pod]:
+            assert resync == 0.0
+            return SharedInformer(client.core_v1.pods("shop"), name="mine")
+
+        mine = factory.informer_for(Pod, make)
+
+        assert mine.name == "mine"
+        assert factory.core_v1.pods.informer is mine
+        assert factory.informer_for(Pod, lambda client, _: SharedInformer(client.core_v1.pods())) is mine
+
+    def test_one_that_is_there_is_not_made_again(self, factory: SharedInformerFactory) -> None:
+        there = factory.core_v1.pods.informer
+
+        assert factory.informer_for(Pod, lambda _, __: pytest.fail("it is there")) is there
+
+    def test_a_tweak_has_the_last_word_and_knows_the_kind(self, client: Client) -> None:
+        def only_here(what: object, selection: Selection) -> Selection:
+            return replace(selection, field_selector="spec.nodeName=one") if what is Pod else selection
+
+        factory = SharedInformerFactory(client, label_selector="app=web", tweak=only_here)
+
+        assert (
+            factory.informer(Pod, field_selector="spec.nodeName=two").name
+            == "pods[app=web;spec.nodeName=one]"
+        )
+        assert factory.core_v1.config_maps.informer.name == "configmaps[app=web]"
+
+
+class TestWrong:
+    def test_no_namespace_is_not_all_namespaces(self, client: Client) -> None:
+        with pytest.raises(InvalidValueError, match="give some, or None for all"):
+            SharedInformerFactory(client, namespace=[])
+
+    @pytest.mark.parametrize("namespace", ["Shop", ["shop", "no name"], [3]])
+    def test_what_is_no_namespace_is_refused(self, factory: SharedInformerFactory, namespace: Any) -> None:
+        with pytest.raises(InvalidValueError):
+            factory.informer(Pod, namespace=namespace)
+
+    def test_a_namespace_for_what_lives_in_none_is_refused(self, factory: SharedInformerFactory) -> None:
+        with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
+            factory.informer(Node, namespace="shop")
+        with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
+            factory.metadata(NODES, namespace="shop")
+
+    def test_what_is_no_selector_is_refused_at_once(self, factory: SharedInformerFactory) -> None:
+        with pytest.raises(SelectorError):
+            factory.informer(Pod, label_selector="a=b=c")
+
+    def test_a_class_that_is_not_served_is_refused(self, factory: SharedInformerFactory) -> None:
+        with pytest.raises(UnknownKindError):
+            factory.informer(Object)
+
+    def test_what_is_no_class_is_refused(self, factory: SharedInformerFactory) -> None:
+        nonsense: Any = "pods"
+        with pytest.raises(InvalidValueError, match="'pods' is neither a class of objects nor"):
+            factory.informer(nonsense)
+
+    def test_a_constructor_that_makes_something_else_is_refused(self, factory: SharedInformerFactory) -> None:
+        wrong: Any = lambda *_: "informer"  # noqa: E731
+        with pytest.raises(InvalidValueError, match="the constructor for Pod made a str"):
+            factory.informer_for(Pod, wrong)
+
+        assert factory.health == {}
+
+
+class TestLife:
+    async def test_what_was_made_before_the_start_is_started_and_can_be_waited_for(
+        self, factory: SharedInformerFactory, embedded: EmbeddedWorld
+    ) -> None:
+        await embedded.put("a", "1")
+        maps = factory.core_v1.config_maps
+        heard: list[str] = []
+        maps.informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name))
+
+        async with factory:
+            await factory.wait_for_cache_sync(30, handlers=True)
+            assert maps.lister.namespace("default").get("a").data == {"value": "1"}
+            assert heard == ["a"]
+            assert factory.health["configmaps"].is_healthy
+
+    async def test_an_accessor_is_enough_for_a_lister_that_is_not_empty(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        namespaces = factory.core_v1.namespaces
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            assert "default" in {each.metadata.name for each in namespaces.lister.list()}
+
+    async def test_what_is_asked_for_while_the_factory_runs_is_started_by_it(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        async with factory:
+            await factory.core_v1.namespaces.informer.wait_synced(30)
+            assert factory.core_v1.namespaces.lister.get("default").metadata.name == "default"
+
+    async def test_what_another_thread_asks_for_is_started_too(self, factory: SharedInformerFactory) -> None:
+        async with factory:
+            informer = await asyncio.to_thread(lambda: factory.core_v1.namespaces.informer)
+            await informer.wait_synced(30)
+
+    async def test_starting_again_starts_only_what_is_new(self, factory: SharedInformerFactory) -> None:
+        informer = factory.core_v1.namespaces.informer
+        await informer.start()
+        await factory.start()
+        await factory.start()
+        await factory.wait_for_cache_sync(30)
+        await factory.shutdown()
+
+        assert informer.is_stopped
+
+    async def test_one_that_its_owner_has_stopped_stays_stopped(self, factory: SharedInformerFactory) -> None:
+        informer = factory.core_v1.namespaces.informer
+        await informer.stop()
+        async with factory:
+            assert informer.is_stopped
+            with pytest.raises(ClosedError, match="namespaces"):
+                await factory.wait_for_cache_sync(30)
+
+    async def test_waiting_without_a_start_says_what_to_do(self, factory: SharedInformerFactory) -> None:
+        with pytest.raises(InformerStateError, match=r"start\(\) it first"):
+            await factory.wait_for_cache_sync()
+
+    async def test_late_ones_are_named_with_what_went_wrong(self, factory: SharedInformerFactory) -> None:
+        gone = factory.dynamic(WIDGETS).informer
+        gone.set_watch_error_handler(lambda _: None)
+        async with factory:
+            await factory.core_v1.namespaces.informer.wait_synced(30)
+            with pytest.raises(DeadlineError) as caught:
+                await factory.wait_for_cache_sync(0.2)
+
+        assert "widgets.example.com[untyped] (NotFoundError:" in str(caught.value)
+        assert "namespaces" not in str(caught.value)
+
+    async def test_handlers_that_have_not_heard_all_are_named(self, factory: SharedInformerFactory) -> None:
+        go_on = asyncio.Event()
+
+        async def wait(_: Namespace) -> None:
+            await go_on.wait()
+
+        factory.core_v1.namespaces.informer.add_event_handler(on_add=wait, name="slow")
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            with pytest.raises(DeadlineError, match=r"namespaces \(its handlers slow have not heard"):
+                await factory.wait_for_cache_sync(0.05, handlers=True)
+            go_on.set()
+            await factory.wait_for_cache_sync(30, handlers=True)
+
+    async def test_after_a_shutdown_copies_can_be_read_and_nothing_else_is_possible(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        namespaces = factory.core_v1.namespaces
+        async with factory:
+            await namespaces.informer.wait_synced(30)
+        await factory.shutdown()
+
+        assert namespaces.informer.is_stopped
+        assert namespaces.lister.get("default").metadata.name == "default"
+        with pytest.raises(ClosedError, match="make an informer for pods any more: it is shut down"):
+            _ = factory.core_v1.pods.informer
+        with pytest.raises(ClosedError, match="it is shut down; make a new one"):
+            await factory.start()
+
+    async def test_a_factory_that_never_ran_can_be_shut_down(self, factory: SharedInformerFactory) -> None:
+        informer = factory.core_v1.pods.informer
+        await factory.shutdown()
+
+        assert informer.is_stopped
+
+    async def test_a_handler_may_shut_the_factory_down(self, factory: SharedInformerFactory) -> None:
+        done = asyncio.Event()
+
+        async def shut_down(_: Namespace) -> None:
+            await factory.shutdown()
+            done.set()
+
+        other = factory.core_v1.config_maps.informer
+        factory.core_v1.namespaces.informer.add_event_handler(on_add=shut_down)
+        await factory.start()
+        async with asyncio.timeout(30):
+            await done.wait()
+        await factory.shutdown()
+
+        assert other.is_stopped
+        assert factory.core_v1.namespaces.informer.is_stopped
+
+    async def test_a_factory_belongs_to_one_loop(self, factory: SharedInformerFactory) -> None:
+        async with factory:
+
+            def elsewhere() -> None:
+                with pytest.raises(InformerStateError, match="another event loop"):
+                    asyncio.run(factory.start())
+
+            await asyncio.to_thread(elsewhere)
+
+    async def test_threads_that_ask_at_once_get_the_same(self, factory: SharedInformerFactory) -> None:
+        together = threading.Barrier(4)
+
+        def ask() -> SharedInformer[Pod]:
+            together.wait(30)
+            return factory.core_v1.pods.informer
+
+        found = await asyncio.gather(*(asyncio.to_thread(ask) for _ in range(4)))
+
+        assert len(set(found)) == 1
+
+    async def test_those_who_change_shared_objects_are_found_when_it_ends(self, client: Client) -> None:
+        factory = SharedInformerFactory(client, detect_mutations=True)
+        namespaces = factory.core_v1.namespaces
+        await factory.start()
+        await factory.wait_for_cache_sync(30)
+        namespaces.lister.get("default").metadata.labels["mine"] = "yes"
+
+        with pytest.raises(MutationError) as caught:
+            await factory.shutdown()
+        assert caught.value.keys == ("default",)
+        assert namespaces.informer.is_stopped
+
+
+class TestOptions:
+    async def test_several_namespaces_are_one_copy(self, client: Client) -> None:
+        for name in ("red", "blue", "green"):
+            await client.core_v1.namespaces().create(Namespace.new(name))
+            await client.core_v1.config_maps(name).create(ConfigMap.new("colour"))
+        factory = SharedInformerFactory(client, namespace=["red", "blue"])
+        maps = factory.core_v1.config_maps
+
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            assert sorted(each.key for each in maps.lister.list()) == ["blue/colour", "red/colour"]
+
+    async def test_selectors_are_for_lists_and_watches_alike(self, client: Client) -> None:
+        maps = client.core_v1.config_maps("default")
+        for name in ("web", "db"):
+            await maps.create(ConfigMap.new(name, labels={"app": name}))
+        factory = SharedInformerFactory(client, label_selector="app=web", watch_list=False)
+        informer = factory.core_v1.config_maps.informer
+
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            await maps.create(ConfigMap.new("other", labels={"app": "other"}))
+            last = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
+            await informer.wait_for(last, 30)
+            assert sorted(informer.indexer.list_keys()) == ["default/more", "default/web"]
+
+    async def test_the_factorys_transform_is_that_of_every_informer(self, client: Client) -> None:
+        def without_labels(obj: Object) -> Object:
+            obj.metadata.labels.clear()
+            return obj
+
+        factory = SharedInformerFactory(client, transform=without_labels)
+        typed = factory.core_v1.namespaces
+        own = factory.informer_for(Node, lambda client, _: SharedInformer(client.core_v1.nodes()))
+        untyped = factory.dynamic(GroupVersionResource("", "v1", "namespaces"))
+        await client.core_v1.nodes().create(Node.new("one", labels={"a": "b"}))
+
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            assert typed.lister.get("default").metadata.labels == {}
+            assert untyped.lister.get("default").metadata.labels == {}
+            assert own.lister.get("one").metadata.labels == {}
+
+    async def test_a_kinds_own_period_for_resyncs_wins(self, client: Client) -> None:
+        periods: dict[type[Object], float] = {}
+        factory = SharedInformerFactory(
+            client, resync=60.0, resyncs={Pod: 30.0, GroupVersionResource("", "v1", "nodes"): 10.0}
+        )
+        for kind in (Pod, Node, ConfigMap):
+
+            def note(client: Client, resync: float, kind: type[Object] = kind) -> SharedInformer[Any]:
+                periods[kind] = resync
+                return SharedInformer(client.resource(kind), resync=resync)
+
+            factory.informer_for(kind, note)
+
+        assert periods == {Pod: 30.0, Node: 10.0, ConfigMap: 60.0}
+
+    async def test_untyped_and_metadata_informers_are_informers_like_any_other(
+        self, embedded: EmbeddedWorld, factory: SharedInformerFactory
+    ) -> None:
+        await embedded.put("a", "1")
+        maps = GroupVersionResource("", "v1", "configmaps")
+        untyped, metadata = factory.dynamic(maps), factory.metadata(ConfigMap)
+        async with factory:
+            await untyped.informer.wait_synced(30)
+            await metadata.informer.wait_synced(30)
+            one, other = untyped.lister.get("default/a"), metadata.lister.namespace("default").get("a")
+
+        assert isinstance(one, Unstructured)
+        assert one["data"] == {"value": "1"}
+        assert isinstance(other, PartialObjectMetadata)
+        assert other.metadata.name == "a"

@@ -1,0 +1,344 @@
+"""New, running, stopped: what may be done when, and what may be done inside a handler."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.story import AsyncStory, Story
+from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
+
+from masthead.cache.informer import SharedInformer
+from masthead.cache.mutation import VARIABLE
+from masthead.errors import (
+    ClosedError,
+    InformerStateError,
+    InvalidValueError,
+    MutationError,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cache.collection import Collection
+    from tests.unit.cache.worlds import EmbeddedWorld
+
+    from masthead.api.core.v1 import ConfigMap
+    from masthead.cache.informer import Registration
+
+
+def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(collection, **{"backoff": QUICK, **options})
+
+
+async def test_before_the_start_everything_can_be_read_and_nothing_is_there(collection: Collection) -> None:
+    informer = following(collection)
+    assert informer.name == "configmaps"
+    assert informer.indexer.list() == informer.lister.list() == []
+    assert [informer.has_synced, informer.is_stopped] == [False, False]
+    assert informer.last_sync_resource_version == ""
+    assert informer.health.state == "new"
+    assert collection.asked == []
+    for waiting in (informer.wait_synced(), informer.wait_for("5")):
+        with pytest.raises(InformerStateError, match=r"start\(\) it first"):
+            await waiting
+
+
+async def test_half_a_state_is_not_saved(collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(InformerStateError, match=r"wait_synced\(\) first"):
+        following(collection).save(tmp_path / "maps.snapshot")
+
+
+async def test_an_informer_runs_once(collection: Collection) -> None:
+    informer = following(collection)
+    async with informer:
+        for again in (informer.start, informer.run):
+            with pytest.raises(InformerStateError, match="make a new one"):
+                await again()
+        await informer.wait_synced(30)
+        assert not informer.is_stopped
+    for again in (informer.start, informer.run):
+        with pytest.raises(InformerStateError, match="make a new one"):
+            await again()
+    assert informer.is_stopped
+
+
+async def test_what_belongs_before_the_start_is_refused_after_it(
+    collection: Collection, tmp_path: Path
+) -> None:
+    async with following(collection) as informer:
+        with pytest.raises(InformerStateError, match="set a transform"):
+            informer.set_transform(lambda obj: obj)
+        with pytest.raises(InformerStateError, match="set a handler of errors"):
+            informer.set_watch_error_handler(print)
+        with pytest.raises(InformerStateError, match="be seeded"):
+            informer.seed(tmp_path / "maps.snapshot")
+
+
+async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(collection: Collection) -> None:
+    collection.put("a")
+    informer = following(collection)
+    handle = informer.add_event_handler(Story())
+    async with informer:
+        await informer.wait_synced(30)
+    assert state_of(informer) == {"a": "1"}
+    for refused in (lambda: informer.add_event_handler(Story()), lambda: informer.add_indexers({})):
+        with pytest.raises(ClosedError, match="it has stopped; make a new one"):
+            refused()
+    with pytest.raises(ClosedError):
+        await informer.wait_for("99")
+    await handle.remove()
+    await informer.stop()
+
+
+async def test_an_informer_that_was_stopped_before_its_start_never_starts(collection: Collection) -> None:
+    informer = following(collection)
+    handle = informer.add_event_handler(Story())
+    await informer.stop()
+    assert informer.is_stopped
+    with pytest.raises(InformerStateError):
+        await informer.start()
+    with pytest.raises(ClosedError):
+        await informer.wait_synced(30)
+    await handle.remove()
+    assert collection.asked == []
+
+
+@pytest.mark.guarantee(12)
+async def test_an_informer_can_be_stopped_right_after_its_start(collection: Collection) -> None:
+    before = asyncio.all_tasks()
+    informer = following(collection)
+    informer.add_event_handler(Story())
+    await informer.start()
+    await informer.stop()
+    assert asyncio.all_tasks() == before
+    assert collection.open_streams == 0
+
+
+@pytest.mark.guarantee(12)
+async def test_whoever_waits_is_told_when_the_informer_stops(collection: Collection) -> None:
+    collection.trouble.extend([OSError("cable")] * 1000)
+    informer = following(collection)
+    handle = informer.add_event_handler(Story())
+    await informer.start()
+    waiting = [informer.wait_synced(), informer.wait_for("99"), handle.wait_synced()]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_outcome(each)) for each in waiting]
+        await turns_until(lambda: len(collection.asked) > 1)
+        await informer.stop()
+    assert [type(task.result()) for task in tasks] == [ClosedError] * 3
+
+
+async def _outcome(waiting: Any) -> BaseException | None:
+    try:
+        await waiting
+    except ClosedError as error:
+        return error
+    return None
+
+
+@pytest.mark.guarantee(12)
+async def test_run_ends_when_its_task_is_cancelled(collection: Collection) -> None:
+    before = asyncio.all_tasks()
+    informer = following(collection)
+    story = Story()
+    informer.add_event_handler(story)
+    task = asyncio.get_running_loop().create_task(informer.run())
+    await asyncio.sleep(0)
+    await informer.wait_synced(30)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert informer.is_stopped
+    assert asyncio.all_tasks() == before
+    assert collection.open_streams == 0
+
+
+async def test_what_a_queue_of_ones_own_raises_is_raised_by_the_start(collection: Collection) -> None:
+    def fail(_: object) -> Any:
+        raise LookupError("no such shelf")
+
+    informer = following(collection, queue=fail)
+    with pytest.raises(LookupError, match="no such shelf"):
+        await informer.start()
+    await informer.stop()
+    assert informer.is_stopped
+
+
+async def test_a_handler_may_stop_its_informer(collection: Collection) -> None:
+    collection.put("a")
+    collection.put("b")
+    informer = following(collection)
+    told: list[str] = []
+
+    async def stop(obj: ConfigMap) -> None:
+        told.append(obj.metadata.name)
+        await informer.stop()
+
+    informer.add_event_handler(on_add=stop)
+    await informer.run()
+    assert informer.is_stopped
+    assert told == ["a"]
+
+
+async def test_a_handler_may_remove_itself(collection: Collection) -> None:
+    collection.put("a")
+    collection.put("b")
+    informer = following(collection)
+    handles: list[Registration] = []
+    told: list[str] = []
+
+    async def leave(obj: ConfigMap) -> None:
+        told.append(obj.metadata.name)
+        await handles[0].remove()
+
+    handles.append(informer.add_event_handler(on_add=leave))
+    other = Story()
+    handles.append(informer.add_event_handler(other))
+    async with informer:
+        await handles[1].wait_synced(30)
+        collection.put("c")
+        await reached(informer, str(collection.version), handles[1])
+    assert told == ["a"]
+    assert len(other.told) == 3
+
+
+async def test_a_handler_may_add_another_which_hears_everything(collection: Collection) -> None:
+    collection.put("a")
+    informer = following(collection)
+    added = Story()
+    handles: list[Registration] = []
+
+    def add() -> None:
+        if not handles:
+            handles.append(informer.add_event_handler(added))
+
+    first = informer.add_event_handler(Story(add))
+    async with informer:
+        await first.wait_synced(30)
+        collection.put("b")
+        await reached(informer, str(collection.version), *handles)
+    assert added.told == ["initial a=1", "add b=1"]
+
+
+async def test_a_handler_that_is_removed_is_waited_for(collection: Collection) -> None:
+    collection.put("a")
+    release = asyncio.Event()
+    story = AsyncStory(release.wait)
+    async with following(collection) as informer:
+        handle = informer.add_event_handler(story)
+        await turns_until(lambda: story.inside == 1)
+        async with asyncio.TaskGroup() as group:
+            removal = group.create_task(handle.remove())
+            await informer.wait_synced(30)
+            assert not removal.done()
+            release.set()
+        assert story.inside == 0
+        with pytest.raises(ClosedError, match="it was removed"):
+            await handle.wait_synced(30)
+
+
+async def test_the_same_handler_may_be_added_twice(collection: Collection) -> None:
+    collection.put("a")
+    story = Story()
+    async with following(collection) as informer:
+        handles = [informer.add_event_handler(story) for _ in range(2)]
+        await handles[0].wait_synced(30)
+        await handles[1].wait_synced(30)
+        await handles[0].remove()
+        collection.put("b")
+        await reached(informer, str(collection.version), handles[1])
+    assert story.told == ["initial a=1", "initial a=1", "add b=1"]
+    assert len({handle.name for handle in handles}) == 2
+
+
+@pytest.mark.guarantee(10)
+@pytest.mark.parametrize("version", ["", None, 5], ids=repr)
+async def test_what_is_no_version_cannot_be_waited_for(collection: Collection, version: Any) -> None:
+    async with following(collection) as informer:
+        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
+            await informer.wait_for(version, 30)
+
+
+@pytest.mark.guarantee(10)
+async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedWorld) -> None:
+    async with embedded.informer() as informer:
+        from masthead.api.core.v1 import ConfigMap
+
+        made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
+        await informer.wait_for(made, 30)
+        assert informer.lister.namespace("default").get("a") == made
+        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
+            await informer.wait_for(ConfigMap.new("b"), 30)
+
+
+async def test_a_client_that_is_closed_ends_its_informers(
+    embedded: EmbeddedWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    await embedded.put("a")
+    informer = embedded.informer()
+    handle = informer.add_event_handler(Story())
+    await informer.start()
+    await handle.wait_synced(30)
+    await embedded.client.close()
+    with pytest.raises(ClosedError):
+        await informer.wait_for("999999", 30)
+    assert informer.is_stopped
+    assert informer.health.state == "stopped"
+    assert len([each for each in caplog.messages if each.startswith("informer configmaps ends")]) == 1
+    assert state_of(informer) == {"a": "1"}
+    await informer.stop()
+
+
+async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedWorld) -> None:
+    await embedded.client.close()
+    informer = embedded.informer()
+    await informer.start()
+    with pytest.raises(ClosedError):
+        await informer.wait_synced(30)
+    assert informer.is_stopped
+
+
+async def test_who_changes_what_is_shared_is_found_out(collection: Collection) -> None:
+    collection.put("a")
+    informer = following(collection, detect_mutations=True)
+    await informer.start()
+    await informer.wait_synced(30)
+    informer.check_mutations()
+    informer.indexer.list()[0].data["value"] = "mine"
+    with pytest.raises(MutationError, match=r"shop/a \(data\)"):
+        informer.check_mutations()
+    with pytest.raises(MutationError):
+        await informer.stop()
+    assert informer.is_stopped
+
+
+async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
+    collection: Collection, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    collection.put("a")
+    story = Story()
+    informer = following(collection)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        informer.indexer.list()[0].data["value"] = "mine"
+        collection.put("a", "2")
+        await reached(informer, str(collection.version), handle)
+    assert caplog.messages == [
+        "configmaps: somebody changed 'shop/a', which the cache shares; copy() it first"
+    ]
+
+
+async def test_names_are_what_logs_and_health_have(collection: Collection) -> None:
+    informer = following(collection, name="settings")
+    first = informer.add_event_handler(Story())
+    second = informer.add_event_handler(Story(), name="audit")
+    assert (informer.name, first.name, second.name) == ("settings", "settings-1", "audit")
+    assert repr(second) == "<Registration of 'audit', 0 pending>"
+    async with informer:
+        await informer.wait_synced(30)
+        await heard(first, second)
+        assert informer.health.pending == {"settings-1": 0, "audit": 0}

@@ -1,0 +1,159 @@
+"""Reading a cache: stores, indices and listers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from masthead.api.core.v1 import ConfigMap, Namespace
+from masthead.cache.lister import Lister
+from masthead.cache.store import Indexer, Store
+from masthead.errors import (
+    IndexConflictError,
+    InvalidValueError,
+    NotFoundError,
+    SelectorError,
+    UnknownIndexError,
+)
+
+ways = pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
+
+
+def config_map(name: str, namespace: str = "shop", version: str = "5", **labels: str) -> ConfigMap:
+    made = ConfigMap.new(name, namespace=namespace, labels=labels, data={"value": name})
+    made.metadata.resource_version = version
+    return made
+
+
+def filled(hold: Any = "lazy", **indexers: Any) -> Store[ConfigMap]:
+    store: Store[ConfigMap] = Store(ConfigMap, indexers, hold=hold)
+    store.replace(
+        [
+            config_map("a", app="web", tier="front"),
+            config_map("b", app="web"),
+            config_map("c", "bank", app="db"),
+        ],
+        "7",
+    )
+    return store
+
+
+def names(found: list[ConfigMap]) -> list[str]:
+    return sorted(each.metadata.name for each in found)
+
+
+@ways
+def test_objects_are_found_by_key_and_by_index(hold: str) -> None:
+    store = filled(hold, app=lambda obj: [obj.metadata.labels["app"]])
+    assert store.version == "7"
+    assert len(store) == 3
+    assert store
+    assert "shop/a" in store
+    assert sorted(store.list_keys()) == ["bank/c", "shop/a", "shop/b"]
+    found = store.get_by_key("shop/a")
+    assert found is not None
+    assert found.data == {"value": "a"}
+    assert store.get(config_map("a")) == found
+    assert store.get_by_key("shop/z") is None
+    assert names(store.by_index("app", "web")) == ["a", "b"]
+    assert store.index_keys("app", "web") == ["shop/a", "shop/b"]
+    assert names(store.index("app", config_map("z", app="db"))) == ["c"]
+    assert sorted(store.list_index_values("app")) == ["db", "web"]
+    assert store.index_keys("namespace", "bank") == ["bank/c"]
+
+
+@ways
+def test_a_store_of_ones_own_is_changed_at_will(hold: str) -> None:
+    store = filled(hold)
+    store.add(config_map("d", version="8"))
+    store.update(config_map("a", version="9", app="db"))
+    store.delete(config_map("b", version="10"))
+    store.delete(config_map("nobody", version="10"))
+    store.resync()
+    assert sorted(store.list_keys()) == ["bank/c", "shop/a", "shop/d"]
+    assert store.version == "10"
+    store.add_indexers({"app": lambda obj: [obj.metadata.labels.get("app", "")]})
+    assert store.index_keys("app", "db") == ["bank/c", "shop/a"]
+
+
+def test_an_unknown_index_names_those_that_are_there() -> None:
+    store = filled(app=lambda _: ["x"])
+    for ask in (
+        lambda: store.by_index("node", "x"),
+        lambda: store.index_keys("node", "x"),
+        lambda: store.list_index_values("node"),
+        lambda: store.index("node", config_map("a")),
+    ):
+        with pytest.raises(UnknownIndexError, match=r"app.*namespace"):
+            ask()
+    with pytest.raises(IndexConflictError):
+        store.add_indexers({"namespace": lambda _: []})
+    wrong: Any = "labels"
+    with pytest.raises(InvalidValueError):
+        store.add_indexers({"labels": wrong})
+
+
+def test_an_indexer_may_give_several_values_one_or_none() -> None:
+    store = filled(label=lambda obj: (f"{key}={value}" for key, value in obj.metadata.labels.items()))
+    assert store.index_keys("label", "tier=front") == ["shop/a"]
+    assert names(store.index("label", config_map("z", app="web", tier="front"))) == ["a", "b"]
+
+
+SELECTORS = {
+    "app=web": ["a", "b"],
+    "app==web,tier=front": ["a"],
+    "app in (web, db)": ["a", "b", "c"],
+    "app notin (web)": ["c"],
+    "app!=web": ["c"],
+    "tier": ["a"],
+    "!tier": ["b", "c"],
+    "": ["a", "b", "c"],
+    "app=nothing": [],
+}
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_lister_selects_as_a_server_does(selector: str) -> None:
+    lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
+    assert names(lister.list(selector)) == SELECTORS[selector]
+    assert names(lister.namespace("shop").list(selector)) == [
+        name for name in SELECTORS[selector] if name != "c"
+    ]
+
+
+def test_a_selector_may_be_given_as_labels() -> None:
+    lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
+    assert names(lister.list({"app": "web"})) == ["a", "b"]
+    assert names(lister.list()) == ["a", "b", "c"]
+
+
+def test_a_selector_that_is_none_is_refused() -> None:
+    lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
+    for ask in (lambda: lister.list("app in web"), lambda: lister.namespace("shop").list("=")):
+        with pytest.raises(SelectorError):
+            ask()
+
+
+def test_what_a_lister_does_not_have_is_not_found() -> None:
+    lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
+    assert lister.namespace("shop").get("a").metadata.name == "a"
+    assert lister.get("shop/a").metadata.name == "a"
+    with pytest.raises(NotFoundError, match='configmaps "z" not found in the cache') as caught:
+        lister.namespace("shop").get("z")
+    assert (caught.value.namespace, caught.value.name, caught.value.code) == ("shop", "z", 404)
+    with pytest.raises(NotFoundError):
+        lister.get("a")  # it lives in a namespace, which is not said
+    assert lister.namespace("nowhere").list() == []
+
+
+def test_what_lives_in_no_namespace_is_found_by_its_name() -> None:
+    store: Store[Namespace] = Store(Namespace)
+    store.add(Namespace.new("shop"))
+    lister: Lister[Namespace] = Lister(store, "namespaces")
+    assert lister.get("shop").metadata.name == "shop"
+    assert store.list_index_values("namespace") == []
+
+
+def test_a_store_is_an_indexer() -> None:
+    assert isinstance(filled(), Indexer)

@@ -1,0 +1,174 @@
+"""What an informer may mirror: namespaces, selections, kinds without types, and through which queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.story import Story
+from tests.unit.cache.worlds import QUICK, heard, reached, state_of
+
+from masthead.api.core.v1 import ConfigMap, Namespace
+from masthead.cache.informer import SharedInformer
+from masthead.errors import InvalidValueError, NotFoundError, SelectorError
+from masthead.meta.patch import Patch
+from masthead.meta.unstructured import Unstructured
+from masthead.sansio.deltafifo import DeltaFIFO
+
+if TYPE_CHECKING:
+    from tests.unit.cache.worlds import EmbeddedWorld, World
+
+
+def following(source: Any, **options: Any) -> SharedInformer[Any]:
+    return SharedInformer(source, **{"backoff": QUICK, **options})
+
+
+async def test_several_namespaces_are_one_copy(embedded: EmbeddedWorld) -> None:
+    core = embedded.client.core_v1
+    shop, bank, other = (core.config_maps(each) for each in ("shop", "bank", "other"))
+    for each in ("shop", "bank", "other"):
+        await core.namespaces().create(Namespace.new(each))
+    for maps in (shop, bank, other):
+        await maps.create(ConfigMap.new("a", data={"value": "1"}))
+    embedded.server.faults.expire_watch(after=3, namespace="shop", resource="configmaps")
+    story = Story()
+    informer = following([shop, bank])
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        assert sorted(informer.indexer.list_keys()) == ["bank/a", "shop/a"]
+        made = await shop.create(ConfigMap.new("b", data={"value": "1"}))
+        await informer.wait_for(made, 30)
+        await shop.delete("a")  # during which only the watch of that namespace is lost
+        made = await bank.create(ConfigMap.new("c", data={"value": "1"}))
+        await informer.wait_for(made, 30)
+        made = await shop.create(ConfigMap.new("d", data={"value": "1"}))
+        await informer.wait_for(made, 30)
+        await heard(handle)
+        assert sorted(informer.indexer.list_keys()) == ["bank/a", "bank/c", "shop/b", "shop/d"]
+        assert informer.lister.namespace("bank").get("c").data == {"value": "1"}
+        with pytest.raises(NotFoundError, match='configmaps "a" not found in the cache'):
+            informer.lister.namespace("shop").get("a")
+    assert len([each for each in story.told if "a=1" in each]) == 3  # two that came, and one that went
+
+
+async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedWorld) -> None:
+    core = embedded.client.core_v1
+    for wrong in (
+        [core.config_maps("a"), core.config_maps("a")],
+        [core.config_maps(), core.config_maps("a")],
+    ):
+        with pytest.raises(InvalidValueError, match="each must be of another namespace"):
+            following(wrong)
+    with pytest.raises(InvalidValueError, match="ordered queue"):
+        following([core.config_maps("a"), core.config_maps("b")], queue=DeltaFIFO)
+
+
+async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedWorld) -> None:
+    async def put(name: str, app: str) -> ConfigMap:
+        return await embedded.maps.create(ConfigMap.new(name, labels={"app": app}, data={"value": app}))
+
+    await put("a", "web")
+    await put("b", "db")
+    web = following(embedded.maps, label_selector="app=web")
+    others = following(embedded.maps, label_selector="app!=web")
+    by_name = following(embedded.maps, field_selector="metadata.name=b")
+    story = Story()
+    handle = web.add_event_handler(story)
+    async with web, others, by_name:
+        for informer in (web, others, by_name):
+            await informer.wait_synced(30)
+        assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["a"], ["b"], ["b"]]
+        await embedded.maps.patch("a", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
+        await web.wait_for(await put("c", "web"), 30)
+        await others.wait_for(await put("d", "db"), 30)
+        await heard(handle)
+        assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
+    assert story.told == ["initial a=web", "delete a=web", "add c=web"]
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [{"label_selector": "app in web"}, {"label_selector": "=x"}, {"field_selector": "metadata.name>b"}],
+    ids=str,
+)
+async def test_a_selector_that_is_none_is_refused_at_once(
+    embedded: EmbeddedWorld, selector: dict[str, str]
+) -> None:
+    with pytest.raises(SelectorError):
+        following(embedded.maps, **selector)
+
+
+async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedWorld) -> None:
+    async with following(embedded.maps, field_selector="spec.colour=red") as informer:
+        from masthead.errors import DeadlineError
+
+        with pytest.raises(DeadlineError, match=r"has not synced.*the last error was .*spec\.colour"):
+            await informer.wait_synced(0.5)
+        assert informer.health.state in {"waiting", "listing"}
+        assert not informer.health.is_healthy
+
+
+@pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])
+async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedWorld, form: str) -> None:
+    client = embedded.client
+    source: Any = {
+        "group and version": lambda: client.dynamic("v1", "configmaps", namespace="default"),
+        "a word": lambda: client.dynamic("configmaps", namespace="default"),
+        "metadata": lambda: client.metadata("v1", "configmaps", namespace="default"),
+    }[form]()
+    await embedded.put("a")
+    told: list[str] = []
+    informer = following(source, indexers={"name": lambda obj: [obj.metadata.name]})
+    handle = informer.add_event_handler(
+        on_add=lambda obj: told.append(f"add {obj.metadata.name}"),
+        on_delete=lambda obj: told.append(f"delete {obj.metadata.name}"),
+    )
+    async with informer:
+        await handle.wait_synced(30)
+        await embedded.put("b")
+        await reached(informer, await embedded.remove("a"), handle)
+        (found,) = informer.indexer.by_index("name", "b")
+        assert found.metadata.namespace == "default"
+        if form != "metadata":
+            assert isinstance(found, Unstructured)
+            assert found["data"] == {"value": "1"}
+            assert found.kind == "ConfigMap"
+    assert told == ["add a", "add b", "delete a"]
+
+
+async def test_what_lives_in_no_namespace_is_mirrored_alike(embedded: EmbeddedWorld) -> None:
+    namespaces = embedded.client.core_v1.namespaces()
+    updates: list[tuple[str, str]] = []
+    informer = following(namespaces)
+    handle = informer.add_event_handler(
+        on_update=lambda old, new: updates.append(
+            (old.metadata.labels.get("x", ""), new.metadata.labels["x"])
+        )
+    )
+    async with informer:
+        await informer.wait_synced(30)
+        made = await namespaces.patch("default", Patch.merge({"metadata": {"labels": {"x": "1"}}}))
+        await informer.wait_for(made, 30)
+        await heard(handle)
+        assert informer.lister.get("default").metadata.labels["x"] == "1"
+        assert informer.indexer.get_by_key("default") is not None
+        with pytest.raises(NotFoundError):
+            informer.lister.get("nowhere")
+    assert updates == [("", "1")]
+
+
+async def test_a_delta_fifo_may_be_the_queue(world: World) -> None:
+    await world.put("a")
+    await world.put("b")
+    story = Story()
+    informer = world.informer(queue=DeltaFIFO)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        await world.put("a", "2")
+        await world.remove("b")
+        await reached(informer, await world.put("c"), handle)
+        assert state_of(informer) == await world.state()
+    assert sorted(story.told[:2]) == ["initial a=1", "initial b=1"]
+    assert story.state == {"a": "2", "c": "1"}

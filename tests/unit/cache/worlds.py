@@ -1,0 +1,122 @@
+"""Where informers of tests live: before a collection in memory, or before the embedded server."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.cache.collection import Collection
+
+from masthead.api.core.v1 import ConfigMap
+from masthead.cache.informer import SharedInformer
+from masthead.errors import AlreadyExistsError
+from masthead.meta.patch import Patch
+from masthead.sansio.backoff import Backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.cache.informer import Registration
+    from masthead.client.client import Client
+    from masthead.server import Server
+
+QUICK = partial(Backoff, first=0.005, cap=0.02)
+"""Delays for tests in real time."""
+
+
+class World(ABC):
+    """ConfigMaps of one namespace, each with a value."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Any:
+        """What an informer mirrors."""
+
+    @abstractmethod
+    async def put(self, name: str, value: str = "1") -> str:
+        """Create an object, or change it; returns the version."""
+
+    @abstractmethod
+    async def remove(self, name: str) -> str:
+        """Remove an object; returns a version at which it is gone."""
+
+    @abstractmethod
+    async def state(self) -> dict[str, str]:
+        """The values of all, by name."""
+
+    def informer(self, **options: Any) -> SharedInformer[ConfigMap]:
+        """An informer that does not wait for long after failures."""
+        return SharedInformer(self.source, **{"backoff": QUICK, **options})
+
+
+class ScriptedWorld(World):
+    """A collection in memory."""
+
+    def __init__(self) -> None:
+        self.collection = Collection()
+
+    @property
+    def source(self) -> Collection:
+        return self.collection
+
+    async def put(self, name: str, value: str = "1") -> str:
+        return self.collection.put(name, value).metadata.resource_version
+
+    async def remove(self, name: str) -> str:
+        self.collection.remove(name)
+        return str(self.collection.version)
+
+    async def state(self) -> dict[str, str]:
+        return self.collection.state
+
+
+class EmbeddedWorld(World):
+    """A namespace of the embedded server."""
+
+    def __init__(self, server: Server, client: Client, namespace: str = "default") -> None:
+        self.server = server
+        self.client = client
+        self.maps = client.core_v1.config_maps(namespace)
+
+    @property
+    def source(self) -> Any:
+        return self.maps
+
+    async def put(self, name: str, value: str = "1") -> str:
+        try:
+            made = await self.maps.create(ConfigMap.new(name, data={"value": value}))
+        except AlreadyExistsError:
+            made = await self.maps.patch(name, Patch.merge({"data": {"value": value}}))
+        return made.metadata.resource_version
+
+    async def remove(self, name: str) -> str:
+        await self.maps.delete(name)
+        return str(self.server.revision)
+
+    async def state(self) -> dict[str, str]:
+        return {each.metadata.name: each.data.get("value", "") for each in (await self.maps.list()).items}
+
+
+def state_of(informer: SharedInformer[ConfigMap]) -> dict[str, str]:
+    """What an informer's copy says, by name."""
+    return {each.metadata.name: each.data.get("value", "") for each in informer.indexer.list()}
+
+
+async def reached(informer: SharedInformer[ConfigMap], version: str, *registrations: Registration) -> None:
+    """Wait until the copy has a version, and until these handlers have heard of it."""
+    await informer.wait_for(version, timeout=30)
+    await heard(*registrations)
+
+
+async def heard(*registrations: Registration) -> None:
+    """Wait until handlers have heard all that there is."""
+    await turns_until(lambda: not any(each.pending for each in registrations))
+
+
+async def turns_until(is_so: Callable[[], bool]) -> None:
+    """Let others have their turn until something is so that nobody tells."""
+    async with asyncio.timeout(30):
+        while not is_so():  # noqa: ASYNC110 - nobody would set an event
+            await asyncio.sleep(0)

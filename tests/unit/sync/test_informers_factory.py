@@ -1,0 +1,190 @@
+"""Factories of the blocking client: one informer has one face, and every thread may ask."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
+from masthead.config import load
+from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
+from masthead.meta.gvk import GroupVersionResource
+from masthead.sync.client import Client
+from masthead.sync.factory import SharedInformerFactory
+from masthead.sync.informer import SharedInformer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PATIENCE = 30
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
+
+
+@pytest.fixture
+def client(kubeconfig_file: Path) -> Iterator[Client]:
+    with Client(kubeconfig=kubeconfig_file) as client:
+        yield client
+
+
+@pytest.fixture
+def factory(client: Client) -> Iterator[SharedInformerFactory]:
+    made = SharedInformerFactory(client)
+    yield made
+    made.shutdown()
+
+
+def test_all_ways_to_a_kind_lead_to_one_informer(factory: SharedInformerFactory) -> None:
+    pods = factory.core_v1.pods
+
+    assert factory.core_v1.pods is pods
+    assert factory.informer(Pod) is pods.informer
+    assert factory.for_resource(GroupVersionResource("", "v1", "pods")).informer is pods.informer
+    assert pods.lister is pods.informer.lister
+    assert factory.informer(Pod, namespace="shop") is not pods.informer
+    assert factory.dynamic(NAMESPACES).informer is factory.dynamic(NAMESPACES).informer
+    assert factory.metadata(Namespace).informer is factory.metadata(NAMESPACES).informer
+
+
+def test_a_program_reads_what_it_shares(client: Client, factory: SharedInformerFactory) -> None:
+    client.core_v1.config_maps("default").create(ConfigMap.new("web", labels={"app": "web"}))
+    maps, heard = factory.core_v1.config_maps, list[str]()
+    maps.informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name))
+
+    with factory:
+        factory.wait_for_cache_sync(PATIENCE, handlers=True)
+        assert heard == ["web"]
+        assert maps.lister.namespace("default").get("web").metadata.labels == {"app": "web"}
+        assert factory.health["configmaps"].is_healthy
+
+        late = factory.metadata(Namespace)
+        late.informer.wait_synced(PATIENCE)
+        assert late.lister.get("default").metadata.name == "default"
+    assert maps.informer.is_stopped
+    assert late.informer.is_stopped
+
+
+def test_the_first_who_makes_an_informer_wins_and_gets_the_blocking_client(
+    client: Client, factory: SharedInformerFactory
+) -> None:
+    def make(given: Client, resync: float) -> SharedInformer[Namespace]:
+        assert given is client
+        return SharedInformer(given.core_v1.namespaces(), resync=resync, name="mine")
+
+    mine = factory.informer_for(Namespace, make)
+
+    assert factory.core_v1.namespaces.informer is mine
+    with factory:
+        factory.wait_for_cache_sync(PATIENCE)
+        assert mine.has_synced
+
+
+def test_an_informer_of_another_client_is_refused(
+    factory: SharedInformerFactory, kubeconfig_file: Path
+) -> None:
+    with (
+        Client(kubeconfig=kubeconfig_file) as other,
+        pytest.raises(InvalidValueError, match="the informer for Node is not of the factory's client"),
+    ):
+        factory.informer_for(Node, lambda *_: SharedInformer(other.core_v1.nodes()))
+
+
+def test_what_is_no_informer_is_refused(factory: SharedInformerFactory) -> None:
+    wrong: Any = lambda *_: None  # noqa: E731
+    with pytest.raises(InvalidValueError, match="the constructor for Node made a NoneType"):
+        factory.informer_for(Node, wrong)
+
+
+def test_a_constructor_may_call_the_client_while_the_factory_starts(
+    client: Client, factory: SharedInformerFactory
+) -> None:
+    inside, starting = threading.Event(), threading.Thread(target=factory.start)
+
+    def make(given: Client, _: float) -> SharedInformer[Namespace]:
+        starting.start()
+        starting.join(PATIENCE)
+        inside.set()
+        given.core_v1.namespaces().list()
+        return SharedInformer(given.core_v1.namespaces())
+
+    informer = factory.informer_for(Namespace, make)
+    informer.wait_synced(PATIENCE)
+
+    assert inside.is_set()
+    assert not starting.is_alive()
+    assert client.core_v1.namespaces().list().items
+
+
+def test_a_handler_may_shut_the_factory_down(factory: SharedInformerFactory) -> None:
+    done = threading.Event()
+
+    def shut_down(_: Namespace) -> None:
+        factory.shutdown()
+        done.set()
+
+    factory.core_v1.namespaces.informer.add_event_handler(on_add=shut_down)
+    pods = factory.core_v1.pods.informer
+    factory.start()
+    assert done.wait(PATIENCE)
+    factory.shutdown()
+
+    assert pods.is_stopped
+    assert factory.core_v1.namespaces.informer.is_stopped
+
+
+def test_late_ones_are_named(factory: SharedInformerFactory) -> None:
+    factory.dynamic(WIDGETS).informer.set_watch_error_handler(lambda _: None)
+    with pytest.raises(InformerStateError, match=r"start\(\) it first"):
+        factory.wait_for_cache_sync(PATIENCE)
+    with factory, pytest.raises(DeadlineError, match=r"widgets\.example\.com\[untyped\]"):
+        factory.wait_for_cache_sync(0.2)
+
+
+def test_nothing_is_started_after_the_end(factory: SharedInformerFactory) -> None:
+    factory.shutdown()
+    with pytest.raises(ClosedError, match="it is shut down"):
+        factory.start()
+    with pytest.raises(ClosedError, match="it is shut down"):
+        _ = factory.core_v1.pods
+
+
+def test_closing_the_client_ends_the_factorys_informers(kubeconfig_file: Path) -> None:
+    with Client(kubeconfig=kubeconfig_file) as client:
+        factory = SharedInformerFactory(client)
+        namespaces = factory.core_v1.namespaces
+        factory.start()
+        factory.wait_for_cache_sync(PATIENCE)
+
+    assert namespaces.informer.is_stopped
+    assert namespaces.lister.get("default").metadata.name == "default"
+    with pytest.raises(ClosedError, match="make a new factory"):
+        _ = factory.core_v1.pods
+    factory.shutdown()
+    assert not [each for each in threading.enumerate() if each.name == "masthead-client"]
+
+
+async def test_an_async_client_is_refused(kubeconfig_file: Path) -> None:
+    async with masthead.aio.Client(load(kubeconfig_file)) as client:
+        wrong: Any = client
+        with pytest.raises(InvalidValueError, match=r"use masthead\.aio\.SharedInformerFactory"):
+            SharedInformerFactory(wrong)
+
+
+def test_threads_that_ask_at_once_get_the_same(factory: SharedInformerFactory) -> None:
+    together, found = threading.Barrier(8), list[SharedInformer[Pod]]()
+
+    def ask() -> None:
+        together.wait(PATIENCE)
+        found.append(factory.informer(Pod))
+
+    asking = [threading.Thread(target=ask) for _ in range(8)]
+    for each in asking:
+        each.start()
+    for each in asking:
+        each.join(PATIENCE)
+
+    assert len({each.indexer for each in found}) == 1

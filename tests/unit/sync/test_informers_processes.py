@@ -1,0 +1,135 @@
+"""Informers at the end of a process, and in one that was forked off; each in an interpreter of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRELUDE = """
+import os, sys, threading
+import masthead
+from masthead.api.core.v1 import ConfigMap
+from masthead.errors import ClosedError
+
+client = masthead.Client(kubeconfig={kubeconfig!r})
+informer = masthead.SharedInformer(client.core_v1.namespaces())
+"""
+
+
+def run(script: str, kubeconfig: Path) -> tuple[str, str]:
+    """What a script prints, and what it complains about; fails if it does not end well."""
+    code = PRELUDE.format(kubeconfig=str(kubeconfig)) + textwrap.dedent(script)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("ends", ["informer.start()", "factory.start()"])
+def test_a_process_ends_though_an_informer_runs(kubeconfig_file: Path, ends: str) -> None:
+    script = f"""
+        factory = masthead.SharedInformerFactory(client)
+        heard = factory.core_v1.namespaces.informer.add_event_handler(on_add=lambda _: None)
+        handle = informer.add_event_handler(on_add=lambda _: None)
+        {ends}
+        ({"handle" if "informer" in ends else "heard"}).wait_synced(30)
+        print("the end")
+    """
+
+    assert run(script, kubeconfig_file) == ("the end\n", "")
+
+
+def test_a_process_ends_though_a_handler_hangs(kubeconfig_file: Path) -> None:
+    script = """
+        inside = threading.Event()
+
+        def hang(_):
+            inside.set()
+            threading.Event().wait()
+
+        informer.add_event_handler(on_add=hang, name="hanging")
+        informer.start()
+        assert inside.wait(30)
+        print("the end")
+    """
+
+    out, complaints = run(script, kubeconfig_file)
+
+    assert out == "the end\n"
+    assert complaints in {"", "handler hanging did not return within 1 s; its thread is left\n"}
+
+
+def test_a_process_ends_though_somebody_waits_for_a_handler_that_hangs(kubeconfig_file: Path) -> None:
+    script = """
+        inside = threading.Event()
+
+        def hang(_):
+            inside.set()
+            threading.Event().wait()
+
+        handle = informer.add_event_handler(on_add=hang, name="hanging")
+        informer.start()
+        assert inside.wait(30)
+        threading.Thread(target=handle.remove, daemon=True).start()
+        print("the end")
+    """
+
+    out, _ = run(script, kubeconfig_file)
+
+    assert out == "the end\n"
+
+
+def test_after_a_fork_the_copy_can_be_read_and_nothing_else(kubeconfig_file: Path) -> None:
+    script = """
+        handle = informer.add_event_handler(on_add=lambda _: None)
+        informer.start()
+        informer.wait_synced(30, handlers=True)
+        child = os.fork()
+        if child == 0:
+            print(informer.lister.get("default").metadata.name, flush=True)
+            for call in (
+                lambda: informer.add_event_handler(on_add=print),
+                lambda: informer.add_indexers({"a": lambda _: []}),
+                lambda: informer.wait_synced(30),
+            ):
+                try:
+                    call()
+                except ClosedError as error:
+                    print("child:", str(error).partition(",")[0], flush=True)
+            handle.remove()
+            informer.stop()
+            client.close()
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        maps = client.core_v1.config_maps("default")
+        informer.wait_synced(30)
+        assert not informer.is_stopped
+        client.close()
+        print("parent:", informer.is_stopped)
+    """
+
+    assert run(script, kubeconfig_file) == (
+        "default\n" + "child: the client was used before the process was forked\n" * 3 + "parent: True\n",
+        "",
+    )
+
+
+def test_an_informer_that_was_not_started_before_a_fork_works_after_it(kubeconfig_file: Path) -> None:
+    script = """
+        child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        with client, informer:
+            informer.wait_synced(30)
+            print(informer.lister.get("default").metadata.name, flush=True)
+    """
+
+    assert run(script, kubeconfig_file) == ("default\ndefault\n", "")

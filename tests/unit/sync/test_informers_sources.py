@@ -1,0 +1,109 @@
+"""What informers of the blocking client can be made of, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.collection import Collection
+from tests.unit.sync.heard import PATIENCE, Heard, threads
+
+import masthead.aio
+from masthead.config import load
+from masthead.errors import IndexConflictError, InvalidValueError
+from masthead.sync.client import Client
+from masthead.sync.informer import SharedInformer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def client(kubeconfig_file: Path) -> Iterator[Client]:
+    with Client(kubeconfig=kubeconfig_file) as client:
+        yield client
+
+
+def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None:
+    collection = Collection()
+    collection.put("a", "1")
+    heard = Heard()
+    with SharedInformer(collection) as informer:
+        informer.add_event_handler(on_add=heard)
+        informer.wait_synced(PATIENCE, handlers=True)
+        assert informer.lister.get("shop/a").data == {"value": "1"}
+        assert "masthead-client" in threads()
+
+    assert heard.names == ["a"]
+    assert threads() == []
+
+
+def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
+    collection = Collection()
+    collection.put("a", "1")
+    informer = SharedInformer(collection)
+    informer.add_event_handler(on_add=lambda _: informer.stop())
+    (loop_thread,) = _started_by(informer.start)
+    loop_thread.join(PATIENCE)
+
+    assert informer.is_stopped
+    assert not loop_thread.is_alive()
+
+
+def test_running_it_ends_with_its_loop() -> None:
+    collection, heard = Collection(), Heard()
+    collection.put("a", "1")
+    informer = SharedInformer(collection)
+    informer.add_event_handler(on_add=heard)
+    running = threading.Thread(target=informer.run)
+    running.start()
+    heard.until("a")
+    informer.stop()
+    running.join(PATIENCE)
+
+    assert threads() == []
+
+
+def test_one_that_was_never_started_needs_no_end() -> None:
+    SharedInformer(Collection())
+    assert threads() == []
+
+
+def test_resources_of_two_clients_are_refused(client: Client, kubeconfig_file: Path) -> None:
+    with Client(kubeconfig=kubeconfig_file) as other:
+        sources = [client.core_v1.pods("a"), other.core_v1.pods("b")]
+        with pytest.raises(InvalidValueError, match="one informer has one client"):
+            SharedInformer(sources)
+
+
+async def test_resources_of_an_async_client_are_refused(kubeconfig_file: Path) -> None:
+    async with masthead.aio.Client(load(kubeconfig_file)) as other:
+        wrong: Any = other.core_v1.pods()
+        with pytest.raises(InvalidValueError, match=r"masthead\.aio\.SharedInformer"):
+            SharedInformer(wrong)
+
+
+@pytest.mark.parametrize("source", ["pods", [], None, 3])
+def test_what_is_no_source_is_refused(source: Any) -> None:
+    with pytest.raises(InvalidValueError):
+        SharedInformer(source)
+
+
+def test_a_client_is_no_source(client: Client) -> None:
+    wrong: Any = client
+    with pytest.raises(InvalidValueError, match="neither listed nor watched"):
+        SharedInformer(wrong)
+
+
+def test_mistakes_are_found_when_it_is_made(client: Client) -> None:
+    with pytest.raises(IndexConflictError):
+        SharedInformer(client.core_v1.pods(), indexers={"namespace": lambda _: []})
+
+
+def _started_by(start: Callable[[], None]) -> list[threading.Thread]:
+    """The loops that something started."""
+    before = {*threading.enumerate()}
+    start()
+    return [each for each in threading.enumerate() if each not in before and each.name == "masthead-client"]
