@@ -90,12 +90,19 @@ Opener: TypeAlias = "Callable[[str, Handler], AbstractAsyncContextManager[Finish
 
 
 def node_of(pod: Pod) -> list[str]:
-    """The index."""
+    """The index: by something that the spec has, all of which is decoded for it."""
     return [pod.spec.node_name or ""]
 
 
+def app_of(pod: Pod) -> list[str]:
+    """Another index: by a label, which takes no more than the metadata."""
+    return [pod.metadata.labels.get("app", "")]
+
+
 @contextlib.asynccontextmanager
-async def _masthead_aio(kubeconfig: str, handler: Handler, *, hold: Holding) -> AsyncGenerator[Finish]:
+async def _masthead_aio(
+    kubeconfig: str, handler: Handler, *, hold: Holding, index: Callable[[Pod], list[str]] = node_of
+) -> AsyncGenerator[Finish]:
     from masthead.aio import Client, SharedInformer
 
     done = asyncio.Event()
@@ -106,7 +113,7 @@ async def _masthead_aio(kubeconfig: str, handler: Handler, *, hold: Holding) -> 
             done.set()
 
     async with Client(kubeconfig=kubeconfig) as client:
-        informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
+        informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"index": index})
         informer.add_event_handler(on_update=on_update)
         async with informer:
             await informer.wait_synced(PATIENCE)
@@ -237,6 +244,10 @@ CONTENDERS: Final[Mapping[str, Contender[Opener]]] = {
     EAGER: Contender("masthead.aio, eager", functools.partial(_masthead_aio, hold="eager")),
     COMPACT: Contender(
         "masthead.aio, compact", functools.partial(_masthead_aio, hold="compact"), module="zstandard"
+    ),
+    "lazy_label": Contender(
+        "masthead.aio, lazy, indexed by a label instead of the node",
+        functools.partial(_masthead_aio, hold="lazy", index=app_of),
     ),
     "lazy_blocking": Contender("masthead (blocking), lazy", functools.partial(_masthead, hold="lazy")),
     OFFICIAL: Contender("kubernetes informer", _kubernetes, "kubernetes", "kubernetes.informer", most=5_000),

@@ -235,7 +235,7 @@ class Play:
             await self.world.put(step.namespace, step.name, step.color)
 
     async def _restart(self, step: Restart) -> None:
-        await self.world.stop()
+        await self.world.stop(crashes=step.crashes)
         await asyncio.sleep(step.down)
         await self.world.start(keeps_data=step.keeps_data, has_watch_list=step.has_watch_list)
         await asyncio.sleep(_A_MOMENT)

@@ -112,6 +112,7 @@ class Restart:
     keeps_data: bool
     down: float = 0.5
     has_watch_list: bool = True
+    crashes: bool = False
 
 
 @dataclass(frozen=True)
@@ -304,8 +305,8 @@ def _step(chance: Random, number: int, informers: int) -> Step:
     rare: Sequence[Step] = (
         Compact(),
         Compact(),
-        Restart(keeps_data=True, down=chance.choice((0.0, 2.0, 40.0)), has_watch_list=chance.random() < 0.9),
-        Restart(keeps_data=False, down=chance.choice((0.5, 2.0, 40.0)), has_watch_list=chance.random() < 0.9),
+        _restart(chance, keeps_data=True),
+        _restart(chance, keeps_data=False),
         FallAsleep(chance.choice((5.0, 200.0, 7200.0))),
         SetClock(chance.choice((-86400.0, -40.0, 40.0, 86400.0))),
         Heal(),
@@ -314,6 +315,15 @@ def _step(chance: Random, number: int, informers: int) -> Step:
         AddIndex(chance.randrange(informers)),
     )
     return chance.choice(rare)
+
+
+def _restart(chance: Random, *, keeps_data: bool) -> Restart:
+    return Restart(
+        keeps_data=keeps_data,
+        down=chance.choice((0.0 if keeps_data else 0.5, 2.0, 40.0)),
+        has_watch_list=chance.random() < 0.9,
+        crashes=chance.random() < 0.5,
+    )
 
 
 def _with_partings(chance: Random, informers: Sequence[Informer], steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from masthead.rest.client import RestClient
     from masthead.server import Running, Seen, Server
 
-_PORTS: Final = range(20_000, 32_000)
-"""Ports that no system gives to those who name none; or somebody else could have one while its server restarts."""
-_next_port = itertools.count(os.getpid() * 97)
+_FIRST_PORT, _PROCESSES, _PORTS = 20_000, 120, 100
+"""Ports that no system gives to those who name none, a hundred for each process of a run: or somebody else could have one
+while its server restarts."""
+_worlds = itertools.count()
 _KINDS: Final = {"configmaps": "ConfigMap", "pods": "Pod"}
 _SPECS: Final[Mapping[str, Plain]] = {
     "configmaps": {"data": {"text": "some"}},
@@ -87,11 +88,14 @@ class World:
         finally:
             await self.stop()
 
-    async def stop(self) -> None:
-        """Stop the server."""
+    async def stop(self, *, crashes: bool = False) -> None:
+        """Stop the server, in order or in the middle of what it is about to say."""
         running, self._running = self._running, None
         if running is not None:
             self._requests += self.server.requests
+            for each in self.server._http.connections if crashes else ():
+                if each.transport is not None:
+                    each.transport.abort()
             await running.__aexit__(None, None, None)
 
     async def start(self, *, keeps_data: bool, has_watch_list: bool = True) -> None:
@@ -147,8 +151,9 @@ class World:
         return f"/api/v1/namespaces/{namespace}/{self.resource}{f'/{name}' if name else ''}"
 
     async def _start_anywhere(self) -> None:
-        for number in _next_port:
-            self._port = _PORTS[number % len(_PORTS)]
+        mine = _FIRST_PORT + os.getpid() % _PROCESSES * _PORTS
+        for number in _worlds:
+            self._port = mine + number % _PORTS
             with contextlib.suppress(ConfigError):  # somebody has that port
                 await self._start()
                 return

@@ -233,6 +233,7 @@ class Arranged(Generic[T]):
         Raises:
             ClosedError: if the informer has stopped.
             InvalidValueError: if there is nothing to call, or something that cannot be called here.
+            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
         """
         made = handler_of(handler, on_add, on_update, on_delete)
         if self._IN_THREADS and is_async(made):
@@ -243,6 +244,7 @@ class Arranged(Generic[T]):
             )
         with self._processor.gate:
             self._check_not_stopped("take a handler")
+            self._check_loop()
             return self._join(made, resync, name)
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
@@ -378,6 +380,13 @@ class Arranged(Generic[T]):
                 f"informer {self._name} has not been started, so that there is nothing to wait for; start() it first"
             )
 
+    def _check_loop(self) -> None:
+        """Tasks can be begun only on their own loop; threads anywhere."""
+        if self._loop is not None and not self._IN_THREADS and _running_loop() is not self._loop:
+            raise InformerStateError(
+                f"informer {self._name} runs on another event loop; add handlers there, or before the start"
+            )
+
     def _check_not_stopped(self, what: str) -> None:
         if self.is_stopped:
             raise ClosedError(f"informer {self._name} cannot {what} any more: it has stopped; make a new one")
@@ -393,3 +402,11 @@ class _Options:
     buffer_limit: int
     queue: Callable[[KnownObjects[Held]], Queue[Held]] | None
     backoff: Callable[[], Backoff]
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that this is called on, if on any."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -62,8 +62,8 @@ class Listener(Generic[T]):
 
     @property
     def pending(self) -> int:
-        """How many notices it has yet to hear."""
-        return len(self._buffer) + self._in_hand
+        """How many notices it has yet to hear; none once it is removed, or the informer stopped."""
+        return 0 if self._is_closed else len(self._buffer) + self._in_hand
 
     def push(self, notices: Sequence[Notice[Held]]) -> None:
         """Have the handler told; returns at once."""

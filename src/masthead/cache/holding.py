@@ -63,6 +63,10 @@ class Holding(ABC, Generic[T]):
     def open(self, held: Held) -> T:
         """The object, which is shared with everybody who opens it."""
 
+    def open_all(self, held: list[Held]) -> list[T]:
+        """The objects of a list."""
+        return list(map(self.open, held))
+
     def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
         """An index function, such that what it looks at costs no memory afterwards."""
         return function
@@ -106,6 +110,10 @@ class Lazy(Holding[T]):
     def open(self, held: Held) -> T:
         """The object."""
         return cast("T", held)
+
+    def open_all(self, held: list[Held]) -> list[T]:
+        """The list itself."""
+        return cast("list[T]", held)
 
     def version(self, held: Held) -> str:
         """The resource version of the object."""

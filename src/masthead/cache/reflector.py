@@ -31,7 +31,7 @@ from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phas
 from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from masthead.cache.holding import Held
     from masthead.cache.listwatch import ListWatch
@@ -47,8 +47,8 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 
-_AT_ONCE: Final = 500
-"""How many objects of a list are taken before others get their turn."""
+_AT_ONCE: Final = 250
+"""How many objects are taken before others get their turn."""
 _POUR: Final = 50
 """So many objects come within `QUIET` seconds from a server that sends all it has."""
 _TOO_LARGE: Final = "too large resource version"
@@ -157,6 +157,7 @@ class Reflector(Generic[T]):
         )
         self._is_seeded = bool(version)
         self._has_followed = False
+        self._is_refused = False
         self._collected = _Collected()
         self._meter = meter
         self._clock: Callable[[], float] = _no_clock
@@ -212,12 +213,11 @@ class Reflector(Generic[T]):
         """Something failed: what next?"""
         was = self._machine.phase
         step = self._machine.failed(self._clock(), _failure(error))
-        if was is Phase.STREAMING and not self._machine.initial_events:
-            self._source.forget_initial_events()
-            if isinstance(error, StatusError):
-                # The server says that it does not know of initial events. It is listed, and nothing is wrong.
-                _log.debug("%s: %s", self._source.resource, error)
-                return step
+        if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
+            # The server does not seem to know of initial events. It is listed, and nothing is wrong.
+            self._is_refused = True
+            _log.debug("%s: %s", self._source.resource, error)
+            return step
         pulse = self.pulse
         if not _is_in_order(error):
             pulse.failures += 1
@@ -276,6 +276,9 @@ class Reflector(Generic[T]):
             await asyncio.sleep(0)
         step_after = self._machine.page(version, token)
         if not token:
+            if self._is_refused:
+                # It was not the selector, or whatever else a list would be refused for, too.
+                self._source.forget_initial_events()
             self._has_followed = False
             await self._replace(version)
         return step_after
@@ -336,42 +339,59 @@ class Reflector(Generic[T]):
         machine, pulse = self._machine, self.pulse
         pulse.reconnects += self._has_followed and not step.initial_events
         self._has_followed = True
+        unread = 0
         try:
-            async with contextlib.aclosing(self._source.watch(options)) as batches:
-                while (batch := await self._next(batches)) is not None:
+            async with (
+                asyncio.timeout(None) as patience,
+                contextlib.aclosing(self._source.watch(options)) as batches,
+            ):
+                self._set(patience)
+                async for batch in batches:
                     if not is_open:
                         is_open = True
                         machine.opened()
+                    await self._take_all(batch, patience)
                     count += len(batch)
-                    events = iter(batch)
-                    while (version := self._take(events)) is not None:
-                        await self._replace(version)
-                    if batch and machine.phase is Phase.FOLLOWING:
-                        self._succeeded()
-                        self._changed()
-                    # A server that sends without a pause must not keep everybody else from their turn.
-                    await asyncio.sleep(0)
+                    unread += len(batch)
+                    if unread >= _AT_ONCE:
+                        # A server that sends without a pause must not keep everybody else from their turn.
+                        unread = 0
+                        await asyncio.sleep(0)
+        except DeadlineError:  # a connection that died says nothing about what the server knows
+            raise
+        except TimeoutError:
+            raise self._endless() from None
         finally:
             self._meter.watched(self._clock() - began, count)
         return machine.closed(self._clock())
 
-    async def _next(self, batches: AsyncGenerator[Sequence[Event[T]], None]) -> Sequence[Event[T]] | None:
-        if self._machine.phase is not Phase.STREAMING:
-            return await anext(batches, None)
-        collected = self._collected
-        try:
-            async with asyncio.timeout_at(collected.deadline(self._clock())):
-                return await anext(batches, None)
-        except DeadlineError:  # a connection that died says nothing about what the server knows
-            raise
-        except TimeoutError:
-            # Objects without an end prove that the server does not know of it. Without any, it may be the connection.
-            if collected.items:
-                self._source.forget_initial_events()
-                self._machine.forget_initial_events()
-            raise DeadlineError(
-                f"the server does not say where the initial {self._source.resource} end; they are listed instead"
-            ) from None
+    def _set(self, patience: asyncio.Timeout) -> None:
+        """Say until when the next events must have come; once the initial objects are all there, that is the client's."""
+        is_initial = self._machine.phase is Phase.STREAMING
+        due = self._collected.deadline(self._clock()) if is_initial else None
+        if due != patience.when():
+            patience.reschedule(due)
+
+    def _endless(self) -> DeadlineError:
+        """The initial objects have no end."""
+        # Objects without one prove that the server does not know of it. Without any, it may be the connection.
+        if self._collected.items:
+            self._source.forget_initial_events()
+            self._machine.forget_initial_events()
+        return DeadlineError(
+            f"the server does not say where the initial {self._source.resource} end; they are listed instead"
+        )
+
+    async def _take_all(self, batch: Sequence[Event[T]], patience: asyncio.Timeout) -> None:
+        """Take in events that came together."""
+        events = iter(batch)
+        while (version := self._take(events)) is not None:
+            self._set(patience)
+            await self._replace(version)
+        self._set(patience)
+        if batch and self._machine.phase is Phase.FOLLOWING:
+            self._succeeded()
+            self._changed()
 
     def _take(self, batch: Iterator[Event[T]]) -> str | None:
         """Take in events that came together, up to the one that completes a new state; returns its version."""

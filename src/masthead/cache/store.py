@@ -81,7 +81,7 @@ class Indexer(Generic[T]):
 
     def list(self) -> ListOf[T]:
         """All objects."""
-        return list(map(self._open, self._store.values()))
+        return self._holding.open_all(self._store.values())
 
     def list_keys(self) -> ListOf[str]:
         """The keys of all objects."""
@@ -93,7 +93,7 @@ class Indexer(Generic[T]):
         Raises:
             UnknownIndexError: if there is no such index.
         """
-        return list(map(self._open, self._store.index(name, obj)))
+        return self._holding.open_all(self._store.index(name, obj))
 
     def by_index(self, name: str, value: str) -> ListOf[T]:
         """The objects that have a value in an index.
@@ -101,7 +101,7 @@ class Indexer(Generic[T]):
         Raises:
             UnknownIndexError: if there is no such index.
         """
-        return list(map(self._open, self._store.by_index(name, value)))
+        return self._holding.open_all(self._store.by_index(name, value))
 
     def index_keys(self, name: str, value: str) -> ListOf[str]:
         """The keys of the objects that have a value in an index, sorted.

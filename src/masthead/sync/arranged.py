@@ -95,6 +95,7 @@ class Arranged(Facade, Generic[T]):
         Raises:
             ClosedError: if the informer has stopped.
             InvalidValueError: if there is nothing to call, or something that cannot be called here.
+            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
         """
         self._portal.check()
         return Registration(

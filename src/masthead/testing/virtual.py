@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import selectors
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
@@ -39,6 +40,9 @@ _ON_ITS_WAY: Final = 0.0003
 where it does not, time passes while it is on its way, as in any network."""
 _TO_BE_SURE: Final = 5.0
 """Real seconds without anything to wait for, after which nothing will ever come."""
+
+
+_RESOLUTION: Final = 1e-6
 
 
 class _Impatient(selectors.SelectSelector):
@@ -64,7 +68,8 @@ class _Impatient(selectors.SelectSelector):
             ready = super().select(_ON_ITS_WAY) if has_sockets else []
             self.now += 0.0 if ready else timeout
             return ready
-        ready = super().select(_TO_BE_SURE) if has_sockets else []
+        is_alone = not has_sockets and threading.active_count() == 1
+        ready = [] if is_alone else super().select(_TO_BE_SURE)
         if not ready:
             raise RuntimeError("everybody waits for something that will never come")
         return ready
@@ -76,6 +81,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._impatient = _Impatient()
         super().__init__(self._impatient)
+        # By default a nanosecond; after a few weeks, a number that large has no room for those.
+        self._clock_resolution = _RESOLUTION
 
     def time(self) -> float:
         """The seconds since the loop was made."""

@@ -24,6 +24,7 @@ class Story(EventHandler[ConfigMap]):
         self.told: list[str] = []
         self.on_told = on_told
         self._more = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     def on_add(self, obj: ConfigMap, is_initial: bool) -> object:
         return self._tell(f"{'initial' if is_initial else 'add'} {_said(obj)}")
@@ -36,7 +37,7 @@ class Story(EventHandler[ConfigMap]):
 
     def _tell(self, sentence: str) -> object:
         self.told.append(sentence)
-        self._more.set()
+        self._loop.call_soon_threadsafe(self._more.set)  # from a thread of its own, with the blocking façade
         return self.on_told()
 
     async def until(self, sentence: str, *, within: float = 30.0) -> list[str]:

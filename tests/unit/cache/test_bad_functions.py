@@ -63,7 +63,7 @@ async def test_an_indexer_that_is_no_good_spoils_only_its_own_index(
     assert "the indexer 'bad' failed on" in caplog.messages[0]
 
 
-@pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=str)
+@pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=["5", "None", "text", "async"])
 async def test_what_is_no_plain_function_is_no_indexer(collection: Collection, indexer: Any) -> None:
     with pytest.raises(InvalidValueError, match="the indexer 'node' must be a"):
         following(collection, indexers={"node": indexer})
@@ -122,7 +122,7 @@ async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_
     assert all("bad" in message for message in caplog.messages)
 
 
-@pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=str)
+@pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=["5", "text", "async"])
 async def test_what_is_no_plain_function_is_no_transform_no_filter_and_no_handler_of_errors(
     collection: Collection, bad: Any
 ) -> None:

@@ -84,10 +84,8 @@ async def test_a_store_of_ones_own_can_be_kept_with_it(collection: Collection) -
         for change in changes:
             if isinstance(change, ReplacedAll):
                 store.replace(change.items.values(), change.version)
-            elif isinstance(change, Delta) and change.type is DeltaType.DELETED:
-                store.delete(change.value)
-            elif isinstance(change, Delta):
-                store.add(change.value)
+            elif isinstance(change, Delta) and change.value is not None:
+                (store.delete if change.type is DeltaType.DELETED else store.add)(change.value)
 
     async with running(Controller(collection, process)):
         await turns_until(lambda: len(store) == 2)

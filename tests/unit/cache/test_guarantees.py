@@ -155,6 +155,7 @@ async def test_handlers_that_join_at_any_moment_have_no_gap_and_no_duplicate(wor
     stories = [Story()]
     informer = world.informer()
     handles = [informer.add_event_handler(stories[0])]
+    version = ""
     async with informer:
         for number in range(40):
             name = "abcde"[number % 5]
@@ -228,6 +229,7 @@ async def test_what_waits_for_a_handler_is_bounded_and_can_be_read(world: World)
     release = asyncio.Event()
     stuck = AsyncStory(release.wait)
     informer = world.informer(buffer_limit=10)
+    version = ""
     handle = informer.add_event_handler(stuck, name="stuck")
     async with informer:
         await informer.wait_synced(30)

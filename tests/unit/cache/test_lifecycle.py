@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,6 +118,22 @@ async def test_an_informer_can_be_stopped_right_after_its_start(collection: Coll
     assert collection.open_streams == 0
 
 
+def open_sockets() -> int:
+    """How many sockets of this thread's kind of event loop are open; the server has another kind."""
+    return sum(isinstance(each, socket.socket) and each.fileno() >= 0 for each in gc.get_objects())
+
+
+@pytest.mark.guarantee(12)
+async def test_stopping_leaves_no_socket(embedded: EmbeddedWorld) -> None:
+    await embedded.put("a")
+    before = open_sockets()
+    for number in range(3):
+        async with embedded.informer() as informer:
+            await informer.wait_for(await embedded.put("a", str(number)), 30)
+            assert open_sockets() == before + 1
+        await turns_until(lambda: open_sockets() == before)
+
+
 @pytest.mark.guarantee(12)
 async def test_whoever_waits_is_told_when_the_informer_stops(collection: Collection) -> None:
     collection.trouble.extend([OSError("cable")] * 1000)
@@ -220,6 +238,13 @@ async def test_a_handler_may_add_another_which_hears_everything(collection: Coll
         collection.put("b")
         await reached(informer, str(collection.version), *handles)
     assert added.told == ["initial a=1", "add b=1"]
+
+
+async def test_a_handler_can_be_added_only_where_the_informer_runs(collection: Collection) -> None:
+    async with following(collection) as informer:
+        with pytest.raises(InformerStateError, match="runs on another event loop"):
+            await asyncio.to_thread(informer.add_event_handler, Story())
+        assert informer.health.pending == {}
 
 
 async def test_a_handler_that_is_removed_is_waited_for(collection: Collection) -> None:

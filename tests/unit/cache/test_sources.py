@@ -107,19 +107,23 @@ async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedWorl
             await informer.wait_synced(0.5)
         assert informer.health.state in {"waiting", "listing"}
         assert not informer.health.is_healthy
+    before = len(embedded.server.requests)
+    async with following(embedded.maps) as informer:  # nobody else has to suffer for it
+        await informer.wait_synced(30)
+    assert ["sendInitialEvents=true" in each.query for each in embedded.server.requests[before:]] == [True]
 
 
 @pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])
 async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedWorld, form: str) -> None:
     client = embedded.client
-    source: Any = {
-        "group and version": lambda: client.dynamic("v1", "configmaps", namespace="default"),
-        "a word": lambda: client.dynamic("configmaps", namespace="default"),
-        "metadata": lambda: client.metadata("v1", "configmaps", namespace="default"),
-    }[form]()
+    sources: dict[str, Any] = {
+        "group and version": client.dynamic("v1", "configmaps", namespace="default"),
+        "a word": client.dynamic("configmaps", namespace="default"),
+        "metadata": client.metadata("v1", "configmaps", namespace="default"),
+    }
     await embedded.put("a")
     told: list[str] = []
-    informer = following(source, indexers={"name": lambda obj: [obj.metadata.name]})
+    informer = following(sources[form], indexers={"name": lambda obj: [obj.metadata.name]})
     handle = informer.add_event_handler(
         on_add=lambda obj: told.append(f"add {obj.metadata.name}"),
         on_delete=lambda obj: told.append(f"delete {obj.metadata.name}"),

@@ -1,0 +1,210 @@
+"""Informers through both façades: what is promised, as users see it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.integration.copies import copy_of, embedded, put, quick, state
+from tests.integration.facades import is_blocking
+from tests.unit.cache.story import Story
+from tests.unit.cache.worlds import heard, reached
+
+from masthead.cache.transforms import drop_managed_fields, keep_fields
+from masthead.errors import NotFoundError, SnapshotError
+from masthead.sansio.deltafifo import DeltaFIFO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.conftest import Cluster
+
+ways = pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
+
+
+@pytest.fixture
+def maps(client: Any, namespace: str) -> Any:
+    return client.core_v1.config_maps(namespace)
+
+
+def ours(story: Story) -> list[str]:
+    """What was told, without what a real cluster puts into each namespace."""
+    return [each for each in story.told if "kube-root-ca" not in each]
+
+
+@pytest.mark.guarantee(1)
+@ways
+async def test_the_copy_is_what_the_server_has(maps: Any, hold: str) -> None:
+    await put(maps, "a")
+    await put(maps, "b")
+    story = Story()
+    informer = quick(maps, hold=hold, indexers={"value": lambda obj: [obj.data.get("value", "")]})
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        await put(maps, "a", "2")
+        await maps.delete("b")
+        await reached(informer, await put(maps, "c"), handle)
+        assert copy_of(informer) == await state(maps) == {"a": "2", "c": "1"}
+        assert informer.indexer.index_keys("value", "2") == [f"{maps.namespace}/a"]
+        found = informer.lister.namespace(maps.namespace).get("a")
+        assert found == await maps.get("a")
+        with pytest.raises(NotFoundError):
+            informer.lister.namespace(maps.namespace).get("b")
+    assert sorted(ours(story)[:2]) == ["initial a=1", "initial b=1"]
+    assert ours(story)[2:] == ["update a=1>2", "delete b=1", "add c=1"]
+
+
+@pytest.mark.guarantee(10)
+async def test_what_was_written_is_read(maps: Any) -> None:
+    async with quick(maps) as informer:
+        for number in range(5):
+            await informer.wait_for(await put(maps, "a", str(number)), 30)
+            assert copy_of(informer)["a"] == str(number)
+
+
+@pytest.mark.guarantee(4)
+async def test_handlers_join_and_leave_while_things_change(maps: Any) -> None:
+    informer = quick(maps)
+    stories: list[Story] = []
+    handles: list[Any] = []
+    version = ""
+    async with informer:
+        for number in range(20):
+            version = await put(maps, "abc"[number % 3], str(number))
+            if number % 3 == 0:
+                stories.append(Story())
+                handles.append(informer.add_event_handler(stories[-1]))
+            if number % 7 == 6:
+                await handles.pop(0).remove()
+                stories.pop(0)
+        await reached(informer, version, *handles)
+        assert copy_of(informer) == await state(maps)
+    for story in stories:
+        assert {name: value for name, value in story.state.items() if value} == copy_of(informer)
+
+
+@pytest.mark.guarantee(2)
+async def test_with_the_blocking_client_each_handler_has_a_thread_and_otherwise_none_has(maps: Any) -> None:
+    await put(maps, "a")
+    threads: dict[str, str] = {}
+    informer = quick(maps)
+
+    def note(name: str) -> Any:
+        return lambda _: threads.__setitem__(name, threading.current_thread().name)
+
+    handles = [informer.add_event_handler(on_add=note(name), name=name) for name in ("x", "y")]
+    async with informer:
+        for handle in handles:
+            await handle.wait_synced(30)
+    if is_blocking(informer):
+        assert threads == {"x": "masthead-handler-x", "y": "masthead-handler-y"}
+    else:
+        assert set(threads.values()) == {threading.current_thread().name}
+
+
+async def test_reads_come_from_any_thread(maps: Any) -> None:
+    await put(maps, "a")
+    async with quick(maps) as informer:
+        await informer.wait_synced(30)
+        found: list[str] = []
+        reader = threading.Thread(
+            target=lambda: found.extend(each.metadata.name for each in informer.lister.list())
+        )
+        reader.start()
+        reader.join()
+        assert "a" in found
+
+
+@pytest.mark.parametrize("form", ["dynamic", "metadata"])
+async def test_kinds_without_types_are_mirrored_alike(
+    client: Any, maps: Any, namespace: str, form: str
+) -> None:
+    version = await put(maps, "a")
+    async with quick(getattr(client, form)("v1", "configmaps", namespace=namespace)) as informer:
+        await informer.wait_for(version, 30)
+        found = informer.indexer.get_by_key(f"{namespace}/a")
+        assert found.metadata.name == "a"
+        if form == "dynamic":
+            assert found["data"] == {"value": "1"}
+
+
+@pytest.mark.parametrize("transform", [drop_managed_fields, keep_fields("data")], ids=["drop", "keep"])
+async def test_objects_are_transformed_before_anybody_sees_them(maps: Any, transform: Any) -> None:
+    await put(maps, "a")
+    seen: list[Any] = []
+    informer = quick(maps, transform=transform)
+    handle = informer.add_event_handler(on_add=seen.append)
+    async with informer:
+        await handle.wait_synced(30)
+        assert informer.health.broken == {}
+        (found,) = (each for each in informer.indexer.list() if each.metadata.name == "a")
+        assert found.metadata.managed_fields == []
+        assert found.data == {"value": "1"}
+    assert found in seen
+
+
+async def test_a_start_from_a_snapshot_announces_only_what_has_changed(maps: Any, tmp_path: Path) -> None:
+    for name in "abc":
+        await put(maps, name)
+    async with quick(maps) as informer:
+        await informer.wait_synced(30)
+        assert informer.save(tmp_path / "maps") >= 3
+    await put(maps, "a", "2")
+    await maps.delete("b")
+    again, story = quick(maps), Story()
+    with pytest.raises(SnapshotError):
+        again.seed(tmp_path / "nothing")
+    assert again.seed(tmp_path / "maps") >= 3
+    handle = again.add_event_handler(story)
+    async with again:
+        await reached(again, await put(maps, "d"), handle)
+        assert copy_of(again) == await state(maps)
+    assert ours(story) == ["update a=1>2", "delete b=1", "add d=1"]
+
+
+async def test_a_delta_fifo_may_be_the_queue(maps: Any) -> None:
+    await put(maps, "a")
+    story = Story()
+    informer = quick(maps, queue=DeltaFIFO)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        await maps.delete("a")
+        await reached(informer, await put(maps, "b"), handle)
+    assert ours(story) == ["initial a=1", "delete a=1", "add b=1"]
+
+
+@pytest.mark.embedded_only
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("fault", ["drop_watch", "cut_watch", "expire_watch", "silence_watch"])
+async def test_nothing_is_lost_and_nothing_invented(cluster: Cluster, maps: Any, fault: str) -> None:
+    for name in "abc":
+        await put(maps, name)
+    getattr(embedded(cluster).faults, fault)(after=5, times=1, namespace=maps.namespace)
+    story = Story()
+    informer = quick(maps, stall_after=0.1)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+        await put(maps, "a", "2")
+        await maps.delete("b")
+        await put(maps, "c", "3")
+        await reached(informer, await put(maps, "d"), handle)
+        assert copy_of(informer) == await state(maps) == {"a": "2", "c": "3", "d": "1"}
+    assert story.state == copy_of(informer)
+    assert len(story.told) == 7
+
+
+@pytest.mark.guarantee(12)
+async def test_stopping_leaves_no_thread(maps: Any) -> None:
+    before = set(threading.enumerate())
+    informer = quick(maps)
+    handles = [informer.add_event_handler(Story()) for _ in range(3)]
+    async with informer:
+        await informer.wait_synced(30, handlers=True)
+        await heard(*handles)
+        assert not is_blocking(informer) or len(set(threading.enumerate()) - before) >= 3
+    names = {each.name for each in set(threading.enumerate()) - before}
+    assert not [name for name in names if name.startswith("masthead-handler")]

@@ -1,0 +1,84 @@
+"""Plays scenarios that nobody has played before, and the hammer, for as long as one likes: ``make soak``.
+
+``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Whatever fails is printed with
+its seed and its script, and makes the exit status 1.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import itertools
+import logging
+import os
+import random
+import sys
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from typing import Final
+
+from tests.scenarios.hammer import hammer
+from tests.scenarios.play import judged
+from tests.scenarios.script import script_of
+from tests.unit.sansio.test_listwatch_model import play as play_machine
+
+SECONDS: Final = float(os.environ.get("MASTHEAD_SOAK_SECONDS", "600"))
+MOST: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "1000000000"))
+_SEEDS: Final = 2**40
+_OF_THE_MACHINE: Final = 10
+"""How many stories of the machine alone are played beside one through the whole stack."""
+_HAMMERED: Final = 0.25
+_TO_SETTLE: Final = 180
+
+
+def main() -> int:
+    """Play until the time is up; returns the exit status."""
+    workers = os.cpu_count() or 1
+    playing = SECONDS * (1 - _HAMMERED)
+    firsts = [random.randrange(_SEEDS) for _ in range(workers)]
+    print(f"{playing:.0f} s of scenarios in {workers} processes, from the seeds {firsts} on", flush=True)
+    with ProcessPoolExecutor(workers) as pool:
+        done = list(pool.map(_play_from, firsts, [playing] * workers, [MOST // workers] * workers))
+    failed = sum(failures for _, failures in done)
+    print(f"{sum(played for played, _ in done)} scenarios, {failed} failed", flush=True)
+    problems = _hammered(SECONDS * _HAMMERED)
+    return 1 if failed or problems else 0
+
+
+def _play_from(first: int, seconds: float, most: int) -> tuple[int, int]:
+    """Play scenarios; returns how many, and how many failed."""
+    logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)
+    until = time.monotonic() + seconds
+    failed = 0
+    for number in itertools.count():
+        if number >= most or time.monotonic() > until:
+            return number, failed
+        report = judged(script_of(first + number)) or _of_the_machine((first + number) * _OF_THE_MACHINE)
+        if report:
+            failed += 1
+            print(report, flush=True)
+    raise AssertionError("counting does not end")
+
+
+def _of_the_machine(first: int) -> str:
+    try:
+        for seed in range(first, first + _OF_THE_MACHINE):
+            play_machine(seed)
+    except Exception:  # noqa: BLE001 - its notes say which it was, and how it went
+        return traceback.format_exc()
+    return ""
+
+
+def _hammered(seconds: float) -> list[str]:
+    print(f"{seconds:.0f} s of hammering", flush=True)
+    logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)
+    faulthandler.dump_traceback_later(seconds + _TO_SETTLE, exit=True)
+    found = hammer(seconds)
+    faulthandler.cancel_dump_traceback_later()
+    print(", ".join(f"{count} {what}" for what, count in found.counts.items()), flush=True)
+    print("\n".join(found.problems) or "nothing was wrong", flush=True)
+    return found.problems
+
+
+if __name__ == "__main__":
+    sys.exit(main())

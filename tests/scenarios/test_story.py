@@ -1,0 +1,96 @@
+"""The judge of all scenarios finds what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.scenarios.script import Handler
+from tests.scenarios.story import OnPurposeError, Story, plain
+
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap
+from masthead.cache.informer import SharedInformer
+from masthead.config import Config
+from masthead.testing.virtual import in_virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+def some(version: int, *, uid: str = "u", name: str = "some") -> ConfigMap:
+    about = {"name": name, "namespace": "default", "uid": uid, "resourceVersion": str(version)}
+    return ConfigMap.from_dict({"apiVersion": "v1", "kind": "ConfigMap", "metadata": about})
+
+
+WRITTEN = {
+    (uid, str(version)): plain(some(version, uid=uid, name=name))
+    for uid, name in (("u", "some"), ("v", "some"), ("w", "other"))
+    for version in range(1, 9)
+}
+
+
+@contextlib.asynccontextmanager
+async def story(plan: Handler | None = None) -> AsyncIterator[Story]:
+    async with masthead.aio.Client(Config(server="http://127.0.0.1:1")) as client:
+        informer: SharedInformer[Any] = SharedInformer(client.core_v1.config_maps())
+        made = Story(plan or Handler("judge"), informer, WRITTEN, is_ordered=True)
+        made.registration = informer.add_event_handler(made)
+        yield made
+        await informer.stop()
+
+
+@in_virtual_time
+async def test_a_sound_story_is_not_complained_about() -> None:
+    async with story() as told:
+        told.on_add(some(1), True)
+        told.on_update(some(1), some(2))
+        told.on_delete(some(3), True)
+        told.on_add(some(4, uid="v"), False)
+        assert told.problems == []
+        assert list(told.known) == ["default/some"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "problem"),
+    [
+        ([("add", some(1)), ("add", some(1))], "which it knows"),
+        ([("update", some(1), some(2))], "which it does not know"),
+        ([("delete", some(1), True)], "which it does not know"),
+        ([("add", some(1)), ("update", some(2), some(3))], "from 2, where it knew 1"),
+        ([("add", some(1)), ("update", some(1), some(2, uid="v"))], "makes another object of it"),
+        ([("add", some(1)), ("delete", some(2, uid="v"), True)], "of another object"),
+        ([("add", some(3)), ("update", some(3), some(2))], "went back from 3 to 2"),
+        ([("add", some(9))], "never had like that"),
+        ([("add", some(1)), ("add", some(1, uid="w", name="other")), ("delete", some(1), False)], "behind"),
+    ],
+)
+def test_what_is_wrong_is_found(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        async with story() as told:
+            for call, *args in calls:
+                getattr(told, f"on_{call}")(*args, *((False,) if call == "add" else ()))
+            assert [problem in each for each in told.problems] == [True]
+
+    play()
+
+
+@in_virtual_time
+async def test_calls_that_overlap_are_found() -> None:
+    async with story(Handler("slow", takes=5.0)) as told:
+        first = told.on_add(some(1), False)
+        second = told.on_update(some(1), some(2))
+        for each in (first, second):
+            await each  # type: ignore[misc]
+        assert ["while another is under way" in each for each in told.problems] == [True]
+
+
+@in_virtual_time
+async def test_a_handler_that_is_to_fail_does_so_and_remembers_all_the_same() -> None:
+    async with story(Handler("failing", fails_every=2)) as told:
+        told.on_add(some(1), False)
+        with pytest.raises(OnPurposeError):
+            told.on_update(some(1), some(2))
+        assert told.known["default/some"].metadata.resource_version == "2"

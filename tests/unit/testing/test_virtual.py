@@ -1,0 +1,111 @@
+"""Time that passes only while everybody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, datetime
+
+import pytest
+
+import masthead.aio
+import masthead.server
+from masthead.config import Config
+from masthead.errors import ProtocolError
+from masthead.testing.virtual import LoopClock, VirtualLoop, in_virtual_time, now, run
+
+
+async def virtual_loop() -> VirtualLoop:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop
+
+
+@in_virtual_time
+async def test_a_year_passes_at_once() -> None:
+    await asyncio.sleep(365 * 86_400)
+    assert now() == pytest.approx(365 * 86_400)
+
+
+@in_virtual_time
+async def test_what_is_to_happen_happens_in_order_and_each_at_its_time() -> None:
+    heard: list[tuple[str, float]] = []
+
+    async def speak(word: str, after: float) -> None:
+        await asyncio.sleep(after)
+        heard.append((word, now()))
+
+    await asyncio.gather(speak("last", 90.0), speak("first", 0.5), speak("second", 2.0))
+    assert heard == [("first", 0.5), ("second", 2.0), ("last", 90.0)]
+
+
+@in_virtual_time
+async def test_what_lies_in_a_socket_comes_before_any_time_passes() -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line)
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        async with asyncio.timeout(0.001):
+            for _ in range(50):
+                writer.write(b"a line\n")
+                assert await reader.readline() == b"a line\n"
+        writer.close()
+        await writer.wait_closed()
+    assert now() < 0.001
+
+
+@in_virtual_time
+async def test_time_stands_still_while_a_thread_works() -> None:
+    go_on = threading.Event()
+    working = asyncio.get_running_loop().run_in_executor(None, go_on.wait, 30)
+    threading.Timer(0.01, go_on.set).start()
+    async with asyncio.timeout(0.001):
+        assert await working
+    assert now() == 0.0
+
+
+def test_waiting_for_what_will_never_come_is_an_error_and_not_a_hang() -> None:
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(RuntimeError, match="never come"):
+        run(wait())
+
+
+@in_virtual_time
+async def test_a_machine_that_was_asleep_is_late() -> None:
+    loop = await virtual_loop()
+    sleeping = asyncio.gather(asyncio.sleep(1.0))
+    await asyncio.sleep(0)
+    loop.advance(3600)
+    await sleeping
+    assert now() == 3600.0
+    with pytest.raises(ValueError, match="does not go back"):
+        loop.advance(-1)
+
+
+@in_virtual_time
+async def test_a_server_by_the_loops_clock_ends_its_watches_in_no_time() -> None:
+    clock = LoopClock()
+    async with (
+        masthead.server.run(clock=clock, token=None) as server,
+        masthead.aio.Client(Config(server=server.url)) as client,
+    ):
+        with pytest.raises(ProtocolError, match="empty"):  # nothing happened
+            await client.rest.get("/api/v1/pods", query={"watch": "true", "timeoutSeconds": "50"})
+        assert 50 <= now() < 51
+        await client.core_v1.config_maps("default").create({"metadata": {"name": "some"}})
+        made = await client.core_v1.config_maps("default").get("some")
+        assert made.metadata.creation_timestamp == datetime(2026, 1, 1, 0, 0, 50, tzinfo=UTC)
+
+
+@in_virtual_time
+async def test_a_clock_can_be_set() -> None:
+    clock = LoopClock(datetime(2030, 1, 1, tzinfo=UTC))
+    await asyncio.sleep(60)
+    clock.shift(-120)
+    assert clock.now() == datetime(2029, 12, 31, 23, 59, tzinfo=UTC)
