@@ -167,7 +167,7 @@ async def test_a_page_that_expires_is_followed_by_a_list_in_one_piece() -> None:
 @in_virtual_time
 async def test_a_server_that_asks_for_patience_gets_it() -> None:
     async with staged(there=["a"]) as stage:
-        stage.faults.answer(429, retry_after=7)
+        stage.faults.throttle(retry_after=7)
         async with stage.informer:
             await stage.settled()
             assert 7 <= now() < 10

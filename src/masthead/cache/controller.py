@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from masthead.cache.holding import Held, Hold, Holding
     from masthead.cache.listwatch import ListWatch
     from masthead.cache.meters import InformerMeter
-    from masthead.cache.reflector import Known
+    from masthead.cache.proof import Known
     from masthead.cache.transforms import Transform
     from masthead.sansio.changes import Process, Queue
 

@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound=Object)
+T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
+"""What a handler is told of: one of any object is one of pods, too."""
 
 OnAdd: TypeAlias = Callable[[T], object]
 """Called with an object that came, or was there already."""
@@ -33,7 +35,7 @@ OnDelete: TypeAlias = Callable[[T], object]
 """Called with what an object was last."""
 
 
-class EventHandler(Generic[T]):
+class EventHandler(Generic[T_contra]):
     """Is told what happens to objects; override what is of interest.
 
     Calls never overlap, and those about one object come in the order in which things happened. The objects are shared:
@@ -42,15 +44,15 @@ class EventHandler(Generic[T]):
     call follows.
     """
 
-    def on_add(self, obj: T, is_initial: bool) -> object:
+    def on_add(self, obj: T_contra, is_initial: bool) -> object:
         """An object came.
 
         Args:
-            obj: The object.
+            obj: Che object.
             is_initial: Whether it was there before the handler, or the informer, was.
         """
 
-    def on_update(self, old: T, new: T) -> object:
+    def on_update(self, old: T_contra, new: T_contra) -> object:
         """An object changed; or is told again as a resync, and then both are the same.
 
         Args:
@@ -58,7 +60,7 @@ class EventHandler(Generic[T]):
             new: What it is.
         """
 
-    def on_delete(self, obj: T, final_state_known: bool) -> object:
+    def on_delete(self, obj: T_contra, final_state_known: bool) -> object:
         """An object is gone.
 
         Args:

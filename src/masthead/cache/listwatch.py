@@ -132,8 +132,8 @@ class ResourceListWatch(Generic[T]):
 
     @property
     def resource(self) -> str:
-        """What is listed, as far as it is known before the first request."""
-        return self._source.title or "objects"
+        """What is listed; what is looked up by name is called by that name."""
+        return self._source.title
 
     @property
     def namespace(self) -> str | None:

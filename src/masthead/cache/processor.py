@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead.cache import mutation
 from masthead.cache.applying import Applier
-from masthead.cache.reflector import Sample
+from masthead.cache.proof import Sample
 from masthead.meta.object import Object
 from masthead.sansio.buffer import Notice, NoticeType
 from masthead.sansio.store import IndexedStore

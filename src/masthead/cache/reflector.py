@@ -9,15 +9,15 @@ import asyncio
 import contextlib
 import logging
 import random
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead.cache.collected import Collected
 from masthead.cache.health import Pulse
 from masthead.cache.intake import Intake, UnusableError, key_in
 from masthead.cache.listwatch import ListOptions
 from masthead.cache.meters import NO_METER
+from masthead.cache.proof import is_known_server
 from masthead.client.event import EventType
-from masthead.client.watch import QUIET
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -28,7 +28,6 @@ from masthead.errors import (
 )
 from masthead.meta.object import Object
 from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
-from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,12 +35,13 @@ if TYPE_CHECKING:
     from masthead.cache.holding import Held
     from masthead.cache.listwatch import ListWatch
     from masthead.cache.meters import InformerMeter
+    from masthead.cache.proof import Known
     from masthead.client.event import Event
     from masthead.sansio.backoff import Backoff
     from masthead.sansio.changes import Queue
     from masthead.sansio.listwatch import Step
 
-__all__ = ["Known", "Reflector", "Sample"]
+__all__ = ["Reflector"]
 
 T = TypeVar("T", bound=Object)
 
@@ -49,51 +49,7 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _AT_ONCE: Final = 250
 """How many objects are taken before others get their turn."""
-_POUR: Final = 50
-"""So many objects come within `QUIET` seconds from a server that sends all it has."""
 _TOO_LARGE: Final = "too large resource version"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """An object of the copy, by which a server can be recognised."""
-
-    key: str
-    uid: str
-    version: str
-
-
-class Known(Protocol):
-    """The copy that a reflector keeps, as far as it has to know it."""
-
-    def samples(self, scope: str) -> Sequence[Sample]:
-        """A few of its objects; none if there are none."""
-        ...
-
-    def held(self, scope: str) -> dict[str, Held]:
-        """Everything in it."""
-        ...
-
-
-@dataclass(slots=True)
-class _Collected:
-    """A new state, on its way."""
-
-    began: float = 0.0
-    items: dict[str, Held] = field(default_factory=dict[str, "Held"])
-    broken: dict[str, str] = field(default_factory=dict[str, str])
-    due: float = 0.0
-    had: int = 0
-
-    def deadline(self, now: float) -> float:
-        """Until when the next objects of a stream must have come.
-
-        A server that begins with what there is pours it out. One that does not know that it was asked for this trickles
-        changes. So it is believed only while so many new objects come.
-        """
-        if not self.due or (now >= self.due and len(self.items) >= self.had + _POUR):
-            self.due, self.had = now + QUIET, len(self.items)
-        return self.due
 
 
 class Reflector(Generic[T]):
@@ -158,7 +114,7 @@ class Reflector(Generic[T]):
         self._is_seeded = bool(version)
         self._has_followed = False
         self._is_refused = False
-        self._collected = _Collected()
+        self._collected = Collected()
         self._meter = meter
         self._clock: Callable[[], float] = _no_clock
         self.pulse = Pulse()
@@ -188,7 +144,7 @@ class Reflector(Generic[T]):
         pulse.is_waiting = False
         self._machine.begin(self._clock())
         if not isinstance(step, Prove) and step.restarts:
-            self._collected = _Collected(began=self._clock())
+            self._collected = Collected(began=self._clock())
             if self._machine.version:
                 self._meter.relisted()
                 pulse.relists += 1
@@ -298,7 +254,7 @@ class Reflector(Generic[T]):
 
     async def _replace(self, version: str) -> None:
         """The new state is complete: hand it over."""
-        collected, self._collected = self._collected, _Collected()
+        collected, self._collected = self._collected, Collected()
         self.pulse.phase = self._machine.phase
         self._succeeded()
         for _ in self._intake.settle(collected.items):
@@ -461,7 +417,9 @@ class Reflector(Generic[T]):
     # A proof
 
     async def _prove(self, step: Prove) -> Step:
-        is_same = self._known is None or await self._is_known_server(self._known, step.version)
+        is_same = self._known is None or await is_known_server(
+            self._source, self._known.samples(self._scope), step.version
+        )
         self._succeeded()
         if not is_same:
             _log.info(
@@ -473,17 +431,6 @@ class Reflector(Generic[T]):
             self._on_change()
         self._is_seeded = False
         return self._machine.proved(is_same=is_same)
-
-    async def _is_known_server(self, known: Known, version: str) -> bool:
-        for sample in known.samples(self._scope):
-            found = await self._source.list(ListOptions(key=sample.key), lambda _: None)
-            if not is_at_least(found.metadata.resource_version, version):
-                return False
-            for item in found.items:
-                if item.key == sample.key:
-                    about = item.metadata
-                    return about.uid == sample.uid and is_at_least(about.resource_version, sample.version)
-        return False
 
 
 def _failure(error: Exception) -> Failure:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead.rest.answer import Answer
     from masthead.rest.client import RestClient
 
-__all__ = ["Access", "Habits", "ResourceAccess"]
+__all__ = ["Access", "Habits", "ResourceAccess", "Sought"]
 
 T = TypeVar("T", bound=Object)
 
@@ -84,7 +84,20 @@ class _Said(msgspec.Struct):
     kind: str = ""
 
 
-Found: TypeAlias = "Target[T] | Callable[[], Awaitable[Target[T]]]"
+@dataclass(frozen=True, slots=True)
+class Sought(Generic[T]):
+    """A resource that is looked up when it is first needed.
+
+    Attributes:
+        title: What it was called by whoever asked for it.
+        find: Looks it up.
+    """
+
+    title: str
+    find: Callable[[], Awaitable[Target[T]]]
+
+
+Found: TypeAlias = "Target[T] | Sought[T]"
 
 
 class ResourceAccess(Generic[T]):
@@ -119,13 +132,14 @@ class ResourceAccess(Generic[T]):
 
     def __repr__(self) -> str:
         where = "everywhere" if self._namespace is None else f"in {self._namespace!r}"
-        what = "" if callable(self._found) else f" of {self._found.name}"
+        found = self._found
+        what = f" of {found.title if isinstance(found, Sought) else found.name}"
         return f"<{type(self).__name__}{what} {where}>"
 
     async def _target(self) -> Target[T]:
         found = self._found
-        if callable(found):
-            found = self._found = await found()
+        if isinstance(found, Sought):
+            found = self._found = await found.find()
         return found
 
     async def _call(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from masthead.client.access import Access, Habits
+from masthead.client.access import Access, Habits, Sought
 from masthead.client.clientset import Clientset
 from masthead.client.dynamic import DynamicResource
 from masthead.client.manifests import apply_manifests, delete_manifests
@@ -26,7 +26,7 @@ from masthead.rest.settings import RestSettings
 from masthead.rest.wiring import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
     from typing import Self
 
@@ -310,7 +310,7 @@ class Client(Clientset):
 
     def _finder(
         self, target: _MakesTarget[T], what: str | GroupVersionResource, resource: str | None
-    ) -> Target[T] | Callable[[], Awaitable[Target[T]]]:
+    ) -> Target[T] | Sought[T]:
         if isinstance(what, GroupVersionResource):
             if resource is not None:
                 raise InvalidValueError(f"{what} says it all; leave out {resource!r}", value=resource)
@@ -323,7 +323,7 @@ class Client(Clientset):
                 found = await self._mapper.find(resource, api_version=what)
             return target(found.gvr, namespaced=found.namespaced, gvk=found.gvk)
 
-        return find
+        return Sought(what if resource is None else f"{what} {resource}", find)
 
 
 class _MakesTarget(Protocol[T]):

@@ -167,7 +167,8 @@ def label_selector_of(selection: LabelSelection) -> Selector:
         return labels.from_label_selector(selection)
     if not _is_text_mapping(selection):
         raise SelectorError(
-            f"label_selector is a {type(selection).__name__}; give text, or labels and values", value=selection
+            f"label_selector is a {type(selection).__name__}; give text, or labels and values",
+            value=selection,
         )
     return labels.from_mapping(selection)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from masthead.client.access import ResourceAccess
+from masthead.client.access import ResourceAccess, Sought
 from masthead.client.listing import ListWish, in_pages, name_kinds, whole
 from masthead.client.options import read_query
 from masthead.client.waiting import wait_for
@@ -282,7 +282,10 @@ class Reading(ResourceAccess[T], Generic[T]):
             return await whole(lambda query: self._page(query, None, on_error), wish, self._page_size(None))
 
         found = self._found
-        item, title = (cast("type[T]", self._ITEM), "") if callable(found) else (found.item, found.name)
+        if isinstance(found, Sought):
+            item, title = cast("type[T]", self._ITEM), found.title
+        else:
+            item, title = found.item, found.name
         return WatchSource(item, title, self._access, self._target, call, everything)
 
 

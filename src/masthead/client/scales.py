@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead.client.access import Sought
 from masthead.client.subresources import Scaling
 from masthead.client.target import any_kind
 from masthead.meta.gvk import GroupVersionResource
@@ -125,4 +126,4 @@ class Scales:
     def _of(self, resource: str | GroupVersionResource) -> Scaling[Unstructured]:
         if isinstance(resource, GroupVersionResource):
             return Scaling(self._access, any_kind(resource, namespaced=None), self._namespace)
-        return Scaling(self._access, lambda: self._find(resource), self._namespace)
+        return Scaling(self._access, Sought(resource, lambda: self._find(resource)), self._namespace)

@@ -79,7 +79,7 @@ class WatchSource(Generic[T]):
 
     Attributes:
         item: What one object becomes.
-        title: The resource as messages have it, if it is known before the first call; else empty.
+        title: The resource as messages have it; before the first call, as whoever asked for it called it.
         access: The connection, and what is known of the server.
         target: Finds out which resource it is.
         call: Makes the call for a verb, ``list`` or ``watch``, and a query, and how long it may be silent.

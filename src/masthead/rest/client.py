@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from masthead.errors import ClosedError, DeadlineError, MastheadError, ProtocolError, TransportError
+from masthead.meta.v1 import StatusDetails
 from masthead.rest.answer import Answer, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead.rest.call import JSON, Call, Subject
 from masthead.rest.headers import has_header, merged
@@ -348,6 +349,10 @@ class RestClient:
         body = await read_bounded(response)
         error = failure(call, response.status, header("Content-Type"), body, header("Location"))
         asked = header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
+        if error.retry_after is None and (seconds := retry.parse_retry_after(asked, date=header("Date"))):
+            # Who is turned away before anything reads the request gets no Status, only the header.
+            error.details = error.details or StatusDetails()
+            error.details.retry_after_seconds = round(seconds)
         return _Failed(error, retry.Answer(response.status, asked, header("Date")), shown)
 
     def _send(self, call: Call, shown: str, left: float, *, is_stream: bool) -> Awaitable[Response]:

@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+from masthead.sansio.versions import oldest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -175,7 +176,7 @@ class IndexedStore(Generic[V, T]):
         these makes it empty, too.
         """
         versions = list(self._versions.values())
-        return versions[0] if len(versions) == 1 else _oldest(versions)
+        return versions[0] if len(versions) == 1 else oldest(versions)
 
     def version_of(self, scope: str) -> str:
         """The version to which a scope is known; empty if it has none."""
@@ -447,15 +448,3 @@ def _rubbish(given: str) -> str:
 
 def _each(values: _Values) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else values
-
-
-def _oldest(versions: list[str]) -> str:
-    """The least of some decimal numbers of any length; empty if there is none, or one is no number."""
-    if not all(version.isascii() and version.isdigit() for version in versions):
-        return ""
-    return min(versions, key=_magnitude, default="")
-
-
-def _magnitude(version: str) -> tuple[int, str]:
-    digits = version.lstrip("0")
-    return len(digits), digits

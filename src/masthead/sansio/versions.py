@@ -5,6 +5,11 @@ Other servers than Kubernetes' own may have versions of another form. Those are 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 __all__ = ["is_at_least", "oldest"]
 
 
@@ -12,15 +17,20 @@ def is_at_least(version: str, other: str) -> bool:
     """Whether a version is another one, or came later. An empty one is the beginning of time."""
     if version == other or not other:
         return True
-    return _is_number(version) and _is_number(other) and int(version) > int(other)
+    return _is_number(version) and _is_number(other) and _magnitude(version) >= _magnitude(other)
 
 
-def oldest(versions: list[str]) -> str:
-    """The one that came first; empty if that cannot be told."""
+def oldest(versions: Collection[str]) -> str:
+    """The one that came first; empty if there is none, or that cannot be told."""
     if len(versions) == 1:
-        return versions[0]
-    return min(versions, key=int) if versions and all(map(_is_number, versions)) else ""
+        return next(iter(versions))
+    return min(versions, key=_magnitude, default="") if all(map(_is_number, versions)) else ""
 
 
 def _is_number(version: str) -> bool:
     return version.isascii() and version.isdigit()
+
+
+def _magnitude(version: str) -> tuple[int, str]:
+    digits = version.lstrip("0")
+    return len(digits), digits

@@ -43,9 +43,10 @@ def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None
 def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
     collection = Collection()
     collection.put("a", "1")
-    informer = SharedInformer(collection)
-    informer.add_event_handler(on_add=lambda _: informer.stop())
+    informer, seen = SharedInformer(collection), threading.Event()
+    informer.add_event_handler(on_add=lambda _: seen.wait(PATIENCE) and informer.stop())
     (loop_thread,) = _started_by(informer.start)
+    seen.set()
     loop_thread.join(PATIENCE)
 
     assert informer.is_stopped
