@@ -44,7 +44,12 @@ def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
     collection = Collection()
     collection.put("a", "1")
     informer, seen = SharedInformer(collection), threading.Event()
-    informer.add_event_handler(on_add=lambda _: seen.wait(PATIENCE) and informer.stop())
+
+    def stop_once_it_was_seen(_: object) -> None:
+        seen.wait(PATIENCE)
+        informer.stop()
+
+    informer.add_event_handler(on_add=stop_once_it_was_seen)
     (loop_thread,) = _started_by(informer.start)
     seen.set()
     loop_thread.join(PATIENCE)
