@@ -59,11 +59,15 @@ conformance: $(READY) ## Compare the embedded server with the real one's recorde
 conformance-record: $(READY) ## Record the real server's answers anew
 	$(BIN)/python -m tests.conformance.record
 
-bench: $(READY) ## Measure decoding, startup, server and client, beside the peers that are at hand
+bench: $(READY) ## Measure decoding, startup, server, client and informers, beside the peers that are at hand
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.server
 	$(BIN)/python -m benchmarks.requests
+	$(BIN)/python -m benchmarks.sync
+	$(BIN)/python -m benchmarks.watch
+	$(BIN)/python -m benchmarks.lookup
+	$(BIN)/python -m benchmarks.scaling --max 100000
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist

@@ -117,8 +117,13 @@ def _time_table(
     base = next(iter(labels))
     rows: list[Row] = []
     for each, label in labels.items():
-        ratio = _ratio(strict[each], strict[base])
-        figures = (_micro(strict[each]), ratio, _micro(usual[each]), _ratio(usual[each], usual[base]))
+        ratio = measure.ratio(strict[each], strict[base])
+        figures = (
+            measure.scaled(strict[each], 1e6),
+            ratio,
+            measure.scaled(usual[each], 1e6),
+            measure.ratio(usual[each], usual[base]),
+        )
         limit = {"lazy": LAZY_TIME, "nested": NESTED_TIME}.get(each)
         rows.append(Row(each, label, figures, _target(f"{each}_time", ratio, limit)))
     return Table(name, title, columns, tuple(rows))
@@ -137,8 +142,14 @@ def _memory_table(
     )
     rows: list[Row] = []
     for each, held in traced.items():
-        ratio = _ratio(held, traced["full"])
-        figures = (held, ratio, _ratio(held, traced["json"]), resident[each], _ratio(resident[each], held))
+        ratio = measure.ratio(held, traced["full"])
+        figures = (
+            held,
+            ratio,
+            measure.ratio(held, traced["json"]),
+            resident[each],
+            measure.ratio(resident[each], held),
+        )
         limit = LAZY_MEMORY if each == "lazy" else None
         rows.append(Row(each, LISTS[each].title, figures, _target(f"{each}_memory", ratio, limit)))
     return Table("memory", title, columns, tuple(rows))
@@ -146,14 +157,6 @@ def _memory_table(
 
 def _target(name: str, value: float | None, limit: float | None) -> Target | None:
     return None if value is None or limit is None else Target(name, value, limit)
-
-
-def _ratio(value: float | None, base: float | None) -> float | None:
-    return value / base if value is not None and base else None
-
-
-def _micro(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e6
 
 
 def _notes() -> tuple[str, ...]:

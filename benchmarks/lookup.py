@@ -7,20 +7,19 @@ too, to see that a lookup costs what it finds, and not what there is.
 from __future__ import annotations
 
 import dataclasses
-import sys
-from importlib import util
+import functools
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import measure
 from benchmarks.lookup_work import BUCKETS
-from benchmarks.report import Column, Report, Row, Table, Target, show
-from benchmarks.sync_contenders import COMPACT, LAZY
-from benchmarks.sync_runs import Runs, ratio, without_targets
+from benchmarks.measure import ratio
+from benchmarks.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.sync_clients import COMPACT, CONTENDERS, LAZY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from benchmarks.measure import Figures
+    from benchmarks.measure import Figures, Lab
 
 GET: Final = 2.0
 """Microseconds of a get by key."""
@@ -58,13 +57,16 @@ class Size:
     @classmethod
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
-        return cls(objects=2_000, calls=200)
+        return cls(objects=200, calls=50)
 
 
-def measured(runs: Runs, hold: str, pods: int, calls: int) -> Figures:
-    """Measure one way to hold objects, in a store of one size."""
-    with runs.serving("benchmarks.watch_server", "--pods", str(pods)) as kubeconfig:
-        return runs.python("-m", "benchmarks.lookup_work", hold, kubeconfig, "--calls", str(calls))
+def measured(lab: Lab, holds: Iterable[str], pods: int, size: Size) -> dict[str, Figures]:
+    """Measure some ways to hold objects, in a store of one size."""
+    calls = ("--calls", str(size.calls))
+    with lab.serving("benchmarks.watch_server", "--pods", str(pods)) as kubeconfig:
+        program = functools.partial(lab.run, "-m", "benchmarks.lookup_work")
+        cases = {hold: functools.partial(program, hold, kubeconfig, *calls) for hold in holds}
+        return measure.best_of(size.repeat, cases)
 
 
 def lookup_table(best: Mapping[str, Figures], size: Size) -> Table:
@@ -107,35 +109,30 @@ def _judged(name: str, title: str, value: float | None, limit: float) -> Row:
     return Row(name, title, (value,), None if value is None else Target(name, value, limit))
 
 
-def run(runs: Runs, size: Size) -> Report:
+def run(lab: Lab, size: Size) -> Report:
     """Measure everything."""
-    cases = {
-        LAZY: lambda: measured(runs, LAZY, size.objects, size.calls),
-        SMALLER: lambda: measured(runs, LAZY, size.objects // _SMALLER_BY, size.calls),
-    }
     notes = ["The least of several slices counts. Compact objects are decoded when they are read."]
-    if util.find_spec("zstandard") is not None:
-        cases[COMPACT] = lambda: measured(runs, COMPACT, size.objects, size.calls)
-    else:
+    holds = [name for name in (LAZY, COMPACT) if CONTENDERS[name].is_there]
+    if COMPACT not in holds:
         notes.append("Compact objects are not measured: they need the extra masthead[compact].")
-    best = measure.best_of(size.repeat, cases)
+    best = measured(lab, holds, size.objects, size)
+    best[SMALLER] = measured(lab, [LAZY], size.objects // _SMALLER_BY, size)[LAZY]
     tables: tuple[Table, ...] = (lookup_table(best, size), judged_table(best))
     if size == Size.quick():  # which is too little to judge by
-        tables = tuple(without_targets(table) for table in tables)
+        tables = unjudged(tables)
     return Report("lookup", dataclasses.asdict(size), tables, tuple(notes))
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=1)
-    parser.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
+    parser = measure.parser(__doc__, repeat=1, quick=True)
     parser.add_argument(
         "--objects", type=measure.positive, default=Size.objects, help="(default: %(default)s)"
     )
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.objects, repeat=options.repeat)
     with measure.lab() as lab:
-        show(run(Runs(lab, sys.executable), size))
+        show(run(lab, size))
 
 
 if __name__ == "__main__":

@@ -20,15 +20,14 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.measure import positive
-from benchmarks.sync_clients import PATIENCE
-from benchmarks.sync_contenders import OURS
-from masthead.aio import Client, SharedInformer
+from benchmarks.sync_clients import OURS, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.measure import Figures
     from benchmarks.sync_clients import Holding
+    from masthead.aio import SharedInformer
     from masthead.api.core.v1 import Pod
 
 BUCKETS: Final = (10, 100, 1_000)
@@ -88,6 +87,8 @@ def measured(informer: SharedInformer[Pod], calls: int) -> Figures:
 
 
 async def _run(hold: Holding, kubeconfig: str, calls: int) -> Figures:
+    from masthead.aio import Client, SharedInformer
+
     async with Client(kubeconfig=kubeconfig) as client:
         indexers = {str(size): buckets_of(size) for size in BUCKETS}
         async with SharedInformer(client.core_v1.pods(), hold=hold, indexers=indexers) as informer:

@@ -19,13 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 ROOT: Final = Path(__file__).parents[1]
 """The root of the repository."""
 
 Figures: TypeAlias = "dict[str, float | None]"
 """What one run measured; None is what this platform cannot tell."""
+MEGA: Final = 1e6
+"""Bytes of a megabyte."""
+
+_PYTHON_OF_PEERS: Final = "PEERS_PYTHON"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,18 +42,13 @@ class Lab:
 
     folder: Path
 
-    def run(self, *arguments: str | Path) -> dict[str, Any]:
-        """Start Python and return the JSON that it prints last."""
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=self._environment(),
-            stdout=subprocess.PIPE,
-            check=True,
-            encoding="utf-8",
-        )
-        printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return printed
+    def run(self, *arguments: str | Path, python: str = sys.executable) -> dict[str, Any]:
+        """Start Python, this one or another, and return the JSON that it prints last."""
+        if python == sys.executable:
+            return printed([python, *arguments], self._environment())
+        # Nothing of another interpreter's may come into our tree.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        return printed([python, "-W", "ignore", *arguments], environment)
 
     @contextlib.contextmanager
     def running(self, *arguments: str | Path) -> Generator[subprocess.Popen[str]]:
@@ -68,9 +67,26 @@ class Lab:
             finally:
                 process.terminate()
 
+    @contextlib.contextmanager
+    def serving(self, module: str, *options: str) -> Generator[Path]:
+        """Run a server for the length of a block; gives the path of the kubeconfig that it writes.
+
+        Raises:
+            RuntimeError: if it does not start.
+        """
+        kubeconfig = self.folder / "kubeconfig"
+        with self.running("-m", module, kubeconfig, *options) as process:
+            assert process.stdout is not None
+            if not process.stdout.readline():
+                raise RuntimeError("the server did not start; what it said is above")
+            yield kubeconfig
+
     def _environment(self) -> dict[str, str]:
-        """Byte code is cached, as it is for an installed package; the first run fills the cache."""
-        changed = {**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "pycache")}
+        """Byte code is cached, as it is for an installed package; the first run fills the cache.
+
+        Whoever names a cache in the environment has that one used, by as many labs as they like.
+        """
+        changed = {"PYTHONPYCACHEPREFIX": str(self.folder / "pycache"), **os.environ}
         changed.pop("PYTHONDONTWRITEBYTECODE", None)
         return changed
 
@@ -80,6 +96,15 @@ def lab() -> Generator[Lab]:
     """Make a lab, and clean up after it."""
     with tempfile.TemporaryDirectory() as folder:
         yield Lab(Path(folder))
+
+
+def printed(command: Sequence[str | Path], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Run a program at the root of the repository, and return the JSON that it prints last."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, encoding="utf-8"
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def best_of(repeat: int, cases: Mapping[str, Callable[[], Figures]]) -> dict[str, Figures]:
@@ -100,6 +125,16 @@ def _least(value: float | None, best: float | None) -> float | None:
     return value if best is None or value is None else min(value, best)
 
 
+def scaled(value: float | None, factor: float) -> float | None:
+    """A figure in another unit; None stays None."""
+    return None if value is None else value * factor
+
+
+def ratio(value: float | None, base: float | None) -> float | None:
+    """How many times the base a figure is; None if one of them is not known."""
+    return value / base if value is not None and base else None
+
+
 def resident_bytes(process: int) -> int | None:
     """The memory that a process has now, as the system counts it; None where that is not told."""
     try:
@@ -109,11 +144,22 @@ def resident_bytes(process: int) -> int | None:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def parser(description: str | None, *, repeat: int) -> argparse.ArgumentParser:
-    """The command line that all benchmarks have."""
+def parser(description: str | None, *, repeat: int, quick: bool = False) -> argparse.ArgumentParser:
+    """The command line that all benchmarks have; some have quick runs, too."""
     made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     made.add_argument("--repeat", type=positive, default=repeat, help="rounds (default: %(default)s)")
+    if quick:
+        made.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
     return made
+
+
+def add_peers(parser: argparse.ArgumentParser) -> None:
+    """Let the command line say which interpreter has the peers."""
+    parser.add_argument(
+        "--peers-python",
+        default=os.environ.get(_PYTHON_OF_PEERS, sys.executable),
+        help=f"an interpreter that has the peers (default: ${_PYTHON_OF_PEERS}, or this one)",
+    )
 
 
 def positive(text: str) -> int:

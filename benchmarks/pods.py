@@ -16,7 +16,10 @@ import tempfile
 import uuid
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHARED: Final = Path(__file__).parents[2] / "shared" / "bench" / "make_pods.py"
 """The generator beside the repository."""
@@ -32,11 +35,16 @@ def pod_list(count: int) -> bytes:
 
 def generate(count: int) -> bytes:
     """Make a PodList with our own generator."""
-    template = string.Template(_compact(_TEMPLATE.read_text(encoding="utf-8")))
-    rng = random.Random(1)
-    items = ",".join(template.substitute(_values(index, rng)) for index in range(count))
+    items = ",".join(texts(count))
     metadata = _compact(json.dumps({"resourceVersion": str(2000 + count)}))
     return f'{{"kind":"PodList","apiVersion":"v1","metadata":{metadata},"items":[{items}]}}'.encode()
+
+
+def texts(count: int) -> Iterator[str]:
+    """Make the same pods one by one, each as it stands in the list."""
+    template = string.Template(_compact(_TEMPLATE.read_text(encoding="utf-8")))
+    rng = random.Random(1)
+    return (template.substitute(_values(index, rng)) for index in range(count))
 
 
 def one_pod() -> bytes:
@@ -62,7 +70,7 @@ def new_pod(namespace: str, name: str, serial: int) -> bytes:
 @functools.cache
 def _new_pod_in(namespace: str) -> bytes:
     """The text of a new pod with places for what differs."""
-    [pod] = json.loads(generate(1))["items"]
+    pod = json.loads(next(texts(1)))
     meta = {key: value for key, value in pod["metadata"].items() if key not in _FROM_SERVERS}
     meta |= {"name": "\0name", "namespace": namespace}
     meta["annotations"] |= {"benchmark/serial": "\0serial"}

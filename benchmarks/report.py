@@ -7,7 +7,10 @@ import json
 import os
 import platform
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +104,15 @@ class Report:
     def targets(self) -> list[Target]:
         """Every target of every table."""
         return [row.target for table in self.tables for row in table.rows if row.target is not None]
+
+
+def unjudged(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """The same figures, judged by nothing: there was too little to judge by."""
+    return tuple(dataclasses.replace(table, rows=tuple(map(_unjudged, table.rows))) for table in tables)
+
+
+def _unjudged(row: Row) -> Row:
+    return dataclasses.replace(row, target=None)
 
 
 def show(report: Report) -> None:

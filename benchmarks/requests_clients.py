@@ -11,10 +11,10 @@ import dataclasses
 import importlib
 import json
 import re
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.contenders import Contender
 from benchmarks.wire import Address, Connection
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ OURS: Final = "masthead_aio"
 OURS_BLOCKING: Final = "masthead"
 OURS_UVLOOP: Final = "masthead_aio_uvloop"
 LIGHTKUBE: Final = "lightkube"
+
+
+def namespace_of(count: int) -> str:
+    """The namespace that has so many pods, and nothing else."""
+    return f"pods-{count}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,51 +229,29 @@ async def _kr8s(kubeconfig: str) -> AsyncGenerator[AsyncCalls]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Client:
-    """A client to measure.
+class Client(Contender):
+    """A client to measure; it reads no list at all if its `most` is 0.
 
     Attributes:
-        title: What the report calls it.
         open: Connects it, given the path of a kubeconfig, if it is one that blocks.
         open_async: The same, if it is an async one.
-        peer: The distribution that it comes from; empty for ours.
-        needs: A module without which it is not measured.
-        most_pods: It is so slow that a list of this many is enough; None for as many as the others read, 0 if it
-            reads none.
     """
 
-    title: str
     open: Callable[[str], AbstractContextManager[Calls]] | None = None
     open_async: Callable[[str], AbstractAsyncContextManager[AsyncCalls]] | None = None
-    peer: str = ""
-    needs: str = ""
-    most_pods: int | None = None
-
-    def pods(self, count: int) -> int:
-        """How many pods it is to read where the others read so many."""
-        return count if self.most_pods is None else min(count, self.most_pods)
 
 
 CLIENTS: Final[Mapping[str, Client]] = {
     OURS: Client("masthead.aio", open_async=_masthead_aio),
-    OURS_UVLOOP: Client("masthead.aio, on uvloop", open_async=_masthead_aio, needs="uvloop"),
+    OURS_UVLOOP: Client("masthead.aio, on uvloop", open_async=_masthead_aio, module="uvloop"),
     OURS_BLOCKING: Client("masthead, 16 threads", open=_masthead),
-    "bare": Client("bare sockets, 16 threads: nothing but HTTP", open=_bare, most_pods=0),
+    "bare": Client("bare sockets, 16 threads: nothing but HTTP", open=_bare, most=0),
     OFFICIAL: Client("kubernetes, 16 threads", open=_kubernetes, peer="kubernetes"),
     "kubernetes_asyncio": Client(
-        "kubernetes_asyncio", open_async=_kubernetes_asyncio, peer="kubernetes_asyncio", most_pods=2_000
+        "kubernetes_asyncio", open_async=_kubernetes_asyncio, peer="kubernetes_asyncio", most=2_000
     ),
     LIGHTKUBE: Client("lightkube, 16 threads", open=_lightkube, peer="lightkube"),
     "lightkube_async": Client("lightkube, async", open_async=_lightkube_async, peer="lightkube"),
-    "kr8s": Client("kr8s, async", open_async=_kr8s, peer="kr8s", most_pods=1_000),
+    "kr8s": Client("kr8s, async", open_async=_kr8s, peer="kr8s", most=1_000),
 }
-"""By the name that the JSON has for them; each peer's versions are found with `installed`."""
-
-
-def installed() -> dict[str, str]:
-    """The peers that this interpreter has, and their versions."""
-    found: dict[str, str] = {}
-    for peer in {client.peer for client in CLIENTS.values() if client.peer}:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[peer] = metadata.version(peer)
-    return found
+"""By the name that the JSON has for them."""

@@ -21,7 +21,7 @@ import msgspec
 
 from benchmarks import pods
 from benchmarks.measure import positive
-from benchmarks.requests_clients import DATA, NAMESPACE, SMALL
+from benchmarks.requests_clients import DATA, NAMESPACE, SMALL, namespace_of
 from masthead.server.kinds import catalog
 from masthead.server.running import run_alone, serving
 from masthead.server.settings import Settings
@@ -34,15 +34,6 @@ if TYPE_CHECKING:
 
 _FIRST: Final = 2
 """The first revision: the one of an empty store is 1."""
-
-
-class _Items(msgspec.Struct):
-    items: list[msgspec.Raw]
-
-
-def namespace_of(count: int) -> str:
-    """The namespace that has so many pods, and nothing else."""
-    return f"pods-{count}"
 
 
 class Kept:
@@ -106,7 +97,7 @@ def _objects(counts: Sequence[int]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _pods(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    for text in msgspec.json.decode(pods.generate(count), type=_Items).items:
+    for text in pods.texts(count):
         pod = msgspec.json.decode(text)
         pod["metadata"]["namespace"] = namespace_of(count)
         yield "pods", pod

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.costs import COSTS, cost_of
+from benchmarks.measure import ratio
 from benchmarks.report import Column, Row, Table, Target
 from benchmarks.requests_clients import AT_ONCE, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
 from benchmarks.requests_work import WIDTHS, figure
@@ -29,7 +31,6 @@ FACADE: Final = 150.0
 """Microseconds that a blocking call takes longer than an async one."""
 
 _KINDS: Final = ("get", "create")
-_MEGA: Final = 1e6
 
 
 def small_table(
@@ -65,34 +66,16 @@ def small_table(
 
 def list_table(clients: Mapping[str, Client], lists: Mapping[str, Figures], count: int) -> Table:
     """Lay out what a long list takes, and what is left of it in memory, as it comes and with each pod's phase read."""
-    columns = (
-        Column("pods", "pods", 0),
-        Column("wall_s", "wall s", 2),
-        Column("cpu_s", "CPU s", 2),
-        Column("cpu_us", "CPU µs per pod", 1),
-        Column("held_mb", "held MB", 0),
-        Column("peak_mb", "peak MB", 0),
-        Column("held_bytes", "held bytes per pod", 0),
-    )
     rows: list[Row] = []
     for name, used in lists.items():
         client = clients[name]
-        read = client.pods(count)
+        read = client.share(count)
         for key, title in (
             ("list", client.title.partition(", 16")[0]),
             ("touch", "  and status.phase of each"),
         ):
-            figures = (
-                read,
-                used[f"{key}_wall"],
-                used[f"{key}_cpu"],
-                _scaled(used[f"{key}_cpu"], 1e6 / read),
-                _scaled(used[f"{key}_held"], 1 / _MEGA),
-                _scaled(used[f"{key}_peak"], 1 / _MEGA),
-                _scaled(used[f"{key}_held"], 1 / read),
-            )
-            rows.append(Row(f"{name}_{key}", title, figures))
-    return Table("list", f"A list of {count:,} pods of 5.9 KB, all of it kept: one run", columns, tuple(rows))
+            rows.append(Row(f"{name}_{key}", title, cost_of(used, read, prefix=f"{key}_")))
+    return Table("list", f"A list of {count:,} pods of 5.9 KB, all of it kept: one run", COSTS, tuple(rows))
 
 
 def facade_table(facades: Mapping[str, Figures], rounds: int) -> Table:
@@ -127,7 +110,7 @@ def compare_table(
     if peers:
         rows += _small_rows("peers", "the best peer's", peers, best, AHEAD)
     per_pod = {
-        name: {key: _scaled(value, 1 / clients[name].pods(count)) for key, value in used.items()}
+        name: {key: ratio(value, clients[name].share(count)) for key, value in used.items()}
         for name, used in lists.items()
     }
     for name, key, title, limit in (
@@ -155,7 +138,7 @@ def _small_rows(
 def _list_row(
     name: str, title: str, key: str, peer: str, per_pod: Mapping[str, Figures], limit: float
 ) -> Row:
-    ours, blocking = (_ratio(per_pod[each][key], per_pod[peer][key]) for each in (OURS, OURS_BLOCKING))
+    ours, blocking = (ratio(per_pod[each][key], per_pod[peer][key]) for each in (OURS, OURS_BLOCKING))
     target = None if ours is None else Target(name, ours, limit)
     return Row(name, title, (ours, blocking), target)
 
@@ -170,11 +153,3 @@ def taken(figures: Figures, key: str) -> float:
     value = figures[key]
     assert value is not None
     return value
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
-
-
-def _ratio(value: float | None, base: float | None) -> float | None:
-    return value / base if value is not None and base else None

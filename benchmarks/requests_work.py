@@ -24,8 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from benchmarks.contenders import installed
 from benchmarks.measure import Figures, positive, resident_bytes
-from benchmarks.requests_clients import AT_ONCE, CLIENTS, OURS_UVLOOP, installed
+from benchmarks.requests_clients import AT_ONCE, CLIENTS, OURS_UVLOOP
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -269,7 +270,7 @@ def main() -> None:
     parser.add_argument("--one", default="", help="a namespace with one pod (list)")
     parser.add_argument("--count", type=positive, default=1, help="how many there must be (list)")
     options = parser.parse_args()
-    print(json.dumps(installed() if options.what == "installed" else _run(options)), flush=True)
+    print(json.dumps(installed(CLIENTS) if options.what == "installed" else _run(options)), flush=True)
     os._exit(0)  # taking millions of objects down takes as long as making them
 
 

@@ -5,39 +5,39 @@ Each measurement has a process of its own, as has the server, which is never the
 
 from __future__ import annotations
 
+import functools
 import statistics
-import sys
-from importlib import util
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import measure
-from benchmarks.report import Column, Report, Row, Table, Target, show
-from benchmarks.sync_contenders import COMPACT, LAZY
-from benchmarks.sync_runs import Runs, scaled, without_targets
+from benchmarks.measure import MEGA, scaled
+from benchmarks.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.sync_clients import COMPACT, CONTENDERS, LAZY
 from benchmarks.sync_tables import per_pod
 from benchmarks.watch_server import ONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from benchmarks.measure import Figures
+    from benchmarks.measure import Figures, Lab
 
 COUNTS: Final = (1_000, 5_000, 20_000, 50_000, 100_000, 200_000)
 """How many pods there are."""
 LINEAR: Final = 1.3
 """Times the median cost of an object that of one among the most may be."""
 
-_QUICK: Final = (50, 200)
-_MEGA: Final = 1e6
+_QUICK: Final = (20, 50)
 _WIDTH: Final = 64
 _HEIGHT: Final = 16
 
 
-def measured(runs: Runs, hold: str, pods: int) -> Figures:
-    """Measure from start to synced."""
-    with runs.serving("benchmarks.watch_server", "--pods", str(pods)) as kubeconfig:
-        program = ("-m", "benchmarks.sync_work", "sync", hold, kubeconfig, "", str(pods), "--one", ONE)
-        return {**runs.python(*program), "pods": pods}
+def measured(lab: Lab, holds: Iterable[str], pods: int, repeat: int) -> dict[str, Figures]:
+    """Measure from start to synced, some ways to hold objects in turn."""
+    with lab.serving("benchmarks.watch_server", "--pods", str(pods)) as kubeconfig:
+        program = functools.partial(lab.run, "-m", "benchmarks.sync_work", "sync")
+        where = (kubeconfig, "", str(pods), "--one", ONE)
+        best = measure.best_of(repeat, {hold: functools.partial(program, hold, *where) for hold in holds})
+    return {hold: {**used, "pods": pods} for hold, used in best.items()}
 
 
 # -- Tables ------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def scaling_table(hold: str, grown: Sequence[Figures]) -> Table:
             used["wall"],
             used["cpu"],
             scaled(each["cpu"], 1e6),
-            scaled(used["held"], 1 / _MEGA),
+            scaled(used["held"], 1 / MEGA),
             each["held"],
             each["peak"],
         )
@@ -118,25 +118,20 @@ def plot(series: Mapping[str, Sequence[tuple[float, float]]], *, unit: str) -> s
 # -- Report ------------------------------------------------------------------------------------------------
 
 
-def run(runs: Runs, counts: Sequence[int], repeat: int) -> Report:
+def run(lab: Lab, counts: Sequence[int], repeat: int) -> Report:
     """Measure all numbers of pods; prints the plots as it goes."""
-    holds = [LAZY, *([COMPACT] if util.find_spec("zstandard") is not None else [])]
-    cases = {f"{hold} {count}": _case(runs, hold, count) for count in counts for hold in holds}
-    best = measure.best_of(repeat, cases)
-    grown = {hold: [best[f"{hold} {count}"] for count in counts] for hold in holds}
-    for key, unit, factor in (("cpu", "CPU s", 1.0), ("held", "held MB", 1 / _MEGA)):
+    holds = [name for name in (LAZY, COMPACT) if CONTENDERS[name].is_there]
+    best = [measured(lab, holds, count, repeat) for count in counts]
+    grown = {hold: [each[hold] for each in best] for hold in holds}
+    for key, unit, factor in (("cpu", "CPU s", 1.0), ("held", "held MB", 1 / MEGA)):
         series = {hold: _points(each, key, factor) for hold, each in grown.items()}
         if all(series.values()):
             print(f"{plot(series, unit=unit)}\n")
     tables: tuple[Table, ...] = (*(scaling_table(*each) for each in grown.items()), linear_table(grown))
     if tuple(counts) == _QUICK:  # which is too little to judge by
-        tables = tuple(without_targets(table) for table in tables)
+        tables = unjudged(tables)
     settings = {"most": max(counts), "repeat": repeat}
     return Report("scaling", settings, tables, ("What is made once is made before anything is measured.",))
-
-
-def _case(runs: Runs, hold: str, count: int) -> Callable[[], Figures]:
-    return lambda: measured(runs, hold, count)
 
 
 def _points(grown: Sequence[Figures], key: str, factor: float) -> list[tuple[float, float]]:
@@ -146,15 +141,14 @@ def _points(grown: Sequence[Figures], key: str, factor: float) -> list[tuple[flo
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=1)
-    parser.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
+    parser = measure.parser(__doc__, repeat=1, quick=True)
     parser.add_argument(
         "--max", type=measure.positive, default=COUNTS[-1], help="pods (default: %(default)s)"
     )
     options = parser.parse_args()
     counts = _QUICK if options.quick else [count for count in COUNTS if count <= options.max]
     with measure.lab() as lab:
-        show(run(Runs(lab, sys.executable), counts or [options.max], options.repeat))
+        show(run(lab, counts or [options.max], options.repeat))
 
 
 if __name__ == "__main__":

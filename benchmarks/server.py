@@ -23,7 +23,7 @@ from tests.real_server import ASSETS, missing_programs, real_server_in
 
 from benchmarks import measure
 from benchmarks.load import CONNECTIONS
-from benchmarks.report import Column, Report, Row, Table, Target, show
+from benchmarks.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.wire import Address, Connection, RefusedError
 
 if TYPE_CHECKING:
@@ -349,12 +349,8 @@ def run(lab: Lab, size: Size) -> Report:
         memory,
     )
     if size == Size.quick():  # too little to judge by
-        tables = tuple(_without_targets(table) for table in tables)
+        tables = unjudged(tables)
     return Report("server", dataclasses.asdict(size), tables, _notes(servers))
-
-
-def _without_targets(table: Table) -> Table:
-    return dataclasses.replace(table, rows=tuple(dataclasses.replace(row, target=None) for row in table.rows))
 
 
 def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
@@ -376,8 +372,7 @@ def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=5)
-    parser.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
+    parser = measure.parser(__doc__, repeat=5, quick=True)
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.repeat)
     with measure.lab() as lab:

@@ -19,26 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import measure
-from benchmarks.report import Report, show
-from benchmarks.requests_server import namespace_of
+from benchmarks.contenders import shares, there
+from benchmarks.report import Report, show, unjudged
+from benchmarks.requests_clients import namespace_of
 from benchmarks.sync_clients import CONTENDERS
-from benchmarks.sync_contenders import left_out, there
-from benchmarks.sync_runs import Runs, add_options, without_targets
-from benchmarks.sync_tables import CLIENT_GO, PROTOBUF, compare_table, sync_table
+from benchmarks.sync_runs import CLIENT_GO, CLIENT_GO_TITLE, Runs, add_options, figures_of_go, left_out
+from benchmarks.sync_tables import PROTOBUF, compare_table, sync_table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
+    from benchmarks.contenders import Contender
     from benchmarks.measure import Figures
     from benchmarks.report import Table
-    from benchmarks.sync_clients import Opener
-    from benchmarks.sync_contenders import Contender
 
-_WORK: Final = ("-m", "benchmarks.sync_work")
-_QUICK: Final = 200
-_GO_TITLES: Final = {CLIENT_GO: "client-go informer, JSON", PROTOBUF: "client-go informer, protobuf"}
-_GO_NAMES: Final = {"wall": "seconds", "cpu": "cpu_seconds", "held": "rss_bytes", "peak": "peak_bytes"}
+_WORK: Final = "benchmarks.sync_work"
+_MANY: Final = 20_000
+_QUICK: Final = 50
+_GO_TITLES: Final = {CLIENT_GO: CLIENT_GO_TITLE, PROTOBUF: "client-go informer, protobuf"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +49,8 @@ class Place:
         kubeconfig: How to connect.
         pods: How many there are to read.
         namespace: Whose they are.
-        is_ours: Whether it is our server, which speaks no protobuf.
+        one: A namespace with one pod, to read beforehand; empty if there is none.
+        is_ours: Whether it is our server, which is not asked for protobuf.
         has_fewer: Whether there are namespaces with fewer pods, too, for those who are slow.
     """
 
@@ -58,10 +58,11 @@ class Place:
     kubeconfig: Path
     pods: int
     namespace: str
+    one: str = ""
     is_ours: bool = False
     has_fewer: bool = True
 
-    def can_serve(self, contender: Contender[Opener]) -> bool:
+    def can_serve(self, contender: Contender) -> bool:
         """Whether there are as many pods as a contender wants."""
         return self.has_fewer or contender.share(self.pods) == self.pods
 
@@ -71,8 +72,8 @@ def measured(runs: Runs, contender: str, place: Place) -> Figures:
     chosen = CONTENDERS[contender]
     count = chosen.share(place.pods)
     namespace = place.namespace if count == place.pods else namespace_of(count)
-    one = ("--one", namespace_of(1)) if place.has_fewer else ()
-    program = (*_WORK, "sync", contender, place.kubeconfig, namespace, str(count), *one)
+    where = (place.kubeconfig, namespace, str(count), "--one", place.one)
+    program = ("-m", _WORK, "sync", contender, *where)
     return {**runs.python(*program, peer=chosen.peer), "pods": count}
 
 
@@ -86,13 +87,14 @@ def measured_go(runs: Runs, place: Place, *options: str) -> Figures:
     found = runs.go("sync", *where, "--resource", "pods", *options)
     if found["objects"] != place.pods:
         raise RuntimeError(f"client-go should have {place.pods} pods, and has {found['objects']}")
-    return {**{name: found.get(key) for name, key in _GO_NAMES.items()}, "pods": place.pods}
+    return {**figures_of_go(found), "pods": place.pods}
 
 
 def run(runs: Runs, place: Place, repeat: int, *, quick: bool = False) -> Report:
     """Measure everybody."""
-    versions = runs.python(*_WORK, "installed", peer="any")
-    contenders = {name: each for name, each in there(CONTENDERS, versions).items() if place.can_serve(each)}
+    wanted = runs.chosen(CONTENDERS)
+    versions = runs.versions(_WORK, wanted)
+    contenders = {name: each for name, each in there(wanted, versions).items() if place.can_serve(each)}
     cases: dict[str, Callable[[], Figures]] = {
         name: functools.partial(measured, runs, name, place) for name in contenders
     }
@@ -108,55 +110,57 @@ def run(runs: Runs, place: Place, repeat: int, *, quick: bool = False) -> Report
         compare_table(best, real=not place.is_ours),
     )
     if quick:  # which is too little to judge by
-        tables = tuple(without_targets(table) for table in tables)
+        tables = unjudged(tables)
     settings = {"pods": place.pods, "repeat": repeat, "real": int(not place.is_ours)}
-    return Report("sync", settings, tables, _notes(versions, runs))
+    return Report("sync", settings, tables, tuple(_notes(versions, runs, place)))
 
 
-def _notes(versions: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
-    notes = (
-        "The server and the client share this machine's cores; the server takes one of them while it is busy.",
-        "A peer that is too slow for all pods reads fewer, and is compared by the pod.",
-    )
-    return (*notes, *left_out(CONTENDERS, versions, runs.client_go))
+def _notes(versions: Mapping[str, str], runs: Runs, place: Place) -> Iterator[str]:
+    wanted = runs.chosen(CONTENDERS)
+    yield "The server and the client share this machine's cores; the server takes one of them while it is busy."
+    if place.has_fewer:
+        yield "A peer that is too slow for all pods reads fewer, and is compared by the pod."
+    slow = [each.title for each in there(wanted, versions).values() if not place.can_serve(each)]
+    if slow:
+        yield f"Too slow for so many pods, so not measured: {', '.join(slow)}."
+    if not place.one:
+        yield "What is made once is measured, too: there is no namespace with one pod (--one) to make it for."
+    yield from left_out(wanted, versions, runs.client_go)
 
 
 @contextlib.contextmanager
 def place_of(runs: Runs, options: argparse.Namespace, pods: int) -> Generator[Place]:
     """The server that the command line wants, for the length of a block."""
-    namespace = options.namespace or namespace_of(pods)
+    where, one = namespace_of(pods), namespace_of(1)
+    counts = shares(CONTENDERS, pods)
     if options.server:
-        yield Place("a server", options.server, pods, namespace, has_fewer=False)
+        namespace = options.namespace or where
+        yield Place("a server", options.server, pods, namespace, options.one, has_fewer=False)
     elif options.real:
         from benchmarks.sync_real import real_server
 
-        with real_server(runs.lab, _counts(pods)) as kubeconfig:
-            yield Place("kube-apiserver", kubeconfig, pods, namespace_of(pods))
+        with real_server(runs.lab, counts) as kubeconfig:
+            yield Place("kube-apiserver", kubeconfig, pods, where, one)
     else:
-        counts = map(str, _counts(pods))
-        with runs.serving("benchmarks.requests_server", "--pods", *counts) as kubeconfig:
-            yield Place("the embedded server", kubeconfig, pods, namespace_of(pods), is_ours=True)
-
-
-def _counts(pods: int) -> Sequence[int]:
-    return sorted({1, *(each.share(pods) for each in CONTENDERS.values())})
+        with runs.lab.serving("benchmarks.requests_server", "--pods", *map(str, counts)) as kubeconfig:
+            yield Place("the embedded server", kubeconfig, pods, where, one, is_ours=True)
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=1)
-    add_options(parser)
-    parser.add_argument(
-        "--objects", type=measure.positive, default=20_000, help="pods (default: %(default)s)"
-    )
+    parser = measure.parser(__doc__, repeat=1, quick=True)
+    add_options(parser, CONTENDERS)
+    help_ = f"pods (default: {_MANY}; {_QUICK} if quick)"
+    parser.add_argument("--objects", type=measure.positive, help=help_)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--real", action="store_true", help="start a kube-apiserver, and ask that")
     where.add_argument("--server", type=Path, metavar="KUBECONFIG", help="ask a server that has the pods")
     parser.add_argument("--namespace", default="", help="where that server has them (default: pods-OBJECTS)")
+    parser.add_argument("--one", default="", help="where that server has just one, to begin with")
     options = parser.parse_args()
-    pods = _QUICK if options.quick else options.objects
+    pods = options.objects or (_QUICK if options.quick else _MANY)
     with measure.lab() as lab:
-        runs = Runs(lab, options.peers_python, options.client_go)
+        runs = Runs(lab, options.peers_python, options.client_go, options.only)
         with place_of(runs, options, pods) as place:
             show(run(runs, place, options.repeat, quick=options.quick))
 

@@ -13,13 +13,18 @@ import importlib
 import threading
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from benchmarks.requests_clients import CLIENTS
-from benchmarks.sync_contenders import COMPACT, EAGER, LAZY, OFFICIAL, Contender
+from benchmarks.contenders import Informer
+from benchmarks.requests_clients import CLIENTS, OFFICIAL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
+LAZY: Final = "lazy"
+EAGER: Final = "eager"
+COMPACT: Final = "compact"
+OURS: Final = (LAZY, EAGER, COMPACT)
+"""The three ways to hold objects."""
 PATIENCE: Final = 300.0
 """Seconds after which whoever has not synced never will."""
 
@@ -84,6 +89,29 @@ async def _masthead(kubeconfig: str, *, hold: Holding) -> AsyncGenerator[Start]:
 # -- Peers -------------------------------------------------------------------------------------------------
 
 
+class Adds:
+    """Waits for an informer that does not say when it has synced: its handler then knows as many as there are."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self._synced = threading.Event()
+
+    def on_add(self, _: object) -> None:
+        """Count one."""
+        self._left -= 1
+        if not self._left:
+            self._synced.set()
+
+    def wait(self) -> None:
+        """Return when all have been heard of.
+
+        Raises:
+            TimeoutError: if that does not come about.
+        """
+        if not self._synced.wait(PATIENCE):
+            raise TimeoutError("the informer has not synced")
+
+
 @contextlib.asynccontextmanager
 async def _kubernetes(kubeconfig: str) -> AsyncGenerator[Start]:
     client: Any = importlib.import_module("kubernetes.client")
@@ -93,19 +121,11 @@ async def _kubernetes(kubeconfig: str) -> AsyncGenerator[Start]:
     core = client.CoreV1Api(connected)
 
     async def start(namespace: str, count: int) -> Synced:
-        # It does not say when it has synced: its handler has then heard of as many pods as there are.
-        heard, synced = [0], threading.Event()
-
-        def on_add(_: object) -> None:
-            heard[0] += 1
-            if heard[0] == count:
-                synced.set()
-
+        adds = Adds(count)
         made = informer.SharedInformer(core.list_namespaced_pod, namespace=namespace)
-        made.add_event_handler(informer.ADDED, on_add)
+        made.add_event_handler(informer.ADDED, adds.on_add)
         made.start()
-        if not synced.wait(PATIENCE):
-            raise TimeoutError("the informer has not synced")
+        adds.wait()
         return Synced(made, len(made.cache.list_keys()))
 
     yield start
@@ -136,28 +156,24 @@ async def _listing(kubeconfig: str, *, name: str) -> AsyncGenerator[Start]:
 # -- All of them -------------------------------------------------------------------------------------------
 
 
-CONTENDERS: Final[Mapping[str, Contender[Opener]]] = {
-    LAZY: Contender("masthead.aio, lazy", functools.partial(_masthead_aio, hold="lazy")),
-    EAGER: Contender("masthead.aio, eager", functools.partial(_masthead_aio, hold="eager")),
-    COMPACT: Contender(
-        "masthead.aio, compact", functools.partial(_masthead_aio, hold="compact"), module="zstandard"
-    ),
-    "lazy_list": Contender(
-        "masthead.aio, lazy, by list instead of watch-list",
-        functools.partial(_masthead_aio, hold="lazy", watch_list=False),
-    ),
-    "lazy_blocking": Contender("masthead (blocking), lazy", functools.partial(_masthead, hold="lazy")),
-    OFFICIAL: Contender("kubernetes informer", _kubernetes, "kubernetes", "kubernetes.informer"),
-    "lightkube": Contender(
-        "lightkube, list", functools.partial(_listing, name="lightkube"), "lightkube", "lightkube"
-    ),
-    "kubernetes_asyncio": Contender(
-        "kubernetes_asyncio, list",
-        functools.partial(_listing, name="kubernetes_asyncio"),
-        "kubernetes_asyncio",
-        "kubernetes_asyncio",
-        most=2_000,
-    ),
-    "kr8s": Contender("kr8s, list", functools.partial(_listing, name="kr8s"), "kr8s", "kr8s", most=1_000),
+def _ours(title: str, *, hold: Holding, watch_list: bool = True, module: str = "") -> Informer[Opener]:
+    opener = functools.partial(_masthead_aio, hold=hold, watch_list=watch_list)
+    return Informer(title, module=module, open=opener)
+
+
+def _lister(peer: str, *, most: int | None = None) -> Informer[Opener]:
+    return Informer(f"{peer}, list", peer, peer, most, open=functools.partial(_listing, name=peer))
+
+
+CONTENDERS: Final[Mapping[str, Informer[Opener]]] = {
+    LAZY: _ours("masthead.aio, lazy", hold="lazy"),
+    EAGER: _ours("masthead.aio, eager", hold="eager"),
+    COMPACT: _ours("masthead.aio, compact", hold="compact", module="zstandard"),
+    "lazy_list": _ours("masthead.aio, lazy, by list instead of watch-list", hold="lazy", watch_list=False),
+    "lazy_blocking": Informer("masthead (blocking), lazy", open=functools.partial(_masthead, hold="lazy")),
+    OFFICIAL: Informer("kubernetes informer", "kubernetes", "kubernetes.informer", open=_kubernetes),
+    "lightkube": _lister("lightkube"),
+    "kubernetes_asyncio": _lister("kubernetes_asyncio", most=2_000),
+    "kr8s": _lister("kr8s", most=1_000),
 }
 """By the name that the JSON has for them."""

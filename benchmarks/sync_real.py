@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 import json
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from tests.real_server import real_server_in, wait_until
 
 from benchmarks import pods
-from benchmarks.requests_server import namespace_of
-from benchmarks.watch_server import kubeconfig
+from benchmarks.requests_clients import namespace_of
+from benchmarks.watch_server import grouped, kubeconfig
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
     from tests.real_server import RealServer
@@ -58,7 +57,7 @@ def fill(etcd: str, namespace: str, count: int) -> None:
     """Put so many pods into a namespace, given the address of the server's etcd."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     puts = ({"requestPut": put} for put in _puts(namespace, count))
-    for together in _grouped(puts, _AT_ONCE):
+    for together in grouped(puts, _AT_ONCE):
         request = urllib.request.Request(f"{etcd}/v3/kv/txn", data=json.dumps({"success": together}).encode())
         with opener.open(request, timeout=60) as answer:
             answer.read()
@@ -71,7 +70,8 @@ def pods_in(server: RealServer, namespace: str) -> int:
 
 
 def _puts(namespace: str, count: int) -> Iterator[dict[str, str]]:
-    for pod in json.loads(pods.generate(count))["items"]:
+    for text in pods.texts(count):
+        pod = json.loads(text)
         meta = pod["metadata"]
         meta["namespace"] = namespace
         del meta["resourceVersion"]  # which is etcd's own
@@ -82,9 +82,3 @@ def _puts(namespace: str, count: int) -> Iterator[dict[str, str]]:
 
 def _base64(text: bytes) -> str:
     return base64.b64encode(text).decode()
-
-
-def _grouped(items: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    rest = iter(items)
-    while group := list(itertools.islice(rest, size)):
-        yield group

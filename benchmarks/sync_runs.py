@@ -8,31 +8,34 @@ informer over pods, and prints a line of JSON::
 
 with ``seconds``, ``cpu_seconds``, ``rss_bytes``, ``peak_bytes`` and ``heap_bytes`` from start to synced, or from the
 moment at which it asks the server for ``/go`` to the last event that its handler heard of; ``objects``, and, of a
-watch, ``grown_bytes``: by how much its memory grew behind the first fifth of the events.
+watch, ``events``: how many its handler heard of; and ``grown_bytes``: by how much its memory grew behind the first
+fifth of them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import measure
+from benchmarks.contenders import missing
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from benchmarks.measure import Lab
-    from benchmarks.report import Table
+    from benchmarks.contenders import AnyContender, Contender
+    from benchmarks.measure import Figures, Lab
 
-_PYTHON_OF_PEERS: Final = "PEERS_PYTHON"
-_CLIENT_GO: Final = "MASTHEAD_CLIENT_GO_BENCH"
+CLIENT_GO: Final = "client_go"
+CLIENT_GO_TITLE: Final = "client-go informer, JSON"
+
+_PROGRAM: Final = "MASTHEAD_CLIENT_GO_BENCH"
+_FIGURES: Final = {"wall": "seconds", "cpu": "cpu_seconds", "held": "rss_bytes", "peak": "peak_bytes"}
+"""Ours, and what client-go's program calls them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,72 +46,54 @@ class Runs:
         lab: Where.
         peers_python: The interpreter that has the peers.
         client_go: The path of the program that measures client-go; empty if there is none.
+        only: The names of the contenders to measure; empty for all of them.
     """
 
     lab: Lab
     peers_python: str
     client_go: str = ""
+    only: Collection[str] = ()
+
+    def chosen(self, contenders: Mapping[str, AnyContender]) -> dict[str, AnyContender]:
+        """The contenders that are to be measured."""
+        return {name: each for name, each in contenders.items() if not self.only or name in self.only}
 
     def python(self, *arguments: str | Path, peer: str = "") -> dict[str, Any]:
         """Run one of our programs, for a peer in the interpreter that has it; returns the JSON that it prints last."""
-        if not peer or self.peers_python == sys.executable:
-            return self.lab.run(*arguments)
-        # Nothing of another interpreter's may come into our tree.
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        return _printed([self.peers_python, "-W", "ignore", *arguments], environment)
+        return self.lab.run(*arguments, python=self.peers_python if peer else sys.executable)
+
+    def versions(self, module: str, contenders: Mapping[str, Contender]) -> dict[str, str]:
+        """The peers that there are among some contenders, and their versions, as the module that measures them says."""
+        if not any(each.peer for each in contenders.values()):
+            return {}
+        return self.python("-m", module, "installed", peer="any")
 
     def go(self, *arguments: str | Path) -> dict[str, Any]:
         """Run client-go's program; returns the JSON that it prints last."""
-        return _printed([self.client_go, *arguments], dict(os.environ))
-
-    @contextlib.contextmanager
-    def serving(self, module: str, *options: str) -> Generator[Path]:
-        """Run a server for the length of a block; gives the path of a kubeconfig.
-
-        Raises:
-            RuntimeError: if it does not start.
-        """
-        kubeconfig = self.lab.folder / "kubeconfig"
-        with self.lab.running("-m", module, kubeconfig, *options) as process:
-            assert process.stdout is not None
-            if not process.stdout.readline():
-                raise RuntimeError("the server did not start; what it said is above")
-            yield kubeconfig
+        return measure.printed([self.client_go, *arguments], os.environ)
 
 
-def _printed(command: list[str | Path], environment: dict[str, str]) -> dict[str, Any]:
-    done = subprocess.run(
-        command, cwd=measure.ROOT, env=environment, stdout=subprocess.PIPE, check=True, encoding="utf-8"
-    )
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
+def figures_of_go(printed: Mapping[str, Any]) -> Figures:
+    """What client-go's program printed, under the names that the other figures have."""
+    return {name: printed.get(key) for name, key in _FIGURES.items()}
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Let the command line say what to measure beside ours."""
-    parser.add_argument("--quick", action="store_true", help="a smoke run, whose figures mean little")
-    parser.add_argument(
-        "--peers-python",
-        default=os.environ.get(_PYTHON_OF_PEERS, sys.executable),
-        help=f"an interpreter that has the peers (default: ${_PYTHON_OF_PEERS}, or this one)",
-    )
+def left_out(
+    contenders: Mapping[str, Contender], versions: Mapping[str, str], client_go: str
+) -> Iterator[str]:
+    """Notes about those who are not measured."""
+    yield from missing(contenders, versions, why="Not installed, or without an informer")
+    if not client_go:
+        yield "client-go is not measured: no program is named for it (--client-go)."
+
+
+def add_options(parser: argparse.ArgumentParser, names: Collection[str]) -> None:
+    """Let the command line say whom to measure."""
+    said = f"leave out the others of {', '.join(names)}"
+    parser.add_argument("--only", nargs="+", default=(), choices=names, metavar="NAME", help=said)
+    measure.add_peers(parser)
     parser.add_argument(
         "--client-go",
-        default=os.environ.get(_CLIENT_GO, ""),
-        help=f"a program that measures client-go (default: ${_CLIENT_GO})",
+        default=os.environ.get(_PROGRAM, ""),
+        help=f"a program that measures client-go (default: ${_PROGRAM})",
     )
-
-
-def without_targets(table: Table) -> Table:
-    """The same figures, judged by nothing: there was too little to judge by."""
-    return dataclasses.replace(table, rows=tuple(dataclasses.replace(row, target=None) for row in table.rows))
-
-
-def scaled(value: float | None, factor: float) -> float | None:
-    """A figure in another unit; None stays None."""
-    return None if value is None else value * factor
-
-
-def ratio(value: float | None, base: float | None) -> float | None:
-    """How many times the base a figure is; None if one of them is not known."""
-    return value / base if value is not None and base else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.costs import COSTS, cost_of
+from benchmarks.measure import ratio, scaled
 from benchmarks.report import Column, Row, Table, Target
-from benchmarks.sync_contenders import COMPACT, LAZY, OFFICIAL, OURS
-from benchmarks.sync_runs import ratio, scaled
+from benchmarks.requests_clients import OFFICIAL
+from benchmarks.sync_clients import COMPACT, LAZY, OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,41 +23,17 @@ REAL_CPU: Final = 75.0
 """Microseconds of CPU for each pod of a real server: 1.5 seconds for 20,000."""
 OF_CLIENT_GO: Final = 1.5 / 2.4
 """Of the CPU of client-go's informer with protobuf."""
-CLIENT_GO: Final = "client_go"
 PROTOBUF: Final = "client_go_protobuf"
-
-_MEGA: Final = 1e6
 
 
 def sync_table(
     titles: Mapping[str, str], measured: Mapping[str, Figures], *, where: str, rounds: int
 ) -> Table:
     """Lay out what it takes to sync, and what is held afterwards."""
-    columns = (
-        Column("pods", "pods", 0),
-        Column("wall_s", "wall s", 2),
-        Column("cpu_s", "CPU s", 2),
-        Column("cpu_us", "CPU µs per pod", 1),
-        Column("held_mb", "held MB", 0),
-        Column("peak_mb", "peak MB", 0),
-        Column("held_bytes", "held bytes per pod", 0),
-    )
-    rows: list[Row] = []
-    for name, used in measured.items():
-        each = per_pod(used)
-        figures = (
-            used["pods"],
-            used["wall"],
-            used["cpu"],
-            scaled(each["cpu"], 1e6),
-            scaled(used["held"], 1 / _MEGA),
-            scaled(used["peak"], 1 / _MEGA),
-            each["held"],
-        )
-        rows.append(Row(name, titles[name], figures))
+    rows = [Row(name, titles[name], cost_of(used, used["pods"])) for name, used in measured.items()]
     most = max(used["pods"] or 0 for used in measured.values())
     title = f"From start to synced, {most:,.0f} pods of 5.9 KB from {where}: best of {rounds}"
-    return Table("sync", title, columns, tuple(rows))
+    return Table("sync", title, COSTS, tuple(rows))
 
 
 def compare_table(measured: Mapping[str, Figures], *, real: bool) -> Table:

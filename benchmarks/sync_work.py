@@ -14,9 +14,9 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from benchmarks.contenders import installed
 from benchmarks.requests_work import Growth
 from benchmarks.sync_clients import CONTENDERS
-from benchmarks.sync_contenders import installed
 
 if TYPE_CHECKING:
     from benchmarks.measure import Figures

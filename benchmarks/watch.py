@@ -11,13 +11,15 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import measure
-from benchmarks.report import Column, Report, Row, Table, Target, show
-from benchmarks.sync_contenders import LAZY, left_out, there
-from benchmarks.sync_runs import Runs, add_options, scaled, without_targets
+from benchmarks.contenders import there
+from benchmarks.measure import MEGA, scaled
+from benchmarks.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.sync_clients import LAZY
+from benchmarks.sync_runs import CLIENT_GO, CLIENT_GO_TITLE, Runs, add_options, figures_of_go, left_out
 from benchmarks.watch_clients import CONTENDERS, SETTLES_AFTER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from benchmarks.measure import Figures
 
@@ -28,19 +30,8 @@ CPU: Final = 40.0
 FLAT: Final = 4.0
 """Megabytes that the process may grow by between the first fifth of the events and the last one."""
 
-CLIENT_GO: Final = "client_go"
-_WORK: Final = ("-m", "benchmarks.watch_work")
-_GO_NAMES: Final = {
-    "wall": "seconds",
-    "cpu": "cpu_seconds",
-    "held": "rss_bytes",
-    "peak": "peak_bytes",
-    "grown": "grown_bytes",
-    "heard": "events",
-    "events": "events",
-}
+_WORK: Final = "benchmarks.watch_work"
 _MOST_OF_GO: Final = 10_000
-_MEGA: Final = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,23 +51,24 @@ class Size:
     @classmethod
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
-        return cls(events=500, pods=50)
+        return cls(events=100, pods=20)
 
 
 def measured(runs: Runs, contender: str, size: Size) -> Figures:
     """Measure one of ours, or of the peers."""
     chosen = CONTENDERS[contender]
     counts = ("--events", str(chosen.share(size.events)), "--pods", str(size.pods))
-    with runs.serving("benchmarks.watch_server", "--pods", str(size.pods)) as kubeconfig:
-        return runs.python(*_WORK, "watch", contender, kubeconfig, *counts, peer=chosen.peer)
+    with runs.lab.serving("benchmarks.watch_server", "--pods", str(size.pods)) as kubeconfig:
+        return runs.python("-m", _WORK, "watch", contender, kubeconfig, *counts, peer=chosen.peer)
 
 
 def measured_go(runs: Runs, size: Size) -> Figures:
     """Measure client-go."""
-    events = str(min(size.events, _MOST_OF_GO))
-    with runs.serving("benchmarks.watch_server", "--pods", str(size.pods)) as kubeconfig:
-        found = runs.go("watch", "--kubeconfig", kubeconfig, "--events", events)
-    return {name: found.get(key) for name, key in _GO_NAMES.items()}
+    events = min(size.events, _MOST_OF_GO)
+    with runs.lab.serving("benchmarks.watch_server", "--pods", str(size.pods)) as kubeconfig:
+        found = runs.go("watch", "--kubeconfig", kubeconfig, "--events", str(events))
+    counted = {"events": events, "heard": found.get("events"), "grown": found.get("grown_bytes")}
+    return {**figures_of_go(found), **counted}
 
 
 # -- Tables ------------------------------------------------------------------------------------------------
@@ -102,7 +94,7 @@ def watch_table(titles: Mapping[str, str], best: Mapping[str, Figures], size: Si
                 used["heard"],
                 rate(used),
                 cpu_of_one(used),
-                *(scaled(used[key], 1 / _MEGA) for key in ("held", "peak", "grown")),
+                *(scaled(used[key], 1 / MEGA) for key in ("held", "peak", "grown")),
             ),
         )
         for name, used in best.items()
@@ -112,20 +104,21 @@ def watch_table(titles: Mapping[str, str], best: Mapping[str, Figures], size: Si
 
 
 def judged_table(best: Mapping[str, Figures]) -> Table:
-    """Judge masthead.aio's lazy informer, and show how many times faster the others are not."""
-    lazy = best[LAZY]
-    grown = scaled(lazy["grown"], 1 / _MEGA)
-    rows = [
-        Row("rate", "events/s", (rate(lazy),), Target("rate", rate(lazy), RATE, is_least=True)),
-        Row("cpu_us", "CPU µs an event", (cpu_of_one(lazy),), Target("cpu_us", cpu_of_one(lazy), CPU)),
-        Row(
-            "grown_mb",
-            f"MB grown behind 1/{SETTLES_AFTER} of the events",
-            (grown,),
-            None if grown is None else Target("grown_mb", grown, FLAT),
-        ),
-    ]
+    """Judge masthead.aio's lazy informer, if it was measured."""
+    rows = _judged_rows(best[LAZY]) if LAZY in best else ()
     return Table("judged", "masthead.aio's lazy informer", (Column("value", "", 1),), tuple(rows))
+
+
+def _judged_rows(lazy: Figures) -> Iterator[Row]:
+    grown = scaled(lazy["grown"], 1 / MEGA)
+    yield Row("rate", "events/s", (rate(lazy),), Target("rate", rate(lazy), RATE, is_least=True))
+    yield Row("cpu_us", "CPU µs an event", (cpu_of_one(lazy),), Target("cpu_us", cpu_of_one(lazy), CPU))
+    yield Row(
+        "grown_mb",
+        f"MB grown behind 1/{SETTLES_AFTER} of the events",
+        (grown,),
+        None if grown is None else Target("grown_mb", grown, FLAT),
+    )
 
 
 def rate(figures: Figures) -> float:
@@ -140,19 +133,20 @@ def cpu_of_one(figures: Figures) -> float:
 
 def run(runs: Runs, size: Size) -> Report:
     """Measure everybody."""
-    versions = runs.python(*_WORK, "installed", peer="any")
-    contenders = there(CONTENDERS, versions)
+    wanted = runs.chosen(CONTENDERS)
+    versions = runs.versions(_WORK, wanted)
+    contenders = there(wanted, versions)
     cases: dict[str, Callable[[], Figures]] = {
         name: functools.partial(measured, runs, name, size) for name in contenders
     }
     titles = {name: each.title for name, each in contenders.items()}
     if runs.client_go:
-        titles[CLIENT_GO] = "client-go informer, JSON"
+        titles[CLIENT_GO] = CLIENT_GO_TITLE
         cases[CLIENT_GO] = functools.partial(measured_go, runs, size)
     best = measure.best_of(size.repeat, cases)
     tables: tuple[Table, ...] = (watch_table(titles, best, size), judged_table(best))
     if size == Size.quick():  # which is too little to judge by
-        tables = tuple(without_targets(table) for table in tables)
+        tables = unjudged(tables)
     return Report("watch", dataclasses.asdict(size), tables, _notes(versions, runs))
 
 
@@ -162,18 +156,19 @@ def _notes(versions: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
         "A handler that falls far behind is told the newest of each object only: then fewer are told than there were.",
         "Those who have no informer keep store and index in a loop over their watch. Slow ones hear of fewer events.",
     )
-    return (*notes, *left_out(CONTENDERS, versions, runs.client_go))
+    return (*notes, *left_out(runs.chosen(CONTENDERS), versions, runs.client_go))
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = measure.parser(__doc__, repeat=1)
-    add_options(parser)
+    parser = measure.parser(__doc__, repeat=1, quick=True)
+    add_options(parser, CONTENDERS)
     parser.add_argument("--events", type=measure.positive, default=50_000, help="(default: %(default)s)")
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.events, repeat=options.repeat)
     with measure.lab() as lab:
-        show(run(Runs(lab, options.peers_python, options.client_go), size))
+        runs = Runs(lab, options.peers_python, options.client_go, options.only)
+        show(run(runs, size))
 
 
 if __name__ == "__main__":

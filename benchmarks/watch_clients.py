@@ -15,10 +15,10 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from benchmarks.contenders import Informer
 from benchmarks.measure import resident_bytes
-from benchmarks.sync_clients import PATIENCE
-from benchmarks.sync_contenders import COMPACT, EAGER, LAZY, OFFICIAL, Contender
-from benchmarks.watch_server import LISTED
+from benchmarks.requests_clients import OFFICIAL
+from benchmarks.sync_clients import COMPACT, EAGER, LAZY, PATIENCE, Adds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from benchmarks.sync_clients import Holding
     from masthead.api.core.v1 import Pod
 
+LISTED: Final = 1_000_000_000
+"""The version of the list; updates have those that follow, which are all of one length."""
 SETTLES_AFTER: Final = 5
 """Memory is looked at after this part of the events, and in the end."""
 
@@ -67,17 +69,20 @@ class Handler:
 
 
 class Mirror:
-    """A store with an index, for clients that have none: the least that an informer does."""
+    """A store with an index and a handler, for clients that have none: the least that an informer does."""
 
-    def __init__(self) -> None:
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
         self._store: dict[str, object] = {}
         self._nodes: dict[str, dict[str, object]] = {}
 
-    def put(self, namespace: str, name: str, node: str, pod: object) -> None:
-        """Keep a pod."""
+    def put(self, namespace: str, name: str, node: str, version: str, pod: object) -> bool:
+        """Keep a pod and tell the handler of it; says whether this was the last one."""
         key = f"{namespace}/{name}"
         self._store[key] = pod
         self._nodes.setdefault(node, {})[key] = pod
+        self._handler.hear(version)
+        return self._handler.is_done
 
 
 Finish: TypeAlias = "Callable[[], Awaitable[object]]"
@@ -99,6 +104,27 @@ def app_of(pod: Pod) -> list[str]:
     return [pod.metadata.labels.get("app", "")]
 
 
+def telling(handler: Handler, done: asyncio.Event | threading.Event) -> Callable[[Pod, Pod], None]:
+    """What an informer is to call for each update."""
+
+    def on_update(_old: Pod, new: Pod) -> None:
+        handler.hear(new.metadata.resource_version)
+        if handler.is_done:
+            done.set()
+
+    return on_update
+
+
+def waiting(handler: Handler, done: threading.Event) -> Finish:
+    """Waits in this thread: the updates come in another."""
+
+    async def finish() -> None:
+        if not done.wait(PATIENCE):
+            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
+
+    return finish
+
+
 @contextlib.asynccontextmanager
 async def _masthead_aio(
     kubeconfig: str, handler: Handler, *, hold: Holding, index: Callable[[Pod], list[str]] = node_of
@@ -107,14 +133,9 @@ async def _masthead_aio(
 
     done = asyncio.Event()
 
-    def on_update(_old: Pod, new: Pod) -> None:
-        handler.hear(new.metadata.resource_version)
-        if handler.is_done:
-            done.set()
-
     async with Client(kubeconfig=kubeconfig) as client:
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"index": index})
-        informer.add_event_handler(on_update=on_update)
+        informer.add_event_handler(on_update=telling(handler, done))
         async with informer:
             await informer.wait_synced(PATIENCE)
             yield done.wait
@@ -126,21 +147,12 @@ async def _masthead(kubeconfig: str, handler: Handler, *, hold: Holding) -> Asyn
 
     done = threading.Event()
 
-    def on_update(_old: Pod, new: Pod) -> None:
-        handler.hear(new.metadata.resource_version)
-        if handler.is_done:
-            done.set()
-
-    async def finish() -> None:
-        if not done.wait(PATIENCE):
-            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
-
     with Client(kubeconfig=kubeconfig) as client:
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
-        informer.add_event_handler(on_update=on_update)
+        informer.add_event_handler(on_update=telling(handler, done))
         with informer:
             informer.wait_synced(PATIENCE)
-            yield finish
+            yield waiting(handler, done)
 
 
 # -- Peers -------------------------------------------------------------------------------------------------
@@ -152,31 +164,20 @@ async def _kubernetes(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finis
     config: Any = importlib.import_module("kubernetes.config")
     informers: Any = importlib.import_module("kubernetes.informer")
     core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
-    mirror, added, synced, done = Mirror(), [0], threading.Event(), threading.Event()
+    mirror, adds, done = Mirror(handler), Adds(handler.pods), threading.Event()
 
-    def on_add(_: object) -> None:  # it does not say when it has synced
-        added[0] += 1
-        if added[0] == handler.pods:
-            synced.set()
-
-    def on_update(updated: object) -> None:  # nor has it an index, so the handler keeps one
+    def on_update(updated: object) -> None:  # it has no index, so the handler keeps one
         pod: Any = updated
-        mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.node_name, pod)
-        handler.hear(pod.metadata.resource_version)
-        if handler.is_done:
+        meta = pod.metadata
+        if mirror.put(meta.namespace, meta.name, pod.spec.node_name, meta.resource_version, pod):
             done.set()
 
-    async def finish() -> None:
-        if not done.wait(PATIENCE):
-            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
-
     informer = informers.SharedInformer(core.list_pod_for_all_namespaces)
-    informer.add_event_handler(informers.ADDED, on_add)
+    informer.add_event_handler(informers.ADDED, adds.on_add)
     informer.add_event_handler(informers.MODIFIED, on_update)
     informer.start()
-    if not synced.wait(PATIENCE):
-        raise TimeoutError("the informer has not synced")
-    yield finish
+    adds.wait()
+    yield waiting(handler, done)
 
 
 @contextlib.asynccontextmanager
@@ -184,7 +185,7 @@ async def _kubernetes_asyncio(kubeconfig: str, handler: Handler) -> AsyncGenerat
     client: Any = importlib.import_module("kubernetes_asyncio.client")
     config: Any = importlib.import_module("kubernetes_asyncio.config")
     watch: Any = importlib.import_module("kubernetes_asyncio.watch")
-    mirror = Mirror()
+    mirror = Mirror(handler)
     async with await config.new_client_from_config(kubeconfig) as connected:
         core = client.CoreV1Api(connected)
 
@@ -193,9 +194,8 @@ async def _kubernetes_asyncio(kubeconfig: str, handler: Handler) -> AsyncGenerat
             async with watch.Watch().stream(listing, resource_version=str(LISTED)) as events:
                 async for event in events:
                     pod = event["object"]
-                    mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.node_name, pod)
-                    handler.hear(pod.metadata.resource_version)
-                    if handler.is_done:
+                    meta = pod.metadata
+                    if mirror.put(meta.namespace, meta.name, pod.spec.node_name, meta.resource_version, pod):
                         return
 
         yield finish
@@ -206,13 +206,12 @@ async def _lightkube(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish
     lightkube: Any = importlib.import_module("lightkube")
     core: Any = importlib.import_module("lightkube.resources.core_v1")
     client = lightkube.Client(config=lightkube.KubeConfig.from_file(kubeconfig))
-    mirror = Mirror()
+    mirror = Mirror(handler)
 
     async def finish() -> None:
         for _, pod in client.watch(core.Pod, namespace="*", resource_version=str(LISTED)):
-            mirror.put(pod.metadata.namespace, pod.metadata.name, pod.spec.nodeName, pod)
-            handler.hear(pod.metadata.resourceVersion)
-            if handler.is_done:
+            meta = pod.metadata
+            if mirror.put(meta.namespace, meta.name, pod.spec.nodeName, meta.resourceVersion, pod):
                 return
 
     yield finish
@@ -224,13 +223,12 @@ async def _kr8s(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
     objects: Any = importlib.import_module("kr8s.asyncio.objects")
     everywhere: Any = importlib.import_module("kr8s").ALL
     api = await kr8s.api(kubeconfig=kubeconfig)
-    mirror = Mirror()
+    mirror = Mirror(handler)
 
     async def finish() -> None:
         async for _, pod in api.watch(objects.Pod, namespace=everywhere, since=str(LISTED)):
-            mirror.put(pod.namespace, pod.name, pod.spec.nodeName, pod)
-            handler.hear(pod.metadata.resourceVersion)
-            if handler.is_done:
+            version = pod.metadata.resourceVersion
+            if mirror.put(pod.namespace, pod.name, pod.spec.nodeName, version, pod):
                 return
 
     yield finish
@@ -239,26 +237,27 @@ async def _kr8s(kubeconfig: str, handler: Handler) -> AsyncGenerator[Finish]:
 # -- All of them -------------------------------------------------------------------------------------------
 
 
-CONTENDERS: Final[Mapping[str, Contender[Opener]]] = {
-    LAZY: Contender("masthead.aio, lazy", functools.partial(_masthead_aio, hold="lazy")),
-    EAGER: Contender("masthead.aio, eager", functools.partial(_masthead_aio, hold="eager")),
-    COMPACT: Contender(
-        "masthead.aio, compact", functools.partial(_masthead_aio, hold="compact"), module="zstandard"
+def _ours(
+    title: str, *, hold: Holding, index: Callable[[Pod], list[str]] = node_of, module: str = ""
+) -> Informer[Opener]:
+    return Informer(title, module=module, open=functools.partial(_masthead_aio, hold=hold, index=index))
+
+
+def _watcher(peer: str, opener: Opener, *, most: int) -> Informer[Opener]:
+    return Informer(f"{peer}, watch", peer, peer, most, open=opener)
+
+
+CONTENDERS: Final[Mapping[str, Informer[Opener]]] = {
+    LAZY: _ours("masthead.aio, lazy", hold="lazy"),
+    EAGER: _ours("masthead.aio, eager", hold="eager"),
+    COMPACT: _ours("masthead.aio, compact", hold="compact", module="zstandard"),
+    "lazy_label": _ours(
+        "masthead.aio, lazy, indexed by a label instead of the node", hold="lazy", index=app_of
     ),
-    "lazy_label": Contender(
-        "masthead.aio, lazy, indexed by a label instead of the node",
-        functools.partial(_masthead_aio, hold="lazy", index=app_of),
-    ),
-    "lazy_blocking": Contender("masthead (blocking), lazy", functools.partial(_masthead, hold="lazy")),
-    OFFICIAL: Contender("kubernetes informer", _kubernetes, "kubernetes", "kubernetes.informer", most=5_000),
-    "lightkube": Contender("lightkube, watch", _lightkube, "lightkube", "lightkube", most=10_000),
-    "kubernetes_asyncio": Contender(
-        "kubernetes_asyncio, watch",
-        _kubernetes_asyncio,
-        "kubernetes_asyncio",
-        "kubernetes_asyncio",
-        most=2_000,
-    ),
-    "kr8s": Contender("kr8s, watch", _kr8s, "kr8s", "kr8s", most=500),
+    "lazy_blocking": Informer("masthead (blocking), lazy", open=functools.partial(_masthead, hold="lazy")),
+    OFFICIAL: Informer("kubernetes informer", "kubernetes", "kubernetes.informer", 5_000, open=_kubernetes),
+    "lightkube": _watcher("lightkube", _lightkube, most=10_000),
+    "kubernetes_asyncio": _watcher("kubernetes_asyncio", _kubernetes_asyncio, most=2_000),
+    "kr8s": _watcher("kr8s", _kr8s, most=500),
 }
 """By the name that the JSON has for them."""

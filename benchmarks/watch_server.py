@@ -14,31 +14,33 @@ import argparse
 import contextlib
 import dataclasses
 import gc
+import itertools
 import json
 import signal
 import socketserver
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qs, urlsplit
-
-import msgspec
 
 from benchmarks import pods
 from benchmarks.measure import positive
+from benchmarks.watch_clients import LISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
 
 PODS: Final = "/api/v1/pods"
 """Where all pods are."""
 ONE: Final = "one"
 """The namespace that has one."""
-LISTED: Final = 1_000_000_000
-"""The version of the list; updates have those that follow, which are all of one length."""
 
 _AT_ONCE: Final = 64
 """How many events are handed to the socket together."""
+_ENDS_WITHIN: Final = 0.02
+"""Seconds, when told to stop."""
 _VERSION: Final = b'"resourceVersion":"'
 _STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 _INITIAL_EVENTS_END: Final = (
@@ -50,10 +52,6 @@ _NOT_FOUND: Final = (
     b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"only pods are here",'
     b'"reason":"NotFound","code":404}'
 )
-
-
-class _Items(msgspec.Struct):
-    items: list[msgspec.Raw]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Collection:
     """The pods, and what is said of them."""
 
     def __init__(self, count: int) -> None:
-        self._pods = [bytes(each) for each in msgspec.json.decode(pods.generate(count), type=_Items).items]
+        self._pods = [text.encode() for text in pods.texts(count)]
         self._updates = [Update.of(each) for each in self._pods]
 
     def page(self, start: int, limit: int) -> bytes:
@@ -202,7 +200,7 @@ class _Connection(socketserver.StreamRequestHandler):
         self.rfile.read()  # until the other side hangs up
 
     def _send_all(self, chunks: Iterable[bytes]) -> None:
-        for together in _grouped(chunks, _AT_ONCE):
+        for together in grouped(chunks, _AT_ONCE):
             self.request.sendall(b"".join(together))
 
     def _send(self, body: bytes, status: bytes = b"200 OK") -> None:
@@ -214,14 +212,11 @@ def _chunk(line: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(line), line)
 
 
-def _grouped(chunks: Iterable[bytes], size: int) -> Iterator[Sequence[bytes]]:
-    group: list[bytes] = []
-    for chunk in chunks:
-        group.append(chunk)
-        if len(group) == size:
-            yield group
-            group = []
-    yield group
+def grouped(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """So many items together, and in the end what is left."""
+    rest = iter(items)
+    while group := list(itertools.islice(rest, size)):
+        yield group
 
 
 def main() -> None:
@@ -236,7 +231,7 @@ def main() -> None:
         gc.freeze()
         gc.disable()
         server.write_kubeconfig(options.kubeconfig)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(_ENDS_WITHIN,), daemon=True).start()
         print(server.url, flush=True)
         signal.sigwait(stop)
         server.shutdown()

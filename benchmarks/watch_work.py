@@ -17,10 +17,10 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.contenders import installed
 from benchmarks.measure import positive
 from benchmarks.requests_work import Growth
 from benchmarks.sync_clients import PATIENCE
-from benchmarks.sync_contenders import installed
 from benchmarks.watch_clients import CONTENDERS, Handler
 
 if TYPE_CHECKING:

@@ -115,8 +115,11 @@ class _Versioned(msgspec.Struct):
 _line: Final = msgspec.json.Decoder(_Line)
 _versioned: Final = msgspec.json.Decoder(_Versioned)
 _TYPES: Final = {each.value: each for each in EventType if each is not EventType.BROKEN}
-_USUAL: Final = {b'{"type":"%b","object":{' % name.encode(): each for name, each in _TYPES.items()}
-_LENGTHS: Final = sorted({len(beginning) for beginning in _USUAL})
+_USUAL: Final = {
+    name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
+}
+"""How servers begin a line, by the first letter of its type, which stands at `_LETTER`."""
+_LETTER: Final = len(b'{"type":"')
 
 
 def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | StatusError]:
@@ -131,15 +134,14 @@ def _read_quickly(item: type[T], line: bytes) -> Event[T] | None:
     What lies between the usual beginning and the last brace is the object: if it is JSON, so is the line, and that is
     what it says. The text is looked through once in this way, not twice (20 % of the time that an event takes).
     """
-    for length in _LENGTHS:
-        known = _USUAL.get(line[:length])
-        if known is not None and line.endswith(b"}}"):
-            data = line[length - 1 : -1]
-            try:
-                return Event(known, item.from_wire(data), data=data)
-            except DecodeError:
-                return None
-    return None
+    usual = _USUAL.get(line[_LETTER]) if len(line) > _LETTER else None
+    if usual is None or not line.startswith(usual[0]):
+        return None
+    data = line[len(usual[0]) - 1 : -1]
+    try:
+        return Event(usual[1], item.from_wire(data), data=data)
+    except DecodeError:
+        return None
 
 
 def _read(item: type[T], line: bytes) -> Event[T] | StatusError:

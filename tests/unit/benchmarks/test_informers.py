@@ -1,18 +1,20 @@
+import argparse
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import lookup, measure, scaling, sync, sync_clients, sync_tables, watch, watch_clients
+from benchmarks import lookup, measure, scaling, sync, sync_tables, watch, watch_clients
+from benchmarks.contenders import Contender, installed, shares, there
 from benchmarks.lookup_work import BUCKETS, buckets_of, microseconds, number_of
 from benchmarks.measure import Figures
 from benchmarks.report import Table
-from benchmarks.sync_contenders import COMPACT, EAGER, LAZY, OFFICIAL, Contender, left_out, there
-from benchmarks.sync_runs import Runs
-from benchmarks.watch_server import LISTED
+from benchmarks.requests_clients import OFFICIAL
+from benchmarks.sync_clients import COMPACT, EAGER, LAZY
+from benchmarks.sync_runs import Runs, left_out
+from benchmarks.watch_clients import LISTED
 
 from masthead.api.core.v1 import Pod
 
@@ -27,32 +29,15 @@ def verdicts(table: Table) -> dict[str, bool]:
     return {row.name: row.target.ok for row in table.rows if row.target is not None}
 
 
-def run(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments, "--quick"],
-        cwd=measure.ROOT,
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    )
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
-
-
-def alone() -> tuple[str, ...]:
-    """Neither peers nor client-go, whatever the environment says."""
-    return "--peers-python", sys.executable, "--client-go", ""
-
-
 # -- Contenders --------------------------------------------------------------------------------------------
 
 
 def test_who_is_not_installed_is_left_out_and_said_to_be_and_titles_tell_versions() -> None:
     contenders = {
-        "ours": Contender("ours", None),
-        "ours too": Contender("ours too", None, module="no_such_module"),
-        "a": Contender("a informer", None, "a", "a.informer"),
-        "b": Contender("b, list", None, "b", "b"),
+        "ours": Contender("ours"),
+        "ours too": Contender("ours too", module="no_such_module"),
+        "a": Contender("a informer", "a", "a.informer"),
+        "b": Contender("b, list", "b", "b"),
     }
 
     assert {name: each.title for name, each in there(contenders, {"a": "1.2"}).items()} == {
@@ -62,14 +47,53 @@ def test_who_is_not_installed_is_left_out_and_said_to_be_and_titles_tell_version
     peers, client_go = left_out(contenders, {"a": "1.2"}, "")
     assert ": b (" in peers
     assert "client-go" in client_go
-    assert not left_out(contenders, {"a": "1", "b": "2"}, "/a/program")
+    assert not list(left_out(contenders, {"a": "1", "b": "2"}, "/a/program"))
+
+
+def test_a_peer_is_installed_if_its_module_is_there_too() -> None:
+    contenders = {
+        "ours": Contender("ours"),
+        "peer": Contender("peer", "pytest"),
+        "with a module": Contender("with a module", "hypothesis", "hypothesis.strategies"),
+        "without it": Contender("without it", "ruff", "ruff.informer"),
+        "without its package": Contender("without its package", "mypy", "no_such_package.informer"),
+        "not there": Contender("not there", "no-such-distribution"),
+    }
+
+    assert installed(contenders).keys() == {"pytest", "hypothesis"}
+
+
+def test_those_who_are_named_are_measured_and_the_others_are_not() -> None:
+    contenders = {"a": Contender("a"), "b": Contender("b", "b"), "c": Contender("c", "c")}
+
+    with measure.lab() as lab:
+        assert Runs(lab, sys.executable).chosen(contenders) == contenders
+        assert Runs(lab, sys.executable, only=["c", "a"]).chosen(contenders).keys() == {"a", "c"}
 
 
 def test_who_is_slow_does_less_than_the_others_and_never_more() -> None:
-    slow = Contender("slow", None, most=1_000)
+    slow = Contender("slow", most=1_000)
 
     assert (slow.share(20_000), slow.share(200)) == (1_000, 200)
-    assert Contender("quick", None).share(20_000) == 20_000
+    assert Contender("quick").share(20_000) == 20_000
+    assert shares({"slow": slow, "none": Contender("none", most=0)}, 20_000) == [1, 1_000]
+
+
+def test_a_server_that_has_no_shorter_list_is_not_asked_for_one() -> None:
+    slow, quick = Contender("slow", most=1_000), Contender("quick")
+    long, short = (sync.Place("here", Path("config"), pods, "some", has_fewer=False) for pods in (5_000, 500))
+
+    assert (long.can_serve(slow), long.can_serve(quick)) == (False, True)
+    assert (short.can_serve(slow), short.can_serve(quick)) == (True, True)
+
+
+@pytest.mark.parametrize(("named", "found"), [("", "pods-60"), ("here", "here")])
+def test_a_server_that_is_there_already_is_asked_where_it_has_its_pods(named: str, found: str) -> None:
+    options = argparse.Namespace(server=Path("config"), real=False, namespace=named, one="pods-1")
+
+    with measure.lab() as lab, sync.place_of(Runs(lab, sys.executable), options, 60) as place:
+        assert (place.kubeconfig, place.pods, place.namespace) == (Path("config"), 60, found)
+        assert (place.one, place.is_ours, place.has_fewer) == ("pods-1", False, False)
 
 
 def test_client_go_is_asked_as_agreed_and_what_it_prints_is_taken_over(tmp_path: Path) -> None:
@@ -227,29 +251,33 @@ def test_a_plot_shows_each_series_and_where_a_straight_line_would_be() -> None:
 # -- Everything --------------------------------------------------------------------------------------------
 
 
+def quick(name: str, *options: str) -> dict[str, Any]:
+    return measure.printed([sys.executable, "-m", f"benchmarks.{name}", "--quick", *options], os.environ)
+
+
+ALONE = ("--only", LAZY, "--client-go", "")
+"""Without those who do the same in other ways, which have their own tests, whatever the environment says."""
+
+
 def test_a_quick_sync_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    printed = run("benchmarks.sync", *alone())
+    printed = quick("sync", *ALONE)
 
     assert printed["benchmark"] == "sync"
-    assert printed["tables"]["sync"].keys() == {
-        name for name, each in sync_clients.CONTENDERS.items() if not each.peer
-    }
-    assert printed["tables"]["sync"][LAZY]["pods"] == 200
+    assert printed["tables"]["sync"].keys() == {LAZY}
+    assert printed["tables"]["sync"][LAZY]["pods"] == 50
     assert not printed["targets"]
 
 
 def test_a_quick_watch_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    printed = run("benchmarks.watch", *alone())
+    printed = quick("watch", *ALONE)
 
-    assert printed["tables"]["watch"].keys() == {
-        name for name, each in watch_clients.CONTENDERS.items() if not each.peer
-    }
-    assert {row["events"] for row in printed["tables"]["watch"].values()} == {500}
+    assert printed["tables"]["watch"].keys() == {LAZY}
+    assert printed["tables"]["watch"][LAZY]["events"] == 100
     assert not printed["targets"]
 
 
 def test_a_quick_lookup_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    printed = run("benchmarks.lookup")
+    printed = quick("lookup")
 
     assert printed["tables"]["lookup"]["get"].keys() == {LAZY, lookup.SMALLER, COMPACT}
     assert printed["tables"]["lookup"]["index_1000"][LAZY] > 0
@@ -257,8 +285,8 @@ def test_a_quick_lookup_ends_with_a_line_of_json_and_judges_nothing() -> None:
 
 
 def test_a_quick_scaling_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    printed = run("benchmarks.scaling")
+    printed = quick("scaling")
 
     assert printed["tables"].keys() == {LAZY, COMPACT, "linear"}
-    assert printed["tables"][LAZY].keys() == {"50", "200"}
+    assert printed["tables"][LAZY].keys() == {"20", "50"}
     assert not printed["targets"]

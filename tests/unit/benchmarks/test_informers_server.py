@@ -1,24 +1,33 @@
+import base64
 import http.client
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import pods
+from benchmarks import pods, sync_clients, sync_work, watch_clients, watch_work
 from benchmarks.sync_real import _puts
-from benchmarks.watch_server import LISTED, ONE, PODS, Collection, Server, Update, kubeconfig
+from benchmarks.watch_clients import LISTED, Handler
+from benchmarks.watch_server import ONE, PODS, Collection, Server, Update, grouped, kubeconfig
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server(Collection(5)) as found:
+@contextmanager
+def serving(count: int) -> Iterator[Server]:
+    with Server(Collection(count)) as found:
         thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield found
         found.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving(5) as found:
+        yield found
 
 
 def connect(server: Server) -> closing[http.client.HTTPConnection]:
@@ -50,17 +59,13 @@ def test_one_namespace_has_one_pod_and_nothing_else_is_there(server: Server) -> 
 
 
 def test_a_watch_begins_with_what_there_is_and_says_no_more_until_it_is_told_to_go() -> None:
-    with Server(Collection(2)) as server, connect(server) as watching:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving(2) as server, connect(server) as watching:
         watching.request("GET", f"{PODS}?watch=true&sendInitialEvents=true")
         stream = watching.getresponse()
         initial = [json.loads(stream.readline()) for _ in range(3)]
 
         ask(server, "/go?events=5")
         updates = [json.loads(stream.readline()) for _ in range(5)]
-        server.shutdown()
-        thread.join()
 
     assert [each["type"] for each in initial] == ["ADDED", "ADDED", "BOOKMARK"]
     assert initial[2]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
@@ -93,11 +98,58 @@ def test_a_kubeconfig_says_no_more_than_it_must() -> None:
 
 
 def test_what_is_put_into_etcd_has_the_key_and_the_kind_that_a_server_looks_for() -> None:
-    import base64
-
     [put] = _puts("here", 1)
 
     pod = json.loads(base64.b64decode(put["value"]))
     assert (pod["kind"], pod["apiVersion"], pod["metadata"]["namespace"]) == ("Pod", "v1", "here")
     assert "resourceVersion" not in pod["metadata"]
     assert base64.b64decode(put["key"]).decode() == f"/registry/pods/here/{pod['metadata']['name']}"
+
+
+def test_items_are_put_together_in_order_and_the_last_group_has_what_is_left() -> None:
+    assert list(grouped(range(5), 2)) == [[0, 1], [2, 3], [4]]
+    assert list(grouped([1, 2], 2)) == [[1, 2]]
+    assert not list(grouped([], 2))
+
+
+# -- Contenders --------------------------------------------------------------------------------------------
+
+
+def ours(contenders: Any) -> list[str]:
+    return [name for name, each in contenders.items() if not each.peer]
+
+
+def written(server: Server, folder: Path) -> str:
+    path = folder / "kubeconfig"
+    server.write_kubeconfig(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ours(sync_clients.CONTENDERS))
+async def test_whoever_syncs_has_all_pods(name: str, server: Server, tmp_path: Path) -> None:
+    async with sync_clients.CONTENDERS[name].open(written(server, tmp_path)) as start:
+        one, everything = await start(ONE, 1), await start("", 5)
+
+    assert (one.count, everything.count) == (1, 5)
+
+
+async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(
+    server: Server, tmp_path: Path
+) -> None:
+    lazy = sync_clients.CONTENDERS[sync_clients.LAZY]
+
+    with pytest.raises(RuntimeError, match="should be 6 pods, and there are 5"):
+        await sync_work.synced(lazy.open, written(server, tmp_path), "", 6)
+
+
+@pytest.mark.parametrize("name", ours(watch_clients.CONTENDERS))
+async def test_whoever_watches_hears_of_all_updates_and_says_what_that_took(
+    name: str, tmp_path: Path
+) -> None:
+    opener = watch_clients.CONTENDERS[name].open
+
+    with serving(2) as server:
+        figures = await watch_work.watched(opener, written(server, tmp_path), Handler(10, 2))
+
+    assert (figures["heard"], figures["events"]) == (10, 10)
+    assert figures.keys() >= {"wall", "cpu", "held", "peak", "grown"}

@@ -1,5 +1,5 @@
 import json
-import subprocess
+import os
 import sys
 from typing import Any
 
@@ -22,15 +22,7 @@ TABLE = Table(
 
 
 def run(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=measure.ROOT,
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    )
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
+    return measure.printed([sys.executable, "-m", *arguments], os.environ)
 
 
 def test_decode_ends_with_a_line_of_json() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import urllib.request
@@ -8,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import measure, requests, requests_clients, requests_server, requests_tables, requests_work
+from benchmarks import measure, requests_clients, requests_server, requests_tables, requests_work
+from benchmarks.contenders import there
 from benchmarks.measure import Figures
 from benchmarks.requests_clients import CLIENTS, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
 
@@ -185,7 +187,7 @@ def test_without_peers_there_is_nothing_to_compare_with() -> None:
 
 
 def test_clients_that_are_not_installed_are_left_out_and_titles_tell_versions() -> None:
-    found = requests.measured({"lightkube": "1.2.3"})
+    found = there(CLIENTS, {"lightkube": "1.2.3"})
 
     assert found["lightkube"].title == "lightkube 1.2.3, 16 threads"
     assert found["lightkube_async"].title == "lightkube 1.2.3, async"
@@ -194,14 +196,9 @@ def test_clients_that_are_not_installed_are_left_out_and_titles_tell_versions() 
 
 
 def test_a_quick_run_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.requests", "--quick", "--peers-python", sys.executable],
-        cwd=measure.ROOT,
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    )
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, "-m", "benchmarks.requests", "--quick", "--peers-python", sys.executable]
+
+    printed = measure.printed(command, os.environ)
 
     assert printed["benchmark"] == "requests"
     assert printed["tables"].keys() == {"small", "list", "facade"}
