@@ -11,13 +11,13 @@ import argparse
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import masthead
 from demo.cluster import Cluster
 from demo.mirror import Mirror, Mirrored
+from demo.narrator import Narrator, write_line
 from demo.story import Story
 from demo.verdict import differences
 
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=masthead.Object)
 _WRITES_A_SECOND: Final = 5
 _PATIENCE: Final = 60
 """Seconds to wait for what should come within a few."""
-_LEGEND: Final = "= was there, + came, ~ changed, - is gone, ! failed and will be tried again"
+_LEGEND: Final = "= was there, + came, ~ changed, - is gone; x a request meets a fault, ! it failed and will be tried again"
 _PAUSE: Final = threading.Event()
 """Never set: waiting for it is to let some time pass."""
 
@@ -37,18 +37,19 @@ _PAUSE: Final = threading.Event()
 def main() -> int:
     """Run it; returns 0 if the mirror is true, and 1 otherwise."""
     asked = _arguments()
-    say = _narrator()
+    say = Narrator()
     with (
         tempfile.TemporaryDirectory() as folder,
         Cluster(Path(folder)) as cluster,
         masthead.Client(kubeconfig=cluster.server.kubeconfig()) as client,
     ):
+        say.faults = cluster.news
         say(f"an API server listens on {cluster.server.url}, and will misbehave")
         say(_LEGEND)
         story = Story(client, asked.seed)
         story.begin()
         with Mirror(client, say) as mirror:
-            say("the mirror has synced")
+            say("the copy is complete; handlers are still being told")
             _play(story, cluster, asked.seconds, say)
             _settle(story, cluster, mirror, say)
             wrong = ["a watch that broke was not opened again"] if cluster.is_still_failing() else []
@@ -96,22 +97,12 @@ def _judge(wrong: list[str], mirror: Mirror, cluster: Cluster) -> int:
     objects = len(mirror.pods.cached()) + len(mirror.deployments.cached())
     survived = cluster.survived()
     for each in survived:
-        _print(f"survived: {each}")
+        write_line(f"survived: {each}")
     for each in wrong:
-        _print(f"differs: {each}")
+        write_line(f"differs: {each}")
     verdict = "NOT in sync" if wrong else "in sync"
-    _print(f"{verdict}: {objects} objects, {mirror.events} events, {len(survived)} faults survived")
+    write_line(f"{verdict}: {objects} objects, {mirror.events} events, {len(survived)} faults survived")
     return 1 if wrong else 0
-
-
-def _narrator() -> Callable[[str], None]:
-    """Something that prints a line behind the seconds since now; for any thread."""
-    began = time.monotonic()
-    return lambda text: _print(f"{time.monotonic() - began:5.1f} s  {text}")
-
-
-def _print(text: str) -> None:
-    print(text, flush=True)
 
 
 def _arguments() -> argparse.Namespace:

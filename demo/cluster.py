@@ -25,19 +25,25 @@ _Troubles: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
 
 # A fault of a stream strikes the next watch that is opened; so each of these meets the watch that the one before it broke.
 _FIRST_HALF: Final[_Troubles] = {
-    "429, come back in a second": lambda faults: faults.throttle(
+    "429 for a watch of pods: come back in a second": lambda faults: faults.throttle(
         retry_after=1, verb="watch", resource="pods"
     ),
-    "a watch that breaks off": lambda faults: faults.drop_watch(after=20, resource="pods"),
-    "503, when it is to be resumed": lambda faults: faults.answer(503, verb="list", resource="pods"),
-    "a watch that breaks in the middle of a line": lambda faults: faults.cut_watch(after=6, resource="pods"),
-    "410, the version is forgotten": lambda faults: faults.expire_watch(after=12, resource="deployments"),
+    "a watch of pods that breaks off": lambda faults: faults.drop_watch(after=20, resource="pods"),
+    "503 for a list of pods": lambda faults: faults.answer(503, verb="list", resource="pods"),
+    "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
+        after=6, resource="pods"
+    ),
+    "a watch of deployments that ends with 410: its version is forgotten": lambda faults: faults.expire_watch(
+        after=12, resource="deployments"
+    ),
 }
 _SECOND_HALF: Final[_Troubles] = {
-    "a watch that falls silent": lambda faults: faults.silence_watch(after=6, resource="pods"),
-    "410, once more": lambda faults: faults.expire_watch(after=4, resource="pods"),
-    "500, an error of the server": lambda faults: faults.answer(500, verb="list", resource="deployments"),
-    "another watch that breaks off": lambda faults: faults.drop_watch(after=6, resource="deployments"),
+    "a watch of pods that falls silent": lambda faults: faults.silence_watch(after=6, resource="pods"),
+    "a watch of pods that ends with 410": lambda faults: faults.expire_watch(after=4, resource="pods"),
+    "500 for a list of deployments": lambda faults: faults.answer(500, verb="list", resource="deployments"),
+    "a watch of deployments that breaks off": lambda faults: faults.drop_watch(
+        after=6, resource="deployments"
+    ),
 }
 _RESOURCES: Final = ("pods", "deployments")
 _RESTART: Final = "a restart of the server"
@@ -58,6 +64,7 @@ class Cluster:
         self._token = secrets.token_urlsafe()
         self._running = ExitStack()
         self._survived: list[str] = []
+        self._told: set[str] = set()
         self.server = self._start()
         self._armed = self._arm(_FIRST_HALF)
 
@@ -74,6 +81,12 @@ class Cluster:
         self._running.close()
         self.server = self._start(port)
         self._armed = self._arm(_SECOND_HALF)
+
+    def news(self) -> list[str]:
+        """Which faults have met a request since this was asked last. A watch that has met one is sound for a while."""
+        struck = [name for name, fault in self._armed.items() if fault.hits and name not in self._told]
+        self._told.update(struck)
+        return struck
 
     def behave(self) -> None:
         """Let nothing more go wrong, but for what is under way."""

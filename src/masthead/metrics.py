@@ -79,8 +79,12 @@ REFLECTOR_LIST_DURATION: Final = Metric(
 REFLECTOR_ITEMS_PER_LIST: Final = Metric(
     "reflector_items_per_list", "histogram", "How many objects there were.", _INFORMER, _ITEMS
 )
+# differs from client-go: counted when they end, like their durations and events, and with those that failed to open.
 REFLECTOR_WATCHES: Final = Metric(
-    "reflector_watches_total", "counter", "How often a watch was opened.", _INFORMER
+    "reflector_watches_total",
+    "counter",
+    "How many watches have ended, those that began with what there is among them.",
+    _INFORMER,
 )
 REFLECTOR_SHORT_WATCHES: Final = Metric(
     "reflector_short_watches_total", "counter", "How many watches ended at once and told nothing.", _INFORMER

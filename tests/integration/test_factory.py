@@ -12,11 +12,13 @@ from tests.integration.facades import factory_of, informer_of
 
 import masthead
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
-from masthead.errors import ClosedError, DeadlineError, InformerStateError, NotFoundError
+from masthead.errors import ClosedError, DeadlineError, InformerStateError, MutationError, NotFoundError
 from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
+    from tests.integration.conftest import Cluster
+
     from masthead.cache.selection import Selection
     from masthead.meta.object import Object
 
@@ -217,3 +219,53 @@ async def test_an_informer_of_ones_own_needs_no_factory(client: Any, namespace: 
         await informer.wait_for(made, PATIENCE)
         assert names(informer.lister) == ["more", "web"]
     assert heard.told == ["add web"]
+
+
+async def test_a_resource_is_named_as_for_the_client(client: Any, namespace: str) -> None:
+    await filled(client, namespace, "web", app="web")
+    factory = factory_of(client, namespace=namespace)
+    untyped, metadata = factory.dynamic("v1", "configmaps"), factory.metadata("v1", "configmaps")
+
+    async with factory:
+        await factory.wait_for_cache_sync(PATIENCE)
+        for each in (untyped, metadata):
+            assert each.lister.namespace(namespace).get("web").metadata.name == "web"
+
+
+def test_blocking_factories_say_what_they_are_and_refuse_parentheses(embedded_cluster: Cluster) -> None:
+    with masthead.Client(config=embedded_cluster.config) as client:
+        factory = masthead.SharedInformerFactory(client)
+        pods: Any = factory.core_v1.pods
+
+        assert repr(factory) == "<SharedInformerFactory: new, 1 informers>"
+        assert repr(pods) == "<Informers of pods, 0 objects>"
+        with pytest.raises(TypeError, match="without parentheses"):
+            pods()
+
+
+def test_a_client_that_is_closed_first_hides_no_mutations(embedded_cluster: Cluster) -> None:
+    with masthead.Client(config=embedded_cluster.config) as client:
+        factory = masthead.SharedInformerFactory(client, detect_mutations=True)
+        spaces = factory.core_v1.namespaces
+        factory.start()
+        factory.wait_for_cache_sync(PATIENCE)
+        spaces.lister.get("default").metadata.labels["mine"] = "yes"
+
+    with pytest.raises(MutationError, match="default"):
+        factory.shutdown()
+
+
+def test_an_error_of_a_blocking_block_is_not_hidden_by_one_of_its_end(
+    embedded_cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(client: masthead.Client) -> None:
+        factory = masthead.SharedInformerFactory(client, detect_mutations=True)
+        spaces = factory.core_v1.namespaces
+        with factory:
+            factory.wait_for_cache_sync(PATIENCE)
+            spaces.lister.get("default").metadata.labels["mine"] = "yes"
+            raise LookupError("the block's own")
+
+    with masthead.Client(config=embedded_cluster.config) as client, pytest.raises(LookupError):
+        fail(client)
+    assert "default" in caplog.text

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from demo.narrator import Narrator
 from demo.verdict import differences
 
 from masthead.api.core.v1 import Pod
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +44,40 @@ def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     assert objects > 0
     assert events >= objects
     assert faults >= 2
+    survived = [line.removeprefix("survived: ") for line in done.stdout.splitlines() if "survived: " in line]
+    for each in survived:
+        told = rf"^ *\d+\.\d s  x {re.escape(each)}$"
+        assert each == "a restart of the server" or re.search(told, done.stdout, re.MULTILINE), each
+
+
+def test_lines_that_are_told_at_the_same_time_stay_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    say, together = Narrator(), threading.Barrier(4)
+
+    def tell(name: str) -> None:
+        together.wait(30)
+        for _ in range(200):
+            say(name * 40)
+
+    threads = [threading.Thread(target=tell, args=(name,)) for name in "abcd"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) == 800
+    assert all(re.fullmatch(r" *\d+\.\d s  (a{40}|b{40}|c{40}|d{40})", line) for line in lines)
+
+
+def test_a_fault_is_told_before_what_follows_from_it(capfd: pytest.CaptureFixture[str]) -> None:
+    say = Narrator()
+    struck = ["the power fails"]
+    say.faults = lambda: [struck.pop()] if struck else []
+    say("it is dark")
+    say("it is still dark")
+
+    lines = [line.partition(" s  ")[2] for line in capfd.readouterr().out.splitlines()]
+    assert lines == ["x the power fails", "it is dark", "it is still dark"]
 
 
 def test_equal_copies_do_not_differ() -> None:

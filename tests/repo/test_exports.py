@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import masthead
+import masthead.cache
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [
@@ -60,6 +61,17 @@ def test_every_offered_name_is_there(package: str) -> None:
 def test_a_name_that_is_not_offered_is_an_attribute_error(package: str) -> None:
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
         _ = importlib.import_module(package).nonsense
+
+
+@pytest.mark.parametrize("package", ["masthead", "masthead.aio"])
+def test_what_users_of_informers_need_is_at_the_top(package: str) -> None:
+    needed = {"Backoff", "DeltaFIFO", "InformerStateError", "SnapshotError", "compose", "keep_fields"}
+
+    assert needed <= {*dir(importlib.import_module(package))}
+
+
+def test_those_who_pump_find_changes_beside_controllers() -> None:
+    assert {"Bookmark", "Change", "Delta", "DeltaType", "ReplacedAll", "SyncAll"} <= {*dir(masthead.cache)}
 
 
 def test_the_version_is_said_once_and_the_same_in_both_places() -> None:

@@ -33,8 +33,15 @@ DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 ASYNC_ONLY = {
     "RestClient": {"call", "open"},  # for those who build on it: what they return is read in the loop
     # For those who begin and end them on the loop: factories, and the blocking façade.
-    "Registration": {"is_called_here", "leave", "start", "end"},
-    "SharedInformer": {"is_called_here", "begin_soon", "end_soon"},
+    "Registration": {"is_called_here", "is_own", "is_alive", "leave", "start", "end", "settle"},
+    "SharedInformer": {
+        "is_called_here",
+        "is_running",
+        "begin_soon",
+        "end_soon",
+        "check_at_end",
+        "check_startable",
+    },
     "SharedInformerFactory": {"is_called_here", "end_soon"},
 }
 BY_HAND = (

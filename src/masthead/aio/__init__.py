@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from masthead.cache.selection import Selection as Selection
     from masthead.cache.store import Indexer as Indexer
     from masthead.cache.store import Store as Store
+    from masthead.cache.transforms import compose as compose
     from masthead.cache.transforms import drop_managed_fields as drop_managed_fields
     from masthead.cache.transforms import keep_fields as keep_fields
     from masthead.client import conditions as conditions
@@ -53,9 +54,11 @@ if TYPE_CHECKING:
     from masthead.errors import DeadlineError as DeadlineError
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
+    from masthead.errors import InformerStateError as InformerStateError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
+    from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead.meta.gvk import GroupVersionResource as GroupVersionResource
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from masthead.meta.unstructured import Unstructured as Unstructured
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
     from masthead.rest.client import RestClient as RestClient
+    from masthead.sansio.backoff import Backoff as Backoff
     from masthead.sansio.deltafifo import DeltaFIFO as DeltaFIFO
 
 _HOMES = {
@@ -84,6 +88,7 @@ _HOMES = {
     "Selection": "masthead.cache.selection",
     "Indexer": "masthead.cache.store",
     "Store": "masthead.cache.store",
+    "compose": "masthead.cache.transforms",
     "drop_managed_fields": "masthead.cache.transforms",
     "keep_fields": "masthead.cache.transforms",
     "conditions": "masthead.client",
@@ -110,9 +115,11 @@ _HOMES = {
     "DeadlineError": "masthead.errors",
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
+    "InformerStateError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
+    "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead.meta.gvk",
     "GroupVersionResource": "masthead.meta.gvk",
@@ -124,6 +131,7 @@ _HOMES = {
     "Unstructured": "masthead.meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
     "RestClient": "masthead.rest.client",
+    "Backoff": "masthead.sansio.backoff",
     "DeltaFIFO": "masthead.sansio.deltafifo",
 }
 

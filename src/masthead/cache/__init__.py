@@ -3,11 +3,12 @@
 | module | what lives there |
 |---|---|
 | `informer`, `arranged` | the informer, and its contract; what is arranged before it starts |
-| `factory`, `selection`, `informers`, `groups` | informers that a program shares; the groups are generated |
+| `factory`, `selection`, `together`, `informers`, `groups` | informers that a program shares; the groups are generated |
 | `handlers`, `registration`, `delivery` | who is told of changes, and how |
 | `store`, `lister` | reading the copy |
-| `listwatch`, `sources` | what can be mirrored |
-| `reflector`, `controller`, `intake` | from a source through a queue to whoever processes what comes out |
+| `listwatch`, `sources`, `checked` | what can be mirrored, and whether it gives what it should |
+| `reflector`, `controller`, `intake`, `collected` | from a source through a queue to whoever processes what comes out |
+| `trouble`, `quarantine`, `proof` | errors; objects that cannot be used; whether a server is the one that we knew |
 | `processor`, `applying`, `progress` | from the queue to the store, and on to the handlers |
 | `holding`, `compact` | how objects are held |
 | `transforms`, `mutation` | what is done to objects before they are held; who changes them afterwards |
@@ -42,8 +43,15 @@ if TYPE_CHECKING:
     from masthead.cache.selection import Selection as Selection
     from masthead.cache.store import Indexer as Indexer
     from masthead.cache.store import Store as Store
+    from masthead.cache.transforms import compose as compose
     from masthead.cache.transforms import drop_managed_fields as drop_managed_fields
     from masthead.cache.transforms import keep_fields as keep_fields
+    from masthead.sansio.changes import Bookmark as Bookmark
+    from masthead.sansio.changes import Change as Change
+    from masthead.sansio.changes import Delta as Delta
+    from masthead.sansio.changes import DeltaType as DeltaType
+    from masthead.sansio.changes import ReplacedAll as ReplacedAll
+    from masthead.sansio.changes import SyncAll as SyncAll
 
 _HOMES = {
     "Controller": "masthead.cache.controller",
@@ -64,8 +72,15 @@ _HOMES = {
     "Selection": "masthead.cache.selection",
     "Indexer": "masthead.cache.store",
     "Store": "masthead.cache.store",
+    "compose": "masthead.cache.transforms",
     "drop_managed_fields": "masthead.cache.transforms",
     "keep_fields": "masthead.cache.transforms",
+    "Bookmark": "masthead.sansio.changes",
+    "Change": "masthead.sansio.changes",
+    "Delta": "masthead.sansio.changes",
+    "DeltaType": "masthead.sansio.changes",
+    "ReplacedAll": "masthead.sansio.changes",
+    "SyncAll": "masthead.sansio.changes",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -74,8 +74,7 @@ class Applier(Generic[T]):
 
     def held(self, scope: str) -> dict[str, Held]:
         """What the store has of a scope."""
-        items = dict(self._store.items())
-        return {key: held for key, held in items.items() if self.scope_of(key) == scope} if scope else items
+        return self._store.items_of(scope)
 
     def _changed(self, delta: Delta[Held], *, is_initial: bool) -> Sequence[Notice[Held]]:
         key, new = delta.key, delta.value

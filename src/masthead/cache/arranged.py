@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, get_args
 
 from masthead.cache import mutation, seeding
 from masthead.cache.delivery import Listener, TaskDelivery, ThreadDelivery
 from masthead.cache.handlers import check_plain, handler_of, is_async
 from masthead.cache.health import Pulse, health_of
-from masthead.cache.holding import holding_for
+from masthead.cache.holding import Hold, holding_for
 from masthead.cache.lister import Lister
 from masthead.cache.meters import InformerMeter
 from masthead.cache.processor import Processor
@@ -26,13 +28,13 @@ from masthead.sansio.buffer import LIMIT
 from masthead.sansio.resync import ResyncSchedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from masthead.cache.controller import Controller
     from masthead.cache.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
     from masthead.cache.health import Health
-    from masthead.cache.holding import Held, Hold, Holding
+    from masthead.cache.holding import Held, Holding
     from masthead.cache.listwatch import ListWatch
     from masthead.cache.transforms import Transform
     from masthead.client.options import FieldSelection, LabelSelection
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from masthead.sansio.deltafifo import KnownObjects
     from masthead.sansio.store import IndexFunc
 
-__all__ = ["GRACE", "Arranged"]
+__all__ = ["GRACE", "Arranged", "check_options"]
 
 T = TypeVar("T", bound=Object)
 
@@ -50,6 +52,60 @@ _log: Final = logging.getLogger("masthead.cache")
 
 GRACE: Final = 10.0
 """Seconds that calls of handlers may go on when an informer is stopped."""
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _is_metrics(value: object) -> bool:
+    return not isinstance(value, type) and all(
+        callable(getattr(value, each, None)) for each in ("counter", "gauge", "histogram")
+    )
+
+
+_CHECKS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "resync": (_is_seconds, "seconds, such as 600.0, or 0 for never"),
+    "indexers": (
+        lambda value: value is None or isinstance(value, Mapping),
+        "functions by name, such as {'node': lambda pod: [pod.spec.node_name]}",
+    ),
+    "hold": (lambda value: value in get_args(Hold), " or ".join(map(repr, get_args(Hold)))),
+    "page_size": (_is_count, "a whole number, or 0 for what suits the server"),
+    "stall_after": (
+        lambda value: value is None or (_is_seconds(value) and bool(value)),
+        "some seconds, or None for the client's own",
+    ),
+    "buffer_limit": (_is_count, "a whole number"),
+    "metrics": (
+        lambda value: value is None or _is_metrics(value),
+        "an object with counter, gauge and histogram, such as masthead.PrometheusMetrics()",
+    ),
+    "queue": (lambda value: value is None or callable(value), "what makes a queue, such as DeltaFIFO itself"),
+    "backoff": (callable, "what makes a Backoff, such as Backoff itself"),
+}
+"""What options of an informer must be like, and what to give."""
+
+
+def check_options(options: Mapping[str, object]) -> None:
+    """Refuse options of an informer that make no sense, as far as that can be seen from each by itself.
+
+    Args:
+        options: The options by name; those that this knows nothing of may be anything.
+
+    Raises:
+        InvalidValueError: if one makes no sense.
+    """
+    for name, (is_fine, wanted) in _CHECKS.items():
+        if name in options and not is_fine(options[name]):
+            value = options[name]
+            raise InvalidValueError(f"{name} is {value!r}; give {wanted}", value=value)
+    if options.get("transform") is not None:
+        check_plain("a transform", options["transform"])
 
 
 class Arranged(Generic[T]):
@@ -112,6 +168,9 @@ class Arranged(Generic[T]):
             IndexConflictError: if an indexer has the name of one that is always there.
             ConfigError: if objects are to be held in a way that needs something which is not installed.
         """
+        check_options({"resync": resync, "indexers": indexers, "transform": transform, "hold": hold})
+        check_options({"page_size": page_size, "stall_after": stall_after, "buffer_limit": buffer_limit})
+        check_options({"metrics": metrics, "queue": queue, "backoff": backoff})
         sources = sources_of(
             source,
             label_selector=label_selector,
@@ -119,14 +178,10 @@ class Arranged(Generic[T]):
             shard_selector=shard_selector,
         )
         first = next(iter(sources.values()))
-        if transform is not None:
-            check_plain("a transform", transform)
         if queue is not None and len(sources) > 1:
             raise InvalidValueError(
                 "an informer over several namespaces has the ordered queue; leave out queue"
             )
-        if stall_after is not None and stall_after <= 0:
-            raise InvalidValueError(f"stall_after is {stall_after}; give some seconds", value=stall_after)
         self._sources = sources
         self._item = first.item
         self._name = name or first.resource
@@ -142,9 +197,10 @@ class Arranged(Generic[T]):
         )
         self._indexer = Indexer(self._processor.store, self._holding, self._processor.gate)
         self._indexer.add_indexers(indexers or {})
-        self._lister = Lister(self._indexer, first.resource)
+        self._lister = Lister(self._indexer, first.resource, lambda: self.has_synced)
         self._schedule = ResyncSchedule(resync)
         self._registrations: dict[Registration, None] = {}
+        self._leaving: dict[Registration, None] = {}  # what is removed, and perhaps still being called
         self._count = 0
         self._transform = transform
         self._versions: Mapping[str, str] = {}
@@ -182,7 +238,7 @@ class Arranged(Generic[T]):
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The resource version that the store has reached; empty before it is synced."""
+        """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
         return self._indexer.version
 
     @property
@@ -202,6 +258,7 @@ class Arranged(Generic[T]):
             version=self.last_sync_resource_version,
             objects=len(self._indexer),
             pending={each.name: each.pending for each in self._processor.listeners()},
+            handler_failures={each.name: each.failures for each in list(self._registrations)},
             clock=loop.time if loop is not None else lambda: 0.0,
         )
 
@@ -321,7 +378,8 @@ class Arranged(Generic[T]):
         """
         if not self.has_synced:
             raise InformerStateError(f"{self._name}: there is no full state to save yet; wait_synced() first")
-        return seeding.save(path, *self._kept())
+        controller = self._controller
+        return seeding.save(path, *self._kept(), controller.pulses if controller is not None else ())
 
     def check_mutations(self) -> None:
         """Look whether somebody changed an object, which all share.
@@ -344,7 +402,7 @@ class Arranged(Generic[T]):
             meter=self._meter.handler(name),
         )
         delivery = ThreadDelivery(listener) if self._IN_THREADS else TaskDelivery(listener)
-        made = Registration(listener, delivery, self._leave, self._progress.made)
+        made = Registration(listener, delivery, self._leave, self._is_within, self._progress.made)
         loop = self._loop
         self._schedule.join(made, resync, loop.time() if loop is not None else 0.0)
         if self._schedule.notice:
@@ -357,9 +415,14 @@ class Arranged(Generic[T]):
             made.start(loop)
         return made
 
+    def _is_within(self) -> bool:
+        """Whether one of the handlers asks."""
+        return any(each.is_own for each in [*list(self._registrations), *list(self._leaving)])
+
     def _leave(self, registration: Registration) -> None:
         with self._processor.gate:
             self._registrations.pop(registration, None)
+            self._leaving = {each: None for each in (*self._leaving, registration) if each.is_alive}
             self._schedule.leave(registration)
             self._processor.leave(registration)
 
@@ -369,13 +432,14 @@ class Arranged(Generic[T]):
         return self._processor, self._holding, self._sources, self._transform
 
     def _check_new(self, what: str) -> None:
-        if self._loop is not None or self.is_stopped:
+        if self._loop is not None or self._is_ending:
+            state = "stopped" if self._is_ending else "started"
             raise InformerStateError(
-                f"informer {self._name} cannot {what} any more: it has been started, or stopped; make a new one"
+                f"informer {self._name} cannot {what} any more: it has been {state}; make a new one"
             )
 
     def _check_started(self) -> None:
-        if self._loop is None and self._task is None:
+        if self._task is None:
             raise InformerStateError(
                 f"informer {self._name} has not been started, so that there is nothing to wait for; start() it first"
             )
@@ -388,8 +452,13 @@ class Arranged(Generic[T]):
             )
 
     def _check_not_stopped(self, what: str) -> None:
-        if self.is_stopped:
-            raise ClosedError(f"informer {self._name} cannot {what} any more: it has stopped; make a new one")
+        if self._is_ending:
+            state = "has stopped" if self.is_stopped else "is being stopped"
+            raise ClosedError(f"informer {self._name} cannot {what} any more: it {state}; make a new one")
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._stopping.is_set() or self.is_stopped
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,21 @@ class Collected:
     began: float = 0.0
     items: dict[str, Held] = field(default_factory=dict[str, "Held"])
     broken: dict[str, str] = field(default_factory=dict[str, str])
+    _tokens: set[str] = field(default_factory=set[str])
     _due: float = 0.0
     _had: int = 0
+
+    def drop(self, key: str) -> None:
+        """An object is gone before the state is complete."""
+        self.items.pop(key, None)
+        self.broken.pop(key, None)
+
+    def has_had(self, token: str) -> bool:
+        """Whether a page before led to the same next page; it would go round for ever."""
+        is_known = token in self._tokens
+        if token:
+            self._tokens.add(token)
+        return is_known
 
     def deadline(self, now: float) -> float:
         """Until when the next objects of a stream must have come.

@@ -69,6 +69,7 @@ class Controller(Generic[T]):
         backoff: Makes what says how long to wait after failures; one for each source.
         on_pumped: Is called when the queue has been emptied.
         meter: What is counted.
+        name: What logs call it; the resource by default.
 
     Raises:
         InvalidValueError: if there are no sources, or objects cannot be held that way.
@@ -93,6 +94,7 @@ class Controller(Generic[T]):
         backoff: Callable[[], Backoff] = Backoff,
         on_pumped: Callable[[], object] = lambda: None,
         meter: InformerMeter = NO_METER,
+        name: str = "",
     ) -> None:
         scopes = sources if isinstance(sources, Mapping) else {"": sources}
         self._queue: Queue[Held] = queue if queue is not None else ChangeQueue(scopes=tuple(scopes))
@@ -101,6 +103,7 @@ class Controller(Generic[T]):
         self._is_due = is_due
         self._on_pumped = on_pumped
         self._has_run = False
+        self._name = name or next(iter(scopes.values())).resource
         item = next(iter(scopes.values())).item
         holding = holding_for(hold, item) if isinstance(hold, str) else hold
         intake = Intake(holding, transform)
@@ -119,6 +122,7 @@ class Controller(Generic[T]):
                 stall_after=stall_after,
                 backoff=backoff(),
                 meter=meter,
+                name=name,
             )
             for scope, source in scopes.items()
         ]
@@ -161,13 +165,21 @@ class Controller(Generic[T]):
 
     def pump(self) -> None:
         """Process all that is in the queue."""
-        while len(self._queue):
-            try:
-                self._queue.pop(self._process)
-            # Anybody's code; what it has not done is lost, but nothing else is.
-            except Exception:  # noqa: BLE001
-                _log.exception("the process function failed on some changes, which are lost to it")
+        while len(self._queue) and self._pop():
+            pass
         self._on_pumped()
+
+    def _pop(self) -> bool:
+        """Process what comes next in the queue; returns whether it gives more for now."""
+        waiting = len(self._queue)
+        try:
+            return self._queue.pop(self._process)
+        # Anybody's code; what it has not done is lost, but nothing else is.
+        except Exception:  # noqa: BLE001
+            _log.exception(
+                "%s: the process function failed on some changes, which are lost to it", self._name
+            )
+            return len(self._queue) < waiting  # or a queue that cannot be popped would keep us for ever
 
     async def _tell_again(self) -> None:
         clock = asyncio.get_running_loop().time

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
@@ -37,6 +38,11 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _AT_ONCE: Final = 100
 """How many notices are taken out of a buffer at a time. Those cannot be folded any more."""
+_A_TURN: Final = 1000
+"""How many notices are told before others get their turn: several times what a watch brings in one of its turns, or a
+handler that is quick enough would fall behind a busy one."""
+_PATIENCE: Final = 1.0
+"""Seconds for which an end is waited for in silence; and, of a task, for what it does once it is cancelled."""
 
 
 class Listener(Generic[T]):
@@ -59,6 +65,7 @@ class Listener(Generic[T]):
         self._buffer: HandlerBuffer[Held] = HandlerBuffer(limit)
         self._in_hand = 0
         self._meter = meter
+        self.failures = 0
 
     @property
     def pending(self) -> int:
@@ -71,7 +78,7 @@ class Listener(Generic[T]):
             if self._is_closed:
                 return
             self._buffer.extend(notices)
-        self._meter.pending(self.pending)
+            self._meter.pending(self.pending)
         self.on_push()
 
     def has_ended(self) -> bool:
@@ -83,6 +90,7 @@ class Listener(Generic[T]):
         with self._lock:
             self._is_closed = True
             self._buffer.clear()
+            self._meter.pending(0)
         self.on_push()
 
     def take(self) -> list[Notice[Held]]:
@@ -90,6 +98,7 @@ class Listener(Generic[T]):
         with self._lock:
             taken = self._buffer.take(_AT_ONCE)
             self._in_hand = len(taken)
+            self._meter.pending(self.pending)
         return taken
 
     def tell(self, notice: Notice[Held]) -> object:
@@ -116,14 +125,26 @@ class Listener(Generic[T]):
         self._in_hand -= 1
 
     def failed(self, notice: Notice[Held]) -> None:
-        """The handler raised, just now: say so. The notice is not told again."""
+        """The handler raised, just now: say so, the first time and then ever more rarely. The notice is not told again."""
+        self.failures = count = self.failures + 1
         self._meter.failed()
         what = f"{notice.type.name.lower()} of {notice.key!r}"
-        _log.exception("handler %s failed on the %s, which it is not told again", self.name, what)
+        if count == 1:
+            _log.exception("handler %s failed on the %s, which it is not told again", self.name, what)
+        elif _is_power_of_ten(count):
+            error = sys.exception()
+            _log.error("handler %s has failed %d times, now on the %s: %r", self.name, count, what, error)
 
 
 class Delivery(ABC):
-    """Tells one handler what it has to hear."""
+    """Tells one handler what it has to hear.
+
+    Args:
+        name: What logs call the handler.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     @abstractmethod
     def start(self) -> None:
@@ -134,18 +155,41 @@ class Delivery(ABC):
         """Whether this is asked by the handler itself, which cannot wait for its own end."""
 
     @abstractmethod
+    def is_alive(self) -> bool:
+        """Whether it has begun, and is not over."""
+
     async def end(self, grace: float | None) -> None:
         """Wait until the handler is not being called any more, and nothing is left of this.
 
         Args:
             grace: For how many seconds a call may go on; None for as long as it takes.
         """
+        if not self.is_alive() or self.is_own():
+            return
+        at_first = None if grace is None else min(grace, _PATIENCE)
+        if await self._is_over(at_first) or grace is None or at_first is None:
+            return
+        if grace > at_first:
+            more = grace - at_first
+            _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, more)
+            if await self._is_over(more):
+                return
+        await self._give_up(grace)
+
+    @abstractmethod
+    async def _is_over(self, within: float | None) -> bool:
+        """Wait for the end for so many seconds; returns whether it came."""
+
+    @abstractmethod
+    async def _give_up(self, grace: float) -> None:
+        """Do what can be done about a call that has outlasted its grace."""
 
 
 class TaskDelivery(Delivery, Generic[T]):
     """Tells a handler in a task of its own. Coroutines are awaited; plain functions must not block."""
 
     def __init__(self, listener: Listener[T]) -> None:
+        super().__init__(listener.name)
         self._listener = listener
         self._pushed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -159,41 +203,54 @@ class TaskDelivery(Delivery, Generic[T]):
 
     def is_own(self) -> bool:
         """Whether the current task is the handler's."""
-        return self._task is not None and asyncio.current_task() is self._task
+        return self._task is not None and _current_task() is self._task
 
-    async def end(self, grace: float | None) -> None:
-        """Wait for the call that is under way, and cancel it when the grace is over."""
-        self._pushed.set()
-        if self._task is None or self.is_own():
-            return
-        _, late = await asyncio.wait({self._task}, timeout=grace)
-        for task in late:
-            _log.warning("handler %s did not return within %g s; it is cancelled", self._listener.name, grace)
-            task.cancel()
-            await asyncio.wait({task})
+    def is_alive(self) -> bool:
+        """Whether the task has begun, and is not done."""
+        return self._task is not None and not self._task.done()
+
+    async def _is_over(self, within: float | None) -> bool:
+        assert self._task is not None
+        await asyncio.wait({self._task}, timeout=within)
+        return self._task.done()
+
+    async def _give_up(self, grace: float) -> None:
+        assert self._task is not None
+        _log.warning("handler %s did not return within %g s; it is cancelled", self._name, grace)
+        self._task.cancel()
+        if not await self._is_over(_PATIENCE):
+            _log.error("handler %s does not let itself be cancelled; its task is left", self._name)
 
     async def _run(self) -> None:
-        listener, pushed = self._listener, self._pushed
+        listener, pushed, told = self._listener, self._pushed, 0
         while not listener.has_ended():
             batch = listener.take()
             if not batch:
                 await pushed.wait()
                 pushed.clear()
+                told = 0
                 continue
-            for notice in batch:
-                if listener.has_ended():
-                    return
-                try:
-                    result = listener.tell(notice)
-                    if isinstance(result, Awaitable):
-                        await result
-                # Whatever it is, it is about this one notice; also a cancellation, if it is not this task's own.
-                except BaseException as error:
-                    if self._must_end(error):
-                        raise
-                    listener.failed(notice)
-                listener.told()
-            await asyncio.sleep(0)
+            await self._tell_all(batch)
+            told += len(batch)
+            if told >= _A_TURN:
+                await asyncio.sleep(0)
+                told = 0
+
+    async def _tell_all(self, batch: Sequence[Notice[Held]]) -> None:
+        listener = self._listener
+        for notice in batch:
+            if listener.has_ended():
+                return
+            try:
+                result = listener.tell(notice)
+                if isinstance(result, Awaitable):
+                    await result
+            # Whatever it is, it is about this one notice; also a cancellation, if it is not this task's own.
+            except BaseException as error:
+                if self._must_end(error):
+                    raise
+                listener.failed(notice)
+            listener.told()
 
     def _must_end(self, error: BaseException) -> bool:
         """Whether an error is meant for more than the handler."""
@@ -206,6 +263,7 @@ class ThreadDelivery(Delivery, Generic[T]):
     """Tells a handler in a thread of its own, which it may block."""
 
     def __init__(self, listener: Listener[T]) -> None:
+        super().__init__(listener.name)
         self._listener = listener
         self._pushed = threading.Event()
         self._thread = threading.Thread(
@@ -222,11 +280,11 @@ class ThreadDelivery(Delivery, Generic[T]):
         """Whether the current thread is the handler's."""
         return threading.current_thread() is self._thread
 
-    async def end(self, grace: float | None) -> None:
-        """Wait for the call that is under way; one that outlasts the grace is left to end by itself."""
-        self._pushed.set()
-        if self._thread.ident is None or self.is_own():
-            return
+    def is_alive(self) -> bool:
+        """Whether the thread has begun, and is not gone."""
+        return self._thread.is_alive()
+
+    async def _is_over(self, within: float | None) -> bool:
         # Not in an executor: those are waited for when the interpreter ends, and take nothing new then.
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
@@ -236,14 +294,15 @@ class ThreadDelivery(Delivery, Generic[T]):
 
         self._ended.add_done_callback(notice)
         try:
-            async with asyncio.timeout(grace):
+            async with asyncio.timeout(within):
                 await ended.wait()
         except TimeoutError:
-            _log.warning(
-                "handler %s did not return within %g s; its thread is left", self._listener.name, grace
-            )
-        else:
-            self._thread.join()  # it has nothing left to do
+            return False
+        self._thread.join()  # it has nothing left to do
+        return True
+
+    async def _give_up(self, grace: float) -> None:
+        _log.warning("handler %s did not return within %g s; its thread is left", self._name, grace)
 
     def _run(self) -> None:
         try:
@@ -272,3 +331,15 @@ class ThreadDelivery(Delivery, Generic[T]):
 
 def _nothing() -> None:
     """What there is to do as long as nobody is there to do it."""
+
+
+def _current_task() -> asyncio.Task[object] | None:
+    """The task that asks; None in a thread that has none."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _is_power_of_ten(count: int) -> bool:
+    return set(str(count)[1:]) <= {"0"} and str(count)[0] == "1"

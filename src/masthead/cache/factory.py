@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead.cache.arranged import GRACE
+from masthead.cache.arranged import GRACE, check_options
 from masthead.cache.groups import InformerGroups
+from masthead.cache.handlers import check_plain
 from masthead.cache.informer import SharedInformer
 from masthead.cache.informers import Informers
-from masthead.cache.selection import Selection, namespaces_of, resource_of, wanted
+from masthead.cache.selection import Selection, checked, named, namespaces_of, resource_of, tweaked, wanted
+from masthead.cache.together import begin, begin_on, late_ones, raise_all
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["SharedInformerFactory"]
 
 T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.cache")
 
 
 class SharedInformerFactory(InformerGroups):
@@ -108,7 +113,8 @@ class SharedInformerFactory(InformerGroups):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if a namespace is none, or there is none in the list.
+            InvalidValueError: if a namespace is none, there is none in the list, or an option is senseless.
+            SelectorError: if a selector is none.
             UnknownKindError: if a class in `resyncs` does not say where it is served.
         """
         super().__init__(self.informer)
@@ -116,7 +122,9 @@ class SharedInformerFactory(InformerGroups):
         self._resync = resync
         self._resyncs = {resource_of(what): period for what, period in (resyncs or {}).items()}
         self._namespaces = namespaces_of(namespace)
-        self._selection = Selection(label_selector=label_selector, field_selector=field_selector)
+        self._selection = checked(Selection(label_selector=label_selector, field_selector=field_selector))
+        if tweak is not None:
+            check_plain("a tweak", tweak)
         self._tweak = tweak
         self._transform = transform
         self._options: dict[str, Any] = {
@@ -130,6 +138,8 @@ class SharedInformerFactory(InformerGroups):
             "metrics": metrics,
             "backoff": backoff,
         }
+        for period in (resync, *self._resyncs.values()):
+            check_options({**self._options, "resync": period})
         # Held for a moment, never while somebody else's code runs: the loop waits for it, too.
         self._lock = threading.Lock()
         self._informers: dict[Wanted, SharedInformer[Any]] = {}
@@ -209,17 +219,19 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: if they are new, and the factory is shut down.
+            InvalidValueError: if it is no resource.
         """
         # differs from client-go: a resource without a class is no error.
         try:
-            kind = registry.object_class(registry.kind_of(resource))
+            kind = registry.object_class(registry.kind_of(resource_of(resource)))
         except UnknownKindError:
             return cast("Informers[Object]", self.dynamic(resource))
         return Informers(self.informer(kind))
 
     def dynamic(
         self,
-        resource: GroupVersionResource,
+        what: GroupVersionResource | str,
+        resource: str | None = None,
         *,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
@@ -227,36 +239,44 @@ class SharedInformerFactory(InformerGroups):
     ) -> Informers[Unstructured]:
         """The informer and lister of any resource, whose objects have no type. The options are those of `informer`.
 
+        Args:
+            what: The resource; or the API version, such as ``apps/v1``.
+            resource: With an API version, the plural; nothing is looked up on the cluster.
+            namespace: As for `informer`, like those that follow.
+            label_selector: Which objects.
+            field_selector: Which objects.
+
         Raises:
             ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if a namespace is none, or the resource is known to live in no namespace.
+            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: if a selector is none.
         """
-        found = self._wanted("untyped", resource, namespace, label_selector, field_selector)
+        found = self._wanted("untyped", named(what, resource), namespace, label_selector, field_selector)
         return Informers(self._obtain(found, lambda: self._made(found)))
 
     def metadata(
         self,
-        what: type[Object] | GroupVersionResource,
+        what: type[Object] | GroupVersionResource | str,
+        resource: str | None = None,
         *,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
     ) -> Informers[PartialObjectMetadata]:
-        """The informer and lister of the metadata of any resource. The options are those of `informer`.
+        """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
             ClosedError: if they are new, and the factory is shut down.
             UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if a namespace is none, or the resource is known to live in no namespace.
+            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: if a selector is none.
         """
-        found = self._wanted("metadata", what, namespace, label_selector, field_selector)
+        found = self._wanted("metadata", named(what, resource), namespace, label_selector, field_selector)
         return Informers(self._obtain(found, lambda: self._made(found)))
 
     @property
     def health(self) -> Mapping[str, Health]:
-        """How the informers are doing, by name."""
+        """How the informers are doing, by name; of two informers with one name, the later has a number behind it."""
         return {name: each.health for name, each in self._named().items()}
 
     # Their life.
@@ -276,10 +296,8 @@ class SharedInformerFactory(InformerGroups):
                     "the factory was started in another event loop; a factory has one, make another"
                 )
             self._loop = loop
-            there = list(self._informers.values())
-        for each in there:
-            _begin(each)
-        await asyncio.sleep(0)
+        for each in self._all():
+            begin(each)
 
     async def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> None:
         """Wait until the first full state is in the store of every informer that was made so far.
@@ -298,10 +316,10 @@ class SharedInformerFactory(InformerGroups):
             raise InformerStateError("the factory is not started, so nothing will sync; start() it first")
         try:
             async with asyncio.timeout(timeout):
-                for each in self._named().values():
+                for each in self._all():
                     await each.wait_synced(handlers=handlers)
         except TimeoutError:
-            late = "; ".join(_late(self._named(), handlers=handlers))
+            late = "; ".join(late_ones(self._named(), handlers=handlers))
             raise DeadlineError(f"not synced within {timeout:g} s: {late}") from None
 
     async def shutdown(self, *, grace: float = GRACE) -> None:
@@ -314,38 +332,45 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             MutationError: if it looks for changes of shared objects, and there are some.
+            Exception: if an informer has ended by itself for a reason that nobody foresaw; the log has it, too.
         """
         self.end_soon(grace)
-        errors: list[MutationError] = []
+        errors: list[Exception] = []
         # One after the other, and each in this task, which may be a handler's; they all end at the same time.
-        for each in self._named().values():
+        for each in self._all():
             try:
                 await each.stop(grace=grace)
-            except MutationError as error:
+            except Exception as error:  # noqa: BLE001 - first the others
                 errors.append(error)
-        if errors:
-            keys = [key for error in errors for key in error.keys]
-            raise MutationError("; ".join(map(str, errors)), keys=keys)
+        raise_all(errors)
 
     def end_soon(self, grace: float = GRACE) -> None:
         """Stop every informer, and wait for nothing; on their own loop, or before the start."""
         with self._lock:
             self._is_closed = True
-            ended = list(self._informers.values())
-        for each in ended:
+        for each in self._all():
             each.end_soon(grace)
 
     @property
     def is_called_here(self) -> bool:
         """Whether a handler of one of the informers asks, which cannot wait for its end."""
-        return any(each.is_called_here for each in self._named().values())
+        return any(each.is_called_here for each in self._all())
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "new" if self._loop is None else "running"
+        return f"<SharedInformerFactory: {state}, {len(self._informers)} informers>"
 
     async def __aenter__(self) -> Self:
         await self.start()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.shutdown()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            await self.shutdown()
+        except MutationError as found:
+            if error is None:
+                raise
+            _log.error("%s", found)
 
     # Inside.
 
@@ -362,8 +387,7 @@ class SharedInformerFactory(InformerGroups):
             label_selector=own.label_selector if label_selector is None else label_selector,
             field_selector=own.field_selector if field_selector is None else field_selector,
         )
-        if self._tweak is not None:
-            selection = self._tweak(what, selection)
+        selection = tweaked(self._tweak, what, selection)
         namespaces = self._namespaces if namespace is None else namespaces_of(namespace)
         return wanted(form, what, namespaces, selection, is_explicit=namespace is not None)
 
@@ -378,7 +402,7 @@ class SharedInformerFactory(InformerGroups):
             self._check_open(f"make an informer for {found.name}")
             there, loop = self._informers.setdefault(found, made), self._loop
         if there is made and loop is not None:
-            _begin_on(loop, made)
+            begin_on(loop, made)
         return there
 
     def _made(self, found: Wanted) -> SharedInformer[Any]:
@@ -408,52 +432,22 @@ class SharedInformerFactory(InformerGroups):
     def _period(self, found: Wanted) -> float:
         return self._resyncs.get(found.resource, self._resync)
 
-    def _named(self) -> dict[str, SharedInformer[Any]]:
+    def _all(self) -> list[SharedInformer[Any]]:
         with self._lock:
-            return {found.name: each for found, each in self._informers.items()}
+            return list(self._informers.values())
+
+    def _named(self) -> dict[str, SharedInformer[Any]]:
+        """The informers by name. Two classes of one resource share theirs, and are numbered."""
+        with self._lock:
+            there = list(self._informers.items())
+        counts: Counter[str] = Counter()
+        names: dict[str, SharedInformer[Any]] = {}
+        for found, each in there:
+            name = found.name
+            counts[name] += 1
+            names[name if counts[name] == 1 else f"{name} ({counts[name]})"] = each
+        return names
 
     def _check_open(self, what: str) -> None:
         if self._is_closed:
             raise ClosedError(f"the factory cannot {what} any more: it is shut down; make a new one")
-
-
-def _begin(informer: SharedInformer[Any]) -> None:
-    with contextlib.suppress(InformerStateError):  # it is running, or its owner has stopped it
-        informer.begin_soon()
-
-
-def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) -> None:
-    """Begin at once if this is the loop; from anywhere else, before whatever is asked of the loop next.
-
-    Raises:
-        ClosedError: if the loop has ended.
-    """
-    if _running_loop() is loop:
-        _begin(informer)
-        return
-    try:
-        loop.call_soon_threadsafe(_begin, informer)
-    except RuntimeError:
-        raise ClosedError(
-            "the factory's event loop has ended, and its informers with it; make a new factory"
-        ) from None
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _late(informers: Mapping[str, SharedInformer[Any]], *, handlers: bool) -> list[str]:
-    """Which informers have not synced, and why, each in a few words."""
-    found: list[str] = []
-    for name, each in informers.items():
-        health = each.health
-        behind = [handler for handler, pending in health.pending.items() if pending]
-        if not each.has_synced:
-            found.append(f"{name} ({health.last_error or 'no full state has come yet'})")
-        elif handlers and behind:
-            found.append(f"{name} (its handlers {', '.join(behind)} have not heard all that there is)")
-    return found

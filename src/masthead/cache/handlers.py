@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from masthead.errors import InvalidValueError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "EventHandler",
@@ -40,15 +40,15 @@ class EventHandler(Generic[T_contra]):
 
     Calls never overlap, and those about one object come in the order in which things happened. The objects are shared:
     `copy` one before changing it. With `masthead.aio`, methods may be coroutine functions; plain ones must not block.
-    With the blocking client they run in a thread of the handler's own, and may. An exception is logged, and the next
-    call follows.
+    With the blocking client they run in a thread of the handler's own, and may. After an exception, the next call
+    follows; a handler's first is logged with its traceback, then its tenth, its hundredth and so on.
     """
 
     def on_add(self, obj: T_contra, is_initial: bool) -> object:
         """An object came.
 
         Args:
-            obj: Che object.
+            obj: The object.
             is_initial: Whether it was there before the handler, or the informer, was.
         """
 
@@ -144,26 +144,79 @@ def handler_of(
     """A handler, given as one or as functions.
 
     Raises:
-        InvalidValueError: if there is nothing to call, or both a handler and functions, or something that is neither.
+        InvalidValueError: if there is nothing to call, or both a handler and functions, or something that is neither, or
+            that cannot be called with what there is to tell.
     """
     functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
     given = {name: each for name, each in functions.items() if each is not None}
+    if handler is not None:
+        if given:
+            raise InvalidValueError(f"give a handler, or functions such as {next(iter(given))}, not both")
+        _check_handler(handler)
+        return handler
+    if not given:
+        raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
     for name, each in given.items():
         if not callable(each):
             raise InvalidValueError(f"{name} is a {type(each).__name__}; give a function", value=each)
-    if handler is None:
-        if not given:
-            raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
-        return _Functions(on_add, on_update, on_delete)
-    if given:
-        raise InvalidValueError(f"give a handler, or functions such as {next(iter(given))}, not both")
-    missing = [name for name in functions if not callable(getattr(handler, name, None))]
-    if missing:
+        _check_signature(name, each, _TOLD[name])
+    return _Functions(on_add, on_update, on_delete)
+
+
+_TOLD: Final[Mapping[str, tuple[str, ...]]] = {
+    "on_add": ("obj",),
+    "on_update": ("old", "new"),
+    "on_delete": ("obj",),
+}
+"""What functions are called with."""
+_TOLD_AND_HOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "on_add": ("obj", "is_initial"),
+    "on_update": ("old", "new"),
+    "on_delete": ("obj", "final_state_known"),
+}
+"""What the methods of a handler are called with."""
+
+
+def _check_handler(handler: object) -> None:
+    """Refuse what would fail whenever it is called, or never be called.
+
+    Raises:
+        InvalidValueError: if it is that.
+    """
+    name = type(handler).__name__
+    if isinstance(handler, type):
+        name = handler.__name__
+        raise InvalidValueError(f"{name} is a class; give an object: {name}()", value=handler)
+    for each, told in _TOLD_AND_HOW.items():
+        method = getattr(handler, each, None)
+        if not callable(method):
+            raise InvalidValueError(
+                f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler
+            )
+        _check_signature(f"{each} of {name}", method, told)
+    if not any(_is_overridden(handler, each) for each in _TOLD_AND_HOW):
         raise InvalidValueError(
-            f"a {type(handler).__name__} is no handler: it has no {missing[0]}; derive it from EventHandler",
+            f"a {name} overrides none of {', '.join(_TOLD_AND_HOW)}, and so would never be told anything",
             value=handler,
         )
-    return handler
+
+
+def _is_overridden(handler: object, method: str) -> bool:
+    return getattr(getattr(handler, method), "__func__", None) is not getattr(EventHandler, method)
+
+
+def _check_signature(what: str, function: Callable[..., object], told: Sequence[str]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is written in C, nobody may know
+        return
+    try:
+        signature.bind(*told)
+    except TypeError:
+        takes = ", ".join(map(str, signature.parameters.values()))
+        raise InvalidValueError(
+            f"{what} takes ({takes}); it is called with ({', '.join(told)})", value=function
+        ) from None
 
 
 def check_plain(what: str, function: object) -> None:

@@ -23,19 +23,21 @@ class Health:
         state: ``new``, ``listing``, ``watching``, ``waiting`` (for the next attempt after a failure) or ``stopped``.
             With several namespaces, the worst of them.
         is_synced: Whether the first full state is in the store.
-        version: The resource version that the store has reached; empty before it is synced.
+        version: The resource version that the store has reached; empty before it is synced, unless it was seeded.
         objects: How many objects there are.
         staleness: Seconds for which nothing has proved that the store is what the server has: no event, no bookmark,
-            no list. About a minute is usual; infinite before the first list.
+            no list. About a minute is usual; infinite before the first of these.
         since_event: Seconds since the last change of an object came; infinite before the first.
         last_error: What went wrong last, in one sentence; empty if nothing ever did.
         since_error: Seconds since then; infinite if nothing ever did.
-        failures: How many attempts have failed in a row; 0 if all is well.
+        failures: How many attempts have failed since the server last told something, or a watch lasted; 0 if all is
+            well.
         relists: How often the whole state was asked for again, though there was one.
         reconnects: How often a watch was opened to go on where another had ended.
         broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
             the store has the last state that could be read, if there was one.
         pending: How many notices wait for each handler, by its name.
+        handler_failures: How often each handler has raised, by its name.
     """
 
     state: str
@@ -51,6 +53,7 @@ class Health:
     reconnects: int
     broken: Mapping[str, str]
     pending: Mapping[str, int]
+    handler_failures: Mapping[str, int]
 
     @property
     def is_healthy(self) -> bool:
@@ -105,6 +108,7 @@ def health_of(
     version: str,
     objects: int,
     pending: Mapping[str, int],
+    handler_failures: Mapping[str, int],
     clock: Callable[[], float],
 ) -> Health:
     """Put together what the reflectors of an informer have noted down.
@@ -116,6 +120,7 @@ def health_of(
         version: What the store has reached.
         objects: How many there are.
         pending: How many notices wait for each handler.
+        handler_failures: How often each has raised.
         clock: The loop's time.
     """
     now = clock()
@@ -129,13 +134,19 @@ def health_of(
         is_synced=is_synced,
         version=version,
         objects=objects,
-        staleness=max(now - pulse.contact for pulse in pulses),
-        since_event=min(now - pulse.event for pulse in pulses),
+        staleness=_seconds(max(now - pulse.contact for pulse in pulses)),
+        since_event=_seconds(min(now - pulse.event for pulse in pulses)),
         last_error=worst.error,
-        since_error=now - worst.error_at,
+        since_error=_seconds(now - worst.error_at),
         failures=max(pulse.failures for pulse in pulses),
         relists=sum(pulse.relists for pulse in pulses),
         reconnects=sum(pulse.reconnects for pulse in pulses),
         broken=broken,
         pending=pending,
+        handler_failures=handler_failures,
     )
+
+
+def _seconds(passed: float) -> float:
+    """A time as people read it: to the millisecond."""
+    return round(passed, 3)

@@ -24,13 +24,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead.cache.arranged import GRACE, Arranged
 from masthead.cache.controller import Controller
+from masthead.cache.handlers import check_plain
 from masthead.cache.registration import Registration
-from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
+from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
 from masthead.meta.object import Object
+from masthead.meta.unstructured import Unstructured
+from masthead.meta.v1 import PartialObjectMetadata
 from masthead.sansio.versions import is_at_least
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead.cache.holding import Held
+    from masthead.cache.store import Indexer
     from masthead.sansio.changes import Change
 
 
@@ -48,6 +52,12 @@ T = TypeVar("T", bound=Object)
 _log: Final = logging.getLogger("masthead.cache")
 
 _GRACE_IF_CANCELLED: Final = 1.0
+_ANY_KIND: Final = {Unstructured.GVK.group_kind, PartialObjectMetadata.GVK.group_kind}
+"""What objects are said to be that may be of any kind."""
+_BOOKMARKS: Final = (
+    "A write of another kind or namespace, or one that its selectors do not match, is passed only with the next "
+    "bookmark, about a minute later"
+)
 
 
 class SharedInformer(Arranged[T]):
@@ -73,39 +83,43 @@ class SharedInformer(Arranged[T]):
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
-            InformerStateError: if it was started before: an informer runs once.
+            InformerStateError: if it was started before, or stopped: an informer runs once.
         """
-        self._check_new("be started")
+        self.begin_soon()
         try:
-            self._begin()
-            await self._live()
-        finally:
-            self._note_end()
+            await self._ended()
+        except asyncio.CancelledError:
+            self.end_soon(_GRACE_IF_CANCELLED)
+            await self._ended()
+            raise
 
     async def start(self) -> None:
         """Begin to keep the copy, and return at once.
 
         Raises:
-            InformerStateError: if it was started before: an informer runs once.
+            InformerStateError: if it was started before, or stopped: an informer runs once.
         """
         self.begin_soon()
-        await asyncio.sleep(0)
-        if self._task is not None and self._task.done():
-            await self._task
 
     def begin_soon(self) -> None:
         """Begin to keep the copy, and wait for nothing; on the loop that it shall belong to.
 
         Raises:
-            InformerStateError: if it was started before: an informer runs once.
+            InformerStateError: if it was started before, or stopped: an informer runs once.
         """
-        if self._task is not None:
-            raise InformerStateError(f"informer {self._name} has been started before; make a new one")
-        self._check_new("be started")
+        self.check_startable()
         self._begin()
         task = self._task = self._spawn(self._live())
         # Of the task, not in it: one that is cancelled before its first step never gets to its end.
-        task.add_done_callback(self._after_task)
+        task.add_done_callback(self._finish)
+
+    def check_startable(self) -> None:
+        """See whether it could be started.
+
+        Raises:
+            InformerStateError: if it was started before, or stopped.
+        """
+        self._check_new("be started")
 
     async def stop(self, *, grace: float = GRACE) -> None:
         """End it, and wait until nothing of it is left. Stopping twice does nothing.
@@ -122,34 +136,47 @@ class SharedInformer(Arranged[T]):
         self.end_soon(grace)
         if self.is_called_here:
             return
-        await self._stopped.wait()
-        if self._task is not None:
-            await asyncio.wait({self._task})
-            if not self._task.cancelled():
-                self._task.result()
-        if self._detects_mutations:
-            self.check_mutations()
+        await self._ended()
+        self.check_at_end()
 
     def end_soon(self, grace: float = GRACE) -> None:
         """End it, and wait for nothing; on its own loop, or before the start."""
         self._grace = grace
         self._stopping.set()
         self._hush()
-        if self._loop is None and self._task is None:
-            self._stopped.set()
-            self._progress.made()
+        if self._task is None:
+            self._finish()
+
+    def check_at_end(self) -> None:
+        """Look whether somebody changed an object, if it looks for that at all.
+
+        Raises:
+            MutationError: naming the objects.
+        """
+        if self._detects_mutations:
+            self.check_mutations()
 
     @property
     def is_called_here(self) -> bool:
         """Whether one of its handlers asks, which cannot wait for its end."""
-        return any(each.is_called_here for each in list(self._registrations))
+        return self._is_within()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and has not ended."""
+        return self._task is not None and not self.is_stopped
 
     async def __aenter__(self) -> Self:
         await self.start()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.stop()
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            await self.stop()
+        except MutationError as found:
+            if error is None:
+                raise
+            _log.error("informer %s: %s", self._name, found)
 
     async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> None:
         """Wait until the first full state is in the store.
@@ -172,7 +199,7 @@ class SharedInformer(Arranged[T]):
 
         await self._reach(is_reached, timeout, "and its handlers have not synced")
 
-    async def wait_for(self, version: str | Object, timeout: float | None = None) -> None:
+    async def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the copy is at least as new as a version: read your own writes.
 
         ::
@@ -185,21 +212,62 @@ class SharedInformer(Arranged[T]):
             timeout: For how many seconds.
 
         Raises:
+            DeadlineError: if that takes longer than `timeout` seconds; says where it is, and what went wrong last.
+            ClosedError: if the informer has stopped.
+            InformerStateError: if it has not been started.
+            InvalidValueError: if it is no version, or an object of another kind.
+        """
+        wanted, scope = _wanted(version, self._item, self._sources.keys())
+        store = self._processor.store
+
+        def reached() -> str:
+            return store.version if scope is None else store.version_of(scope)
+
+        def is_reached() -> bool:
+            return self.has_synced and bool(reached()) and is_at_least(reached(), wanted)
+
+        def where() -> str:
+            return f"; it is at {reached()}. {_BOOKMARKS}" if self.has_synced else "; it has not synced"
+
+        await self._reach(is_reached, timeout, f"has not reached version {wanted}", where)
+
+    async def wait_until(self, condition: Callable[[Indexer[T]], bool], timeout: float | None = None) -> None:
+        """Wait until something is true of the copy. It is looked at once it has synced, and then after each change.
+
+        ::
+
+            await client.core_v1.pods("default").delete("web")
+            await informer.wait_until(lambda copy: copy.get_by_key("default/web") is None)
+
+        Args:
+            condition: Is called with `indexer`, on the event loop: it must neither block nor, with the blocking client,
+                call that.
+            timeout: For how many seconds.
+
+        Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: if the informer has stopped.
             InformerStateError: if it has not been started.
-            InvalidValueError: if it is no version.
+            InvalidValueError: if the condition is no plain function.
+            Exception: whatever the condition raises.
         """
-        wanted, scope = _wanted(version, self._sources.keys())
-        store = self._processor.store
+        check_plain("a condition", condition)
+        indexer = self._indexer
+        await self._reach(
+            lambda: self.has_synced and bool(condition(indexer)), timeout, "is not as it was waited for"
+        )
 
-        def is_reached() -> bool:
-            reached = store.version if scope is None else store.version_of(scope)
-            return self.has_synced and bool(reached) and is_at_least(reached, wanted)
+    def __repr__(self) -> str:
+        synced = "synced" if self.has_synced else "not synced"
+        return f"<SharedInformer {self._name}: {self.health.state}, {synced}, {len(self._indexer)} objects>"
 
-        await self._reach(is_reached, timeout, f"has not reached version {wanted}")
-
-    async def _reach(self, is_reached: Callable[[], bool], timeout: float | None, problem: str) -> None:
+    async def _reach(
+        self,
+        is_reached: Callable[[], bool],
+        timeout: float | None,
+        problem: str,
+        where: Callable[[], str] = str,
+    ) -> None:
         try:
             async with asyncio.timeout(timeout):
                 while not is_reached():
@@ -209,8 +277,9 @@ class SharedInformer(Arranged[T]):
         except TimeoutError:
             last = self.health.last_error
             after = f"; the last error was {last}" if last else ""
-            problem = f"informer {self._name} {problem} within {timeout:g} s{after}"
-            raise DeadlineError(problem) from None
+            raise DeadlineError(
+                f"informer {self._name} {problem} within {timeout:g} s{after}{where()}"
+            ) from None
 
     def _begin(self) -> None:
         loop = asyncio.get_running_loop()
@@ -233,28 +302,13 @@ class SharedInformer(Arranged[T]):
                 backoff=options.backoff,
                 on_pumped=self._after_pump,
                 meter=self._meter,
+                name=self._name,
             )
             # Whatever somebody's queue or backoff raises, nothing has begun until here.
             self._loop, self._controller = loop, controller
             self._schedule.start(loop.time())
             for each in self._registrations:
                 each.start(loop)
-
-    def _after_task(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("informer %s ends, which is a fault in it", self._name, exc_info=error)
-        self._hush()
-        self._note_end()
-
-    def _hush(self) -> None:
-        """Tell handlers nothing more from here on."""
-        with self._processor.gate:
-            for each in self._registrations:
-                self._processor.leave(each)
-
-    def _note_end(self) -> None:
-        self._stopped.set()
-        self._progress.made()
 
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine, name=f"masthead informer {self._name}")
@@ -269,21 +323,50 @@ class SharedInformer(Arranged[T]):
             self._grace = min(self._grace, _GRACE_IF_CANCELLED)
             raise
         finally:
+            self._stopping.set()
             for task in (pump, stopping):
                 task.cancel()
             await asyncio.wait({pump, stopping})
             await self._end_handlers()
         if not pump.cancelled() and (error := pump.exception()) is not None:
             if not isinstance(error, ClosedError):
-                _log.error("informer %s ends, which is a defect of it", self._name, exc_info=error)
                 raise error
             _log.warning("informer %s ends: %s", self._name, error)
 
     async def _end_handlers(self) -> None:
         self._hush()
         async with asyncio.TaskGroup() as group:
-            for each in list(self._registrations):
+            for each in [*self._registrations, *self._leaving]:
                 group.create_task(each.end(self._grace))
+
+    def _hush(self) -> None:
+        """Tell handlers nothing more from here on."""
+        with self._processor.gate:
+            for each in self._registrations:
+                self._processor.leave(each)
+
+    def _finish(self, task: asyncio.Task[None] | None = None) -> None:
+        """It is over, however that came: nobody is told anything more, and whoever waits learns of it."""
+        if task is not None and not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("informer %s ends, which is a defect of it", self._name, exc_info=error)
+        self._hush()
+        self._leaving = {}
+        self._stopped.set()
+        for each in self._registrations:
+            each.settle()
+        self._progress.made()
+
+    async def _ended(self) -> None:
+        """Wait for its end, if it was ever begun.
+
+        Raises:
+            Exception: if it has ended for a reason that nobody foresaw.
+        """
+        if self._task is None:
+            return
+        await asyncio.wait({self._task})
+        if not self._task.cancelled():
+            self._task.result()
 
     def _metered(self, changes: Sequence[Change[Held]], is_initial: bool) -> None:
         """Process changes, and note how long that takes."""
@@ -315,19 +398,38 @@ class ThreadedInformer(SharedInformer[T]):
     _IN_THREADS = True
 
 
-def _wanted(version: str | Object, scopes: Collection[str]) -> tuple[str, str | None]:
+def _wanted(
+    version: str | int | Object, item: type[Object], scopes: Collection[str]
+) -> tuple[str, str | None]:
     """The version to wait for, and the scope that it is to be reached in; None for all.
 
     Raises:
-        InvalidValueError: if it is no version.
+        InvalidValueError: if it is no version, or an object of another kind.
     """
     if isinstance(version, Object):
+        given, own = version.gvk.group_kind, item.GVK.group_kind
+        if given != own and not {given, own} & _ANY_KIND:
+            raise InvalidValueError(
+                f"this informer keeps objects of kind {own.kind}, and is never told of {given.kind} {version.key!r}; wait "
+                "with an informer of that kind",
+                value=version,
+            )
         namespace = version.metadata.namespace
-        return _wanted(version.metadata.resource_version, scopes)[
-            0
-        ], namespace if namespace in scopes else None
-    if not isinstance(cast("object", version), str) or not version:
+        return _number(version.metadata.resource_version), namespace if namespace in scopes else None
+    return _number(version), None
+
+
+def _number(version: object) -> str:
+    """A resource version as text.
+
+    Raises:
+        InvalidValueError: if it is none.
+    """
+    given = str(version) if isinstance(version, int) and not isinstance(version, bool) else version
+    if not isinstance(given, str) or not (given.isascii() and given.isdigit()):
         raise InvalidValueError(
-            "wait for an object that a server has answered with, or for its resource version", value=version
+            f"{version!r} is no resource version; wait for an object that a server has answered with, or for its "
+            "resource version, which is a number",
+            value=version,
         )
-    return version, None
+    return given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
 
 from masthead.meta.object import Object
 from masthead.meta.registry import registry
@@ -12,9 +12,15 @@ if TYPE_CHECKING:
     from masthead.cache.lister import Lister
     from masthead.meta.gvk import GroupVersion
 
-__all__ = ["InformerGroup", "Informers", "Provide"]
+__all__ = ["InformerGroup", "Informers", "Provide", "WITHOUT_PARENTHESES"]
 
 T = TypeVar("T", bound=Object)
+
+WITHOUT_PARENTHESES: Final = (
+    "the informers of a factory are named without parentheses: factory.core_v1.pods.informer, "
+    "factory.core_v1.pods.lister; for one namespace, ask for factory.informer(Pod, namespace=...)"
+)
+"""What those are told who write ``factory.core_v1.pods()``, as for a client."""
 
 
 class Provide(Protocol):
@@ -42,6 +48,19 @@ class Informers(Generic[T]):
     def lister(self) -> Lister[T]:
         """The copy: by namespace, name and labels."""
         return self._informer.lister
+
+    def __repr__(self) -> str:
+        return f"<Informers of {self._informer.name}, {len(self._informer.indexer)} objects>"
+
+    if not TYPE_CHECKING:  # who has types is told by them
+
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Say what those should do who take this for a resource of a client.
+
+            Raises:
+                TypeError: always.
+            """
+            raise TypeError(WITHOUT_PARENTHESES)
 
 
 class InformerGroup:

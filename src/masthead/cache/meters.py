@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from masthead import metrics as known
 from masthead.metrics import NO_METRICS, version_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead.metrics import Metrics
 
 __all__ = ["NO_METER", "HandlerMeter", "InformerMeter"]
+
+_log: Final = logging.getLogger("masthead.cache")
 
 _SHORT: Final = 1.0
 """A watch that lasted less than this, and told nothing, is a bad sign."""
@@ -58,7 +63,7 @@ class InformerMeter:
         self._relists.inc()
 
     def watched(self, seconds: float, events: int) -> None:
-        """A watch has ended."""
+        """A watch has ended, or could not be opened; also one that began with what there is."""
         self._watches.inc()
         self._watch_duration.observe(seconds)
         self._items_per_watch.observe(events)
@@ -86,14 +91,25 @@ class HandlerMeter:
     def __init__(self, metrics: Metrics, labels: dict[str, str]) -> None:
         self._pending = metrics.gauge(known.INFORMER_HANDLER_PENDING, **labels)
         self._failures = metrics.counter(known.INFORMER_HANDLER_FAILURES, **labels)
+        self._name = labels["handler"]
+        self._is_broken = False
 
     def pending(self, count: int) -> None:
-        """So many notices wait for it."""
-        self._pending.set(count)
+        """So many notices wait for it; told as they come and are taken, and 0 in the end."""
+        self._count(self._pending.set, count)
 
     def failed(self) -> None:
         """It raised."""
-        self._failures.inc()
+        self._count(self._failures.inc, 1)
+
+    def _count(self, tell: Callable[[float], None], value: float) -> None:
+        """Metrics that fail must not cost a handler what it has to hear."""
+        try:
+            tell(value)
+        except Exception:  # noqa: BLE001 - whatever it is, it is not about the handler
+            if not self._is_broken:
+                _log.exception("metrics of handler %s failed; further failures are not told", self._name)
+            self._is_broken = True
 
 
 NO_METER: Final = InformerMeter(None, name="", resource="")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead.cache import mutation
@@ -32,6 +33,10 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 _SAMPLES: Final = 3
+_RECENT: Final = 16
+"""So many of the objects that changed last are remembered."""
+_SPREAD: Final = 32
+"""So many others are looked at for a sample."""
 
 
 class Processor(Generic[T]):
@@ -64,6 +69,7 @@ class Processor(Generic[T]):
         self._name = name
         self._detects_mutations = detects_mutations
         self._broken_indexers: set[str] = set()
+        self._recent: deque[str] = deque(maxlen=_RECENT)
         self._listeners: dict[Hashable, Listener[T]] = {}
         self.store: IndexedStore[Held, T] = IndexedStore(
             indexers, opened=holding.open, on_index_error=self._log_index_error, scopes=scopes
@@ -83,6 +89,7 @@ class Processor(Generic[T]):
                 notices += heard
                 resyncs += again
             if notices:
+                self._recent.extend([notice.key for notice in notices[-_RECENT:]])
                 for listener in self._listeners.values():
                     listener.push(notices)
             if resyncs:
@@ -142,11 +149,22 @@ class Processor(Generic[T]):
         return self._applier.held(scope)
 
     def samples(self, scope: str) -> Sequence[Sample]:
-        """A few objects of a scope."""
+        """A few objects of a scope, those that changed last first.
+
+        What has been the same for long is the same on a server that was restored from a backup, too.
+        """
         found = self.held(scope)
-        keys = list(itertools.islice(found, 0, None, max(1, len(found) // _SAMPLES)))[:_SAMPLES]
+        spread = itertools.islice(found, 0, None, max(1, len(found) // _SPREAD))
+        keys = dict.fromkeys([*(key for key in list(self._recent) if key in found), *spread])
         version, uid = self._holding.version, self._holding.uid
-        return [Sample(key, uid(found[key]), version(found[key])) for key in keys]
+        samples = [Sample(key, uid(found[key]), version(found[key])) for key in keys]
+        # Versions are decimal numbers, of which the longer is the larger.
+        samples.sort(key=lambda sample: (len(sample.version), sample.version), reverse=True)
+        return samples[:_SAMPLES]
+
+    def has(self, key: str) -> bool:
+        """Whether the store has an object."""
+        return key in self.store
 
     def _log_index_error(self, index: str, key: str, error: Exception) -> None:
         level = logging.DEBUG if index in self._broken_indexers else logging.WARNING

@@ -11,19 +11,22 @@ class Progress:
     """Wakes whoever waits, each time that something has changed. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: set[asyncio.Future[None]] = set()
 
     async def next(self) -> None:
         """Wait for the next change."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        await future
+        self._waiting.add(future)
+        try:
+            await future
+        finally:
+            self._waiting.discard(future)  # also of one who gave up, though nothing ever changes again
 
     def made(self) -> None:
         """Something has changed."""
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, set()
         for future in waiting:
             if not future.done():
                 future.set_result(None)

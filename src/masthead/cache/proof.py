@@ -37,7 +37,11 @@ class Known(Protocol):
     """The copy that a reflector keeps, as far as it has to know it."""
 
     def samples(self, scope: str) -> Sequence[Sample]:
-        """A few of its objects; none if there are none."""
+        """A few of its objects, those that changed last first; none if there are none."""
+        ...
+
+    def has(self, key: str) -> bool:
+        """Whether it has an object."""
         ...
 
     def held(self, scope: str) -> dict[str, Held]:

@@ -11,12 +11,15 @@ import logging
 import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead.cache import checked
 from masthead.cache.collected import Collected
 from masthead.cache.health import Pulse
 from masthead.cache.intake import Intake, UnusableError, key_in
 from masthead.cache.listwatch import ListOptions
 from masthead.cache.meters import NO_METER
 from masthead.cache.proof import is_known_server
+from masthead.cache.quarantine import Quarantine
+from masthead.cache.trouble import failure_of, said
 from masthead.client.event import EventType
 from masthead.errors import (
     ClosedError,
@@ -27,10 +30,10 @@ from masthead.errors import (
     StatusError,
 )
 from masthead.meta.object import Object
-from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead.sansio.listwatch import LASTING, List, ListWatching, Phase, Prove, Role, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
     from masthead.cache.holding import Held
     from masthead.cache.listwatch import ListWatch
@@ -49,7 +52,8 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _AT_ONCE: Final = 250
 """How many objects are taken before others get their turn."""
-_TOO_LARGE: Final = "too large resource version"
+_PUNCTUAL: Final = 0.1
+"""A timer that goes off later than this says that our own loop stood still."""
 
 
 class Reflector(Generic[T]):
@@ -75,6 +79,7 @@ class Reflector(Generic[T]):
         stall_after: Seconds without a byte after which a watch counts as dead; None for the client's own.
         backoff: How long to wait after failures.
         meter: What is counted.
+        name: What logs call it; the resource by default.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class Reflector(Generic[T]):
         stall_after: float | None = None,
         backoff: Backoff | None = None,
         meter: InformerMeter = NO_METER,
+        name: str = "",
     ) -> None:
         self._source = source
         self._queue = queue
@@ -102,14 +108,15 @@ class Reflector(Generic[T]):
         self._on_change = on_change
         self._on_error = on_error
         self._stall_after = stall_after
+        # One that is given up for its silence, by a timer that may be early, has lasted: or we would wait ever longer.
+        self._lasting = LASTING if stall_after is None else min(LASTING, 0.9 * stall_after)
         self._machine = ListWatching(
             random=random.random,
             version=version,
             initial_events=watch_list and source.knows_initial_events,
             page_size=page_size,
             backoff=backoff,
-            # One that is given up for its silence has lasted: or where little happens, we would wait ever longer.
-            lasting=LASTING if stall_after is None else min(LASTING, stall_after),
+            lasting=self._lasting,
         )
         self._is_seeded = bool(version)
         self._has_followed = False
@@ -117,7 +124,10 @@ class Reflector(Generic[T]):
         self._collected = Collected()
         self._meter = meter
         self._clock: Callable[[], float] = _no_clock
+        self._events = 0
+        self._label = (name or source.resource) + (f" in {scope}" if scope else "")
         self.pulse = Pulse()
+        self._quarantine = Quarantine(self.pulse, self._label, known.has if known is not None else None)
 
     @property
     def version(self) -> str:
@@ -143,12 +153,9 @@ class Reflector(Generic[T]):
         await asyncio.sleep(step.after)
         pulse.is_waiting = False
         self._machine.begin(self._clock())
-        if not isinstance(step, Prove) and step.restarts:
-            self._collected = Collected(began=self._clock())
-            if self._machine.version:
-                self._meter.relisted()
-                pulse.relists += 1
         try:
+            if not isinstance(step, Prove) and step.restarts:
+                self._restart()
             if isinstance(step, List):
                 return await self._list(step)
             if isinstance(step, Stream):
@@ -165,23 +172,36 @@ class Reflector(Generic[T]):
         except Exception as error:  # noqa: BLE001
             return self._after(error)
 
+    def _restart(self) -> None:
+        """What was collected so far is void."""
+        self._collected = Collected(began=self._clock())
+        if self._machine.version:
+            self.pulse.relists += 1
+            self._meter.relisted()
+
     def _after(self, error: Exception) -> Step:
         """Something failed: what next?"""
         was = self._machine.phase
-        step = self._machine.failed(self._clock(), _failure(error))
+        failure = failure_of(error)
+        step = self._machine.failed(self._clock(), failure)
         if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
             # The server does not seem to know of initial events. It is listed, and nothing is wrong.
             self._is_refused = True
-            _log.debug("%s: %s", self._source.resource, error)
+            _log.debug("%s: %s", self._label, said(error))
             return step
+        # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
+        is_in_order = was is Phase.FOLLOWING and failure.is_expired
         pulse = self.pulse
-        if not _is_in_order(error):
-            pulse.failures += 1
+        # Nor is silence a failure, where nothing may have happened: `Pulse.contact` tells how long it is.
+        is_quiet = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
+        pulse.failures += not (is_in_order or is_quiet)
         pulse.error, pulse.error_at = f"{type(error).__name__}: {error}", self._clock()
-        if self._on_error is None:
-            self._log_error(error, step.after)
-        else:
+        if self._on_error is not None:
             self._tell_error(self._on_error, error, step.after)
+        elif is_in_order:
+            _log.debug("%s: %s", self._label, said(error))
+        else:
+            self._log_error(error, step.after)
         return step
 
     def _tell_error(
@@ -191,23 +211,24 @@ class Reflector(Generic[T]):
             on_error(error, after)
         # Somebody else's code, which must not end this.
         except Exception:  # noqa: BLE001
-            _log.exception("%s: the handler of errors failed", self._source.resource)
+            _log.exception("%s: the handler of errors failed", self._label)
 
     def _log_error(self, error: Exception, after: float) -> None:
-        what = self._source.resource
-        if _is_in_order(error):
-            _log.debug("%s: %s", what, error)
-        elif isinstance(error, MastheadError):
-            _log.warning("%s: the next attempt is in %.1f s, after %s", what, after, error)
+        when = f"in {after:.1f} s" if after else "at once"
+        if isinstance(error, MastheadError):
+            _log.warning("%s: trying again %s, after this failed: %s", self._label, when, said(error))
         else:
-            _log.error("%s: the next attempt is in %.1f s, after this", what, after, exc_info=error)
+            _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
 
     def _succeeded(self) -> None:
-        pulse = self.pulse
-        pulse.contact = self._clock()
-        if pulse.failures:
-            _log.info("%s: all is well again, after %d failures", self._source.resource, pulse.failures)
-            pulse.failures = 0
+        """The server has told something: a whole state, a change, or that there is none."""
+        self.pulse.contact = self._clock()
+        self._recovered()
+
+    def _recovered(self) -> None:
+        if failures := self.pulse.failures:
+            _log.info("%s: all is well again, after %d failures", self._label, failures)
+            self.pulse.failures = 0
 
     # A list
 
@@ -218,26 +239,29 @@ class Reflector(Generic[T]):
             limit=step.limit,
             continue_=step.token,
         )
-        page = await self._source.list(options, self._collect_broken)
-        version = page.metadata.resource_version
-        if not version:
-            raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
-        token, items = page.metadata.continue_, page.items
+        page = checked.page_of(await self._source.list(options, self._collect_broken), self._source)
+        version, token, items = page.metadata.resource_version, page.metadata.continue_, page.items
         del page
+        if self._collected.has_had(token):
+            raise ProtocolError(
+                f"the list of {self._source.resource} has no end: a page leads back to itself"
+            )
         items.reverse()
         while items:  # from its end, so that what has been taken is not kept by the list any more
             for item in items[: -_AT_ONCE - 1 : -1]:
                 self._collect(item)
             del items[-_AT_ONCE:]
             await asyncio.sleep(0)
-        step_after = self._machine.page(version, token)
-        if not token:
-            if self._is_refused:
-                # It was not the selector, or whatever else a list would be refused for, too.
-                self._source.forget_initial_events()
-            self._has_followed = False
-            await self._replace(version)
-        return step_after
+        if token:
+            return self._machine.page(version, token)
+        if self._is_refused:
+            # It was not the selector, or whatever else a list would be refused for, too.
+            self._source.forget_initial_events()
+        self._has_followed = False
+        collected = await self._hand_over(version)
+        following = self._machine.page(version, token)
+        self._complete(collected)
+        return following
 
     def _collect(self, obj: T) -> None:
         try:
@@ -252,35 +276,40 @@ class Reflector(Generic[T]):
         key = key_in(error.value) if isinstance(error.value, bytes) else ""
         self._collected.broken[key or error.subject] = str(error)
 
-    async def _replace(self, version: str) -> None:
-        """The new state is complete: hand it over."""
+    async def _hand_over(self, version: str) -> Collected:
+        """The new state has all come: write it to the queue.
+
+        The machine must hear of it afterwards: what is lost on its way is then asked for once more.
+        """
         collected, self._collected = self._collected, Collected()
-        self.pulse.phase = self._machine.phase
-        self._succeeded()
         for _ in self._intake.settle(collected.items):
             await asyncio.sleep(0)
-        self._note_broken(collected.broken)
-        self._meter.listed(self._clock() - collected.began, len(collected.items))
         self._queue.replace(
             collected.items,
             version,
             scope=self._scope,
             kept=frozenset(collected.broken) - collected.items.keys(),
         )
-        self._changed()
+        return collected
 
-    def _changed(self) -> None:
+    def _complete(self, collected: Collected) -> None:
+        """The new state is in the queue, and will be followed."""
+        self.pulse.phase = self._machine.phase
+        self._quarantine.replace(collected.broken)
+        self._succeeded()
+        self._publish()
+        self._meter.listed(self._clock() - collected.began, len(collected.items))
+        self._measure()
+
+    def _publish(self) -> None:
         """Something was written to the queue."""
+        self._on_change()
+        self._quarantine.say()
+
+    def _measure(self) -> None:
         if self._meter.is_on:
             self._meter.reached(self._machine.version, len(self.pulse.broken))
             self._meter.queued(len(self._queue))
-        self._on_change()
-
-    def _note_broken(self, broken: Mapping[str, str]) -> None:
-        was, self.pulse.broken = self.pulse.broken, dict(broken)
-        for key, problem in broken.items():
-            if was.get(key) != problem:
-                _log.warning("%s: %r is left as it was: %s", self._source.resource, key, problem)
 
     # A watch
 
@@ -291,35 +320,54 @@ class Reflector(Generic[T]):
             send_initial_events=step.initial_events,
             silence=self._stall_after,
         )
-        began, count, is_open = self._clock(), 0, False
-        machine, pulse = self._machine, self.pulse
-        pulse.reconnects += self._has_followed and not step.initial_events
+        began, self._events = self._clock(), 0
+        self.pulse.reconnects += self._has_followed and not step.initial_events
         self._has_followed = True
-        unread = 0
+        patience = asyncio.timeout(None)
         try:
-            async with (
-                asyncio.timeout(None) as patience,
-                contextlib.aclosing(self._source.watch(options)) as batches,
-            ):
+            async with patience, contextlib.aclosing(checked.watch_of(self._source, options)) as batches:
                 self._set(patience)
-                async for batch in batches:
-                    if not is_open:
-                        is_open = True
-                        machine.opened()
-                    await self._take_all(batch, patience)
-                    count += len(batch)
-                    unread += len(batch)
+                await self._follow(batches, patience)
+        except DeadlineError:  # a connection that died says nothing about what the server knows
+            raise
+        except TimeoutError:
+            if not patience.expired():
+                raise  # the source's own
+            raise self._endless(patience.when()) from None
+        finally:
+            self._meter.watched(self._clock() - began, self._events)
+        if self._clock() - began >= self._lasting:
+            self._succeeded()
+        return self._machine.closed(self._clock())
+
+    async def _follow(
+        self, batches: AsyncGenerator[Sequence[Event[T]], None], patience: asyncio.Timeout
+    ) -> None:
+        """Take in events until there are no more."""
+        unread, timer = 0, None
+        try:
+            async for batch in batches:
+                if timer is None:
+                    self._machine.opened()
+                    timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
+                events = checked.batch_of(batch, self._source)
+                for start in range(0, len(events), _AT_ONCE):
+                    few = events[start : start + _AT_ONCE]
+                    await self._take_all(few, patience)
+                    self._events += len(few)
+                    unread += len(few)
                     if unread >= _AT_ONCE:
                         # A server that sends without a pause must not keep everybody else from their turn.
                         unread = 0
                         await asyncio.sleep(0)
-        except DeadlineError:  # a connection that died says nothing about what the server knows
-            raise
-        except TimeoutError:
-            raise self._endless() from None
         finally:
-            self._meter.watched(self._clock() - began, count)
-        return machine.closed(self._clock())
+            if timer is not None:
+                timer.cancel()
+
+    def _note_lasting(self) -> None:
+        """The stream has been open for long, which is a sign of health, though nothing need have come."""
+        if self._machine.phase is Phase.FOLLOWING:
+            self._recovered()
 
     def _set(self, patience: asyncio.Timeout) -> None:
         """Say until when the next events must have come; once the initial objects are all there, that is the client's."""
@@ -328,10 +376,12 @@ class Reflector(Generic[T]):
         if due != patience.when():
             patience.reschedule(due)
 
-    def _endless(self) -> DeadlineError:
+    def _endless(self, due: float | None) -> DeadlineError:
         """The initial objects have no end."""
-        # Objects without one prove that the server does not know of it. Without any, it may be the connection.
-        if self._collected.items:
+        # Objects without one prove that the server does not know of it. Without any, it may be the connection; and
+        # where we are late ourselves, it may lie unread.
+        is_late = due is not None and self._clock() - due > _PUNCTUAL
+        if self._collected.items and not is_late:
             self._source.forget_initial_events()
             self._machine.forget_initial_events()
         return DeadlineError(
@@ -340,34 +390,41 @@ class Reflector(Generic[T]):
 
     async def _take_all(self, batch: Sequence[Event[T]], patience: asyncio.Timeout) -> None:
         """Take in events that came together."""
-        events = iter(batch)
-        while (version := self._take(events)) is not None:
-            self._set(patience)
-            await self._replace(version)
+        events, machine = iter(batch), self._machine
+        try:
+            while (version := self._take(events)) is not None:
+                patience.reschedule(None)  # what is left to do is ours
+                collected = await self._hand_over(version)
+                machine.event(EventType.BOOKMARK, version, ends_initial=True)
+                self._complete(collected)
+        finally:  # also what came before something that is no event
+            if batch and machine.phase is Phase.FOLLOWING:
+                self._publish()
         self._set(patience)
-        if batch and self._machine.phase is Phase.FOLLOWING:
+        if batch and machine.phase is Phase.FOLLOWING:
             self._succeeded()
-            self._changed()
+            self._measure()
 
     def _take(self, batch: Iterator[Event[T]]) -> str | None:
-        """Take in events that came together, up to the one that completes a new state; returns its version."""
-        event_of, change = self._machine.event, self._change
-        for event in batch:
+        """Take in events that came together, up to the one that completes a new state; returns its version.
+
+        The machine has not heard of that one yet.
+        """
+        source, machine = self._source, self._machine
+        for each in batch:
+            event = checked.event_of(each, source)
             kind = event.type
             if kind is EventType.BROKEN:
                 self._take_broken(event)
                 continue
             obj = event.object
             version = obj.metadata.resource_version
-            ends = kind is EventType.BOOKMARK and event.ends_initial_events
-            role = event_of(kind, version, ends_initial=ends)
-            if role is Role.CHANGE:
-                change(kind, obj, version)
-            elif role is Role.COMPLETE:
+            if machine.phase is Phase.STREAMING and version and event.ends_initial_events:
                 return version
+            if machine.event(kind, version) is Role.CHANGE:
+                self._change(kind, obj, version)
             elif kind is EventType.DELETED:
-                self._collected.items.pop(obj.key, None)
-                self._collected.broken.pop(obj.key, None)
+                self._collected.drop(obj.key)
             elif kind is not EventType.BOOKMARK:
                 self._collect(obj)
         return None
@@ -375,7 +432,7 @@ class Reflector(Generic[T]):
     def _change(self, kind: EventType, obj: T, version: str) -> None:
         queue = self._queue
         if kind is EventType.BOOKMARK:
-            queue.bookmark(version, scope=self._scope)
+            self._bookmark(version)
             return
         self.pulse.event = self._clock()
         try:
@@ -384,13 +441,18 @@ class Reflector(Generic[T]):
             self._put_aside(kind, error.key, version, str(error))
             return
         if self.pulse.broken:
-            self.pulse.broken.pop(key, None)
+            self._quarantine.discard(key)
         if kind is EventType.ADDED:
             queue.add(key, held, version)
         elif kind is EventType.MODIFIED:
             queue.update(key, held, version)
         else:
             queue.delete(key, held, version)
+
+    def _bookmark(self, version: str) -> None:
+        """Nothing has changed up to a version; unless it is older than what the machine goes on from."""
+        if version and version == self._machine.version:
+            self._queue.bookmark(version, scope=self._scope)
 
     def _take_broken(self, event: Event[T]) -> None:
         """An event whose object cannot be read."""
@@ -399,20 +461,18 @@ class Reflector(Generic[T]):
         if role is Role.CHANGE:
             self._put_aside(event.told, key, version, str(event.error))
         elif event.told is EventType.DELETED:
-            self._collected.items.pop(key, None)
-            self._collected.broken.pop(key, None)
+            self._collected.drop(key)
         else:
             self._collected.broken[key] = str(event.error)
 
     def _put_aside(self, kind: EventType | None, key: str, version: str, problem: str) -> None:
         """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
         if kind is EventType.DELETED and key:
-            self.pulse.broken.pop(key, None)
+            self._quarantine.discard(key)
             self._queue.delete(key, None, version, final_state_known=False)
             return
-        self._note_broken({**self.pulse.broken, key: problem})
-        if version:
-            self._queue.bookmark(version, scope=self._scope)
+        self._quarantine.add(key, problem)
+        self._bookmark(version)
 
     # A proof
 
@@ -420,36 +480,14 @@ class Reflector(Generic[T]):
         is_same = self._known is None or await is_known_server(
             self._source, self._known.samples(self._scope), step.version
         )
-        self._succeeded()
+        # That it is there says nothing about what has changed: neither is the copy any fresher, nor all well again.
         if not is_same:
-            _log.info(
-                "%s: cannot tell that this is the server it was; everything is read again",
-                self._source.resource,
-            )
+            _log.info("%s: cannot tell that this is the server it was; everything is read again", self._label)
         elif self._is_seeded and self._known is not None:
             self._queue.replace(self._known.held(self._scope), step.version, scope=self._scope)
             self._on_change()
         self._is_seeded = False
         return self._machine.proved(is_same=is_same)
-
-
-def _failure(error: Exception) -> Failure:
-    """What an error says that decides about the next step."""
-    if not isinstance(error, StatusError):
-        return Failure(silent=isinstance(error, DeadlineError))
-    causes = error.details.causes if error.details is not None else []
-    too_large = any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
-    return Failure(
-        code=error.code,
-        reason=error.reason,
-        retry_after=error.retry_after,
-        too_large=too_large or _TOO_LARGE in error.message.lower(),
-    )
-
-
-def _is_in_order(error: Exception) -> bool:
-    """Whether an error is in the order of things: versions are forgotten every few minutes."""
-    return isinstance(error, StatusError) and _failure(error).is_expired
 
 
 def _is_cancelled() -> bool:

@@ -21,6 +21,7 @@ class Told(Protocol):
 
     name: str
     is_synced: bool
+    failures: int
     on_synced: Callable[[], object]
 
     @property
@@ -40,11 +41,13 @@ class Registration:
         listener: Told,
         delivery: Delivery,
         leave: Callable[[Registration], object],
+        is_within: Callable[[], bool],
         on_settled: Callable[[], object] = lambda: None,
     ) -> None:
         self._listener = listener
         self._delivery = delivery
         self._leave = leave
+        self._is_within = is_within
         self._on_settled = on_settled
         self._settled = asyncio.Event()
         listener.on_synced = self._settle_soon
@@ -80,16 +83,34 @@ class Registration:
 
     @property
     def is_called_here(self) -> bool:
-        """Whether it is the handler itself that asks, which cannot wait for its own end."""
+        """Whether a handler of its informer asks: it cannot wait for its own end, nor for one that may wait for it."""
+        return self._is_within()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the handler itself that asks."""
         return self._delivery.is_own()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its task, or thread, is there."""
+        return self._delivery.is_alive()
+
+    @property
+    def failures(self) -> int:
+        """How often the handler has raised."""
+        return self._listener.failures
 
     async def remove(self) -> None:
         """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
 
-        Removing twice does nothing. A handler may remove itself, and is not waited for then.
+        Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
+        for.
         """
         self.leave()
-        await self._delivery.end(None)
+        if not self.is_called_here:
+            await self._delivery.end(None)
+            self._leave(self)  # again: now that it is over, the informer can forget it
 
     def leave(self) -> None:
         """Tell the handler nothing more, and wait for nothing."""
@@ -104,17 +125,17 @@ class Registration:
     async def end(self, grace: float) -> None:
         """Wait for the end of it; the informer does this when it stops."""
         await self._delivery.end(grace)
-        self._settle()
 
     def _settle_soon(self) -> None:
         # In the handler's thread, if it has one.
         if self._loop is None:
-            self._settle()
+            self.settle()
             return
         with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits there any more
-            self._loop.call_soon_threadsafe(self._settle)
+            self._loop.call_soon_threadsafe(self.settle)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Tell those who wait that nothing more will come; on the informer's loop, or where there is none."""
         self._settled.set()
         self._on_settled()
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from os import fspath
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead.cache import snapshot, transforms
 from masthead.cache.listwatch import ResourceListWatch
 from masthead.cache.snapshot import SnapshotHeader
+from masthead.errors import DecodeError, SnapshotError
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from masthead.cache.holding import Holding
+    from masthead.cache.health import Pulse
+    from masthead.cache.holding import Held, Holding
     from masthead.cache.listwatch import ListWatch
     from masthead.cache.processor import Processor
     from masthead.cache.transforms import Transform
@@ -33,13 +36,14 @@ def load(
     """Fill a store with what a snapshot has; returns the version of each scope.
 
     Raises:
-        SnapshotError: if there is no such file, or it is broken or of something else; the store is not touched then.
+        SnapshotError: if there is no such file, it is broken or of something else, or has an object that cannot be held,
+            or if the transform has no name; the store is not touched then.
         ConfigError: if it is compressed, and what that needs is not installed.
     """
     expected = _header(sources, dict.fromkeys(sources, ""), transform)
     item = next(iter(sources.values())).item
     with snapshot.read(path, expected, item) as (header, objects):
-        held = {obj.key: holding.hold(obj) for obj in objects}
+        held = {obj.key: _held(path, holding, obj) for obj in objects}
     holding.rehold(held)
     with processor.gate:
         for scope, version in header.scopes.items():
@@ -54,17 +58,43 @@ def save(
     holding: Holding[T],
     sources: Mapping[str, ListWatch[T]],
     transform: Transform[T] | None,
+    pulses: Sequence[Pulse] = (),
 ) -> int:
     """Write what a store has; returns how many objects there are.
 
+    A scope that has objects which could not be read is written without a version: the store lacks these, or has an older
+    state of them, and no watch would tell of them before they change. So who begins with it asks for everything.
+
+    Args:
+        path: Where to write it.
+        processor: Has the store.
+        holding: How its objects are held.
+        sources: What is mirrored, by scope.
+        transform: What is done to each object.
+        pulses: How the mirrors of the sources are, in the same order.
+
     Raises:
-        SnapshotError: if it cannot be written.
+        SnapshotError: if it cannot be written, or the transform has no name.
         ConfigError: if it is to be compressed, and what that needs is not installed.
     """
     with processor.gate:
         held = processor.store.values()
         versions = {scope: processor.store.version_of(scope) for scope in sources}
+    # Later than the versions: what cannot be read is noted down before the version passes it.
+    for scope, pulse in zip(sources, pulses, strict=False):
+        if pulse.broken:
+            versions[scope] = ""
     return snapshot.write(path, _header(sources, versions, transform), map(holding.open, held))
+
+
+def _held(path: str | PathLike[str], holding: Holding[T], obj: T) -> Held:
+    try:
+        return holding.hold(obj)
+    except DecodeError as error:
+        raise SnapshotError(
+            f'the snapshot {fspath(path)} has an object that cannot be held "{holding.name}": {error}; delete it, or hold '
+            "objects as they were when it was saved"
+        ) from None
 
 
 def _place(sources: Mapping[str, ListWatch[T]]) -> str:

@@ -10,20 +10,37 @@ from masthead.client.options import list_query
 from masthead.client.target import typed
 from masthead.errors import InvalidValueError, UnknownKindError
 from masthead.meta import fields, labels, names
-from masthead.meta.gvk import GroupVersionResource
+from masthead.meta.gvk import GroupVersion, GroupVersionResource
 from masthead.meta.object import Object
 from masthead.meta.registry import registry
 
 if TYPE_CHECKING:
     from masthead.client.options import FieldSelection, LabelSelection
 
-__all__ = ["Form", "Selection", "Tweak", "Wanted", "namespaces_of", "resource_of", "wanted"]
+__all__ = [
+    "Form",
+    "Selection",
+    "Tweak",
+    "Wanted",
+    "checked",
+    "namespaces_of",
+    "named",
+    "resource_of",
+    "tweaked",
+    "wanted",
+]
 
 _SELECTORS: Final[Mapping[str, Callable[[str], object]]] = {
     "labelSelector": labels.parse,
     "fieldSelector": fields.parse,
     "shardSelector": str,
 }
+_TITLES: Final[Mapping[str, str]] = {
+    "labelSelector": "labels ",
+    "fieldSelector": "fields ",
+    "shardSelector": "shard ",
+}
+"""What is put before selectors in names, because they may look alike."""
 
 Form: TypeAlias = Literal["typed", "untyped", "metadata"]
 """What the objects become: their class, `Unstructured`, or their metadata alone."""
@@ -78,12 +95,16 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """What to call it, so that it is told from its neighbours: ``pods``, ``pods[shop;app=web]``."""
+        """What to call it, so that it is told from its neighbours: ``pods``, ``pods[shop/*;labels app=web]``.
+
+        Versions are named as kubectl does, ``horizontalpodautoscalers.v2.autoscaling``, where they are not ``v1``.
+        """
         parts: list[str] = [] if self.form == "typed" else [self.form]
-        parts += [",".join(self.namespaces)] if self.namespaces else []
-        parts += [value for _, value in self.selectors]
+        parts += [",".join(f"{each}/*" for each in self.namespaces)] if self.namespaces else []
+        parts += [f"{_TITLES[option]}{value}" for option, value in self.selectors]
         details = f"[{';'.join(parts)}]" if parts else ""
-        return f"{self.resource.group_resource}{details}"
+        resource, version, group = self.resource.resource, self.resource.version, self.resource.group
+        return ".".join(filter(None, (resource, version if version != "v1" else "", group))) + details
 
 
 def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResource:
@@ -98,9 +119,36 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
         return given
     if not isinstance(given, type) or not issubclass(given, Object):
         raise InvalidValueError(
-            f"{what!r} is neither a class of objects nor a GroupVersionResource", value=what
+            f"{what!r} is neither a class of objects nor a resource, such as "
+            "masthead.GroupVersionResource('apps', 'v1', 'deployments')",
+            value=what,
         )
     return typed(given).resource
+
+
+def named(
+    what: type[Object] | GroupVersionResource | str, resource: str | None
+) -> type[Object] | GroupVersionResource:
+    """What is meant by a class, a resource, or an API version and a plural; nothing is looked up on the cluster.
+
+    Raises:
+        InvalidValueError: if something is missing, or there is too much of it.
+    """
+    if not isinstance(what, str):
+        if resource is not None:
+            raise InvalidValueError(f"{what!r} says it all; leave out {resource!r}", value=resource)
+        return what
+    if resource is None:
+        raise InvalidValueError(
+            f"a factory looks nothing up on the cluster, and {what!r} alone does not say which API version is meant; "
+            "give that and the plural, such as 'apps/v1', 'deployments'",
+            value=what,
+        )
+    if names.problem_with_dns1123_label(resource):
+        raise InvalidValueError(
+            f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource
+        )
+    return GroupVersion.parse(what).resource(resource)
 
 
 def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -121,6 +169,36 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
             raise InvalidValueError(f"{each!r} is no namespace", value=each)
         names.check_dns1123_label(each)
     return tuple(sorted({*given}))
+
+
+def checked(selection: Selection) -> Selection:
+    """A selection whose selectors are some.
+
+    Raises:
+        SelectorError: if one is none.
+        InvalidValueError: if one is of a type that no selector has.
+    """
+    _selectors(selection)
+    return selection
+
+
+def tweaked(
+    tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: Selection
+) -> Selection:
+    """What a tweak makes of a selection.
+
+    Raises:
+        InvalidValueError: if that is something else.
+        Exception: whatever the tweak raises.
+    """
+    found = selection if tweak is None else tweak(what, selection)
+    if not isinstance(cast("object", found), Selection):
+        raise InvalidValueError(
+            f"the tweak of {resource_of(what).group_resource} returned a {type(found).__name__}; it must return a "
+            "Selection, such as dataclasses.replace(selection, field_selector=...)",
+            value=found,
+        )
+    return found
 
 
 def wanted(

@@ -130,6 +130,8 @@ def read(
     with ExitStack() as stack:
         try:
             file = stack.enter_context(source.open("rb", buffering=_BUFFER))
+        except FileNotFoundError as error:
+            raise SnapshotError(f"there is no snapshot {source} yet; go on without") from error
         except OSError as error:
             raise _broken(source, f"cannot be read ({error.strerror})") from error
         lines = _Lines(source, stack.enter_context(_decompressing(source, file)))

@@ -57,12 +57,9 @@ def sources_of(
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if asked := [name for name, each in selectors.items() if each is not None]:
         raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
-    missing = [name for name in _PARTS if not hasattr(given, name)]
-    if missing:
+    if isinstance(given, type) or not all(hasattr(given, name) for name in _PARTS):
         raise InvalidValueError(
-            f"a {type(given).__name__} can be neither listed nor watched; give a resource such as "
-            f"client.core_v1.pods(), several of them, or a ListWatch, which has {', '.join(_PARTS)}",
-            value=given,
+            f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given
         )
     if inspect.iscoroutinefunction(given.watch):
         raise InvalidValueError(
@@ -71,12 +68,38 @@ def sources_of(
     return {"": given}
 
 
+def _described(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
+
+
+def _advice(given: object) -> str:
+    """What to give in place of what is no source."""
+    name = getattr(given, "__name__", "")
+    if isinstance(given, type):
+        if issubclass(given, Object):
+            return (
+                f"give a resource such as client.core_v1.pods(), or ask a factory: factory.informer({name})"
+            )
+        return f"give an object: {name}(...)"
+    if inspect.isroutine(given):
+        return f"call it, and give what it returns: {name}()"
+    # A name alone: what blocks stands on this room, and is not to be known here.
+    if type(given).__module__.startswith("masthead.sync."):
+        return "what is of masthead.Client goes with masthead.SharedInformer"
+    return (
+        "give a resource such as client.core_v1.pods(), several of them, or a ListWatch, which has "
+        f"{', '.join(_PARTS)}"
+    )
+
+
 def _resources(given: Sequence[Reading[T]]) -> Sequence[Reading[T]]:
     if not given:
         raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
     for each in given:
         if not isinstance(cast("object", each), Reading):
-            raise InvalidValueError(f"a {type(each).__name__} is no resource of a client", value=each)
+            raise InvalidValueError(
+                f"{_described(each)} is no resource of a client; {_advice(each)}", value=each
+            )
     return given
 
 

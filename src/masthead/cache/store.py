@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from masthead.cache.handlers import check_plain
 from masthead.cache.holding import holding_for
+from masthead.errors import InvalidValueError
 from masthead.meta.object import Object
 from masthead.sansio.store import IndexedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sized
 
     from masthead.cache.holding import Held, Hold, Holding
     from masthead.sansio.store import IndexFunc
@@ -46,6 +47,19 @@ by_namespace: Final = ByNamespace()
 """What every cache is indexed by."""
 
 
+def count_of(objects: Sized) -> str:
+    """How many objects there are, in words."""
+    return f"{len(objects)} object{'' if len(objects) == 1 else 's'}"
+
+
+def _key_of(obj: object) -> str:
+    if isinstance(obj, Object):
+        return obj.key
+    raise InvalidValueError(
+        f"get takes an object, and this is of type {type(obj).__name__}; for a key, use get_by_key", value=obj
+    )
+
+
 class Indexer(Generic[T]):
     """Objects by key, and by whatever they are indexed by.
 
@@ -76,8 +90,12 @@ class Indexer(Generic[T]):
         return None if held is None else self._open(held)
 
     def get(self, obj: Object) -> T | None:
-        """What is stored of an object; None if it is not there."""
-        return self.get_by_key(obj.key)
+        """What is stored of an object; None if it is not there.
+
+        Raises:
+            InvalidValueError: if it is no object.
+        """
+        return self.get_by_key(_key_of(obj))
 
     def list(self) -> ListOf[T]:
         """All objects."""
@@ -145,6 +163,10 @@ class Indexer(Generic[T]):
 
     def __bool__(self) -> bool:
         return True
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._store.indexers) or "nothing"
+        return f"<{type(self).__name__}: {count_of(self)}, indexed by {names}>"
 
 
 class Store(Indexer[T]):

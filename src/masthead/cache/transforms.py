@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from masthead.errors import InvalidValueError
+from masthead.errors import InvalidValueError, SnapshotError
 from masthead.meta import wire
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.object import Object
@@ -48,6 +49,8 @@ _IDENTITY: Final = (
     "metadata.uid",
 )
 """What an object cannot be without."""
+_ADDRESS: Final = " at 0x"
+"""What Python says of what has no name."""
 _STEP: Final = re.compile(r"[^\s.\[\]*'\"]+")
 _MANAGED_FIELDS: Final = member_of(ObjectMeta, "managed_fields")
 
@@ -82,14 +85,20 @@ def compose(*transforms: Transform[T]) -> Transform[T]:
 def describe(transform: Transform[Any] | None) -> str:
     """A name for what a transform does, the same in every process; empty for none.
 
-    Those of this module say all of it, others where they are defined.
+    Those of this module say all of it, functions where they are defined, and objects what their repr says.
+
+    Raises:
+        SnapshotError: if it has none, so that it cannot be told from others.
     """
-    if transform is None:
-        return ""
-    if isinstance(transform, Rewrite):
-        return repr(transform)
-    named = transform if hasattr(transform, "__qualname__") else type(transform)
-    return f"{named.__module__}.{named.__qualname__}"
+    name = "" if transform is None else _named(transform)
+    if _ADDRESS in name:
+        # The name itself may hold anything: that of a partial says what it was given.
+        raise SnapshotError(
+            f"a transform of type {type(transform).__name__} has no name by which the next process would know it, so that "
+            "its snapshots cannot be told from those of others; define it with def, without variables of a function "
+            "around it, or give its class a __repr__ that says what it does"
+        )
+    return name
 
 
 def keep_fields(*paths: str) -> Rewrite:
@@ -175,7 +184,16 @@ class _Composed(Rewrite):
         return obj
 
     def __repr__(self) -> str:
-        return f"compose({', '.join(map(describe, self._transforms))})"
+        return f"compose({', '.join(map(_named, self._transforms))})"
+
+
+def _named(transform: Transform[Any]) -> str:
+    """What to call a transform; with an address in it, if it has no name."""
+    if not isinstance(transform, FunctionType) or transform.__name__ == "<lambda>":
+        return repr(transform)
+    if "<locals>" in transform.__qualname__ and transform.__closure__:
+        return repr(transform)  # by the variables around it, it may be another each time
+    return f"{transform.__module__}.{transform.__qualname__}"
 
 
 def _identity(obj: Object) -> tuple[str, ...]:

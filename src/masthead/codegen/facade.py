@@ -109,7 +109,7 @@ _LEFT_OUT: Final = frozenset(
         "RestClient.open",
     }
 )
-_CHECKED: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
+_ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
 _LIMITS: Final[Mapping[str, int]] = {"Reading.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
@@ -141,7 +141,7 @@ def files_for(root: Path) -> dict[str, str]:
         by_hand=_BY_HAND,
         stand_ins=_STAND_INS,
         left_out=_LEFT_OUT,
-        checked=_CHECKED,
+        on_loop=_ON_LOOP,
         limits=_LIMITS,
         sentences=_SENTENCES,
     )

@@ -41,7 +41,7 @@ class Rules:
         by_hand: The blocking namesakes that were written by hand.
         stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
         left_out: Methods, as ``Class.name``, that only the async façade has.
-        checked: Methods, as ``Class.name``, that wait for nothing, and yet need the loop to be there.
+        on_loop: Methods, as ``Class.name``, that wait for nothing, and yet belong on the loop.
         limits: How many items of a method, as ``Class.name``, may be read ahead.
         sentences: What is said differently where nothing is awaited.
     """
@@ -50,7 +50,7 @@ class Rules:
     by_hand: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
-    checked: frozenset[str] = frozenset()
+    on_loop: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -141,8 +141,6 @@ class ClassMirror:
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns)
         body = self._body(method, f"self._async.{method.name}{arguments}", returns)
-        if f"{self.source.name}.{method.name}" in self.rules.checked:
-            body = f"self._portal.check()\n{body}"
         return ast.FunctionDef(
             method.name,
             method.args,
@@ -162,6 +160,8 @@ class ClassMirror:
             return f"return {ITEMS.name}(self._portal, {call}{f', limit={limit}' if limit else ''})"
         if isinstance(method, ast.AsyncFunctionDef):
             call = f"self._portal.call({call})"
+        elif name in self.rules.on_loop:
+            call = f"self._on_loop(lambda: {call})"
         if self._is_facade(_head(returns)):
             return f"return {_head(returns)}(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:

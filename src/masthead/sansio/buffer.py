@@ -15,14 +15,15 @@ How a notice joins what waits for its key, in FOLDING:
 |---|---|---|
 | nothing | it | it |
 | ADD | ADD of the newest, as initial as the first was | nothing: the handler never heard of it |
-| UPDATE from *o* | UPDATE from *o* to the newest | DELETE |
-| DELETE | DELETE, it | DELETE, the first |
-| DELETE, ADD | DELETE, ADD of the newest | DELETE, the first |
+| UPDATE from *o* | UPDATE from *o* to the newest | UPDATE, it |
+| ..., DELETE | ..., DELETE, it | ..., DELETE, the first |
+| ..., DELETE, ADD | ..., DELETE, ADD of the newest | ..., DELETE, the first |
 
-So there wait at most two notices a key, and only for keys that the handler knows of or the store holds; and whoever
-replays what comes out has the same state as one who heard everything. Per key, the order is kept. Between keys it is
-not: what is new about a key comes where the key first came. It never comes later, so that a MARK, which keeps its place,
-still stands behind all that was pushed before it.
+So there wait at most three notices a key, and only for keys that the handler knows of or the store holds; and whoever
+replays what comes out has the same state as one who heard everything. An UPDATE stays in front of its DELETE: who
+filters must hear that an object no longer passes, or would take its end for the end of one never heard of. Per key, the
+order is kept. Between keys it is not: what is new about a key comes where the key first came. It never comes later, so
+that a MARK, which keeps its place, still stands behind all that was pushed before it.
 differs from client-go: there, the buffer grows without a bound.
 
 Not for several threads: who has some must see to it that one at a time uses the buffer.
@@ -30,7 +31,7 @@ Not for several threads: who has some must see to it that one at a time uses the
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
@@ -93,8 +94,14 @@ class Notice(msgspec.Struct, Generic[V], frozen=True):
         return f"Notice({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
 
-_Waiting: TypeAlias = tuple[Notice[V], ...]
-"""What waits in one place: a MARK, or one or two notices about a key."""
+_Waiting: TypeAlias = Notice[V] | tuple[Notice[V], ...]
+"""What waits in one place: a MARK, or up to three notices about a key; without a tuple where there is only one.
+
+A tuple for each of many objects would make the garbage collector look at all of them, which takes longer than the rest.
+"""
+
+_Places: TypeAlias = dict[str | int, _Waiting[V]]
+"""What waits, by key; marks, which have none, by number."""
 
 
 class HandlerBuffer(Generic[V]):
@@ -112,16 +119,17 @@ class HandlerBuffer(Generic[V]):
         InvalidValueError: if the limit is negative.
     """
 
-    __slots__ = ("_kept", "_limit", "_marks", "_places", "_waiting", "folded")
+    __slots__ = ("_back", "_front", "_kept", "_limit", "_marks", "_waiting", "folded")
 
     def __init__(self, limit: int = LIMIT) -> None:
         if limit < 0:
             raise InvalidValueError(f"a buffer cannot keep {limit} notices; give 0 or more", value=limit)
         self._limit = limit
         self._kept: deque[Notice[V]] = deque()
-        # By key; marks, which have none, by number. Not a dict, where finding the first takes ever longer as it is
-        # removed again and again.
-        self._places: OrderedDict[str | int, _Waiting[V]] = OrderedDict()
+        # A dict finds its last item at once, but its first ever later as the first is removed again and again. So the
+        # places are in two: those in front the wrong way round, with the first at the end, and behind them the rest.
+        self._front: _Places[V] = {}
+        self._back: _Places[V] = {}
         self._waiting = 0
         """How many notices there are in all places."""
         self._marks = 0
@@ -130,14 +138,14 @@ class HandlerBuffer(Generic[V]):
     @property
     def is_folding(self) -> bool:
         """Whether notices are folded by key, until all that wait have been taken."""
-        return bool(self._places)
+        return bool(self._waiting)
 
     def __len__(self) -> int:
         return self._waiting or len(self._kept)
 
     def push(self, notice: Notice[V]) -> None:
         """Add a notice behind all others."""
-        if self._places:
+        if self._waiting:
             self._fold(notice)
             return
         self._kept.append(notice)
@@ -146,12 +154,17 @@ class HandlerBuffer(Generic[V]):
 
     def extend(self, notices: Iterable[Notice[V]]) -> None:
         """Add notices behind all others, in this order."""
-        for notice in notices:
-            self.push(notice)
+        if self._waiting:
+            for notice in notices:
+                self._fold(notice)
+            return
+        self._kept.extend(notices)
+        if len(self._kept) > self._limit:
+            self._begin_folding()
 
     def take(self, limit: int = 100) -> list[Notice[V]]:
         """Remove the notices that are next, at most so many, and return them."""
-        if self._places:
+        if self._waiting:
             return self._take_folded(limit)
         kept = self._kept
         return [kept.popleft() for _ in range(min(limit, len(kept)))]
@@ -159,11 +172,17 @@ class HandlerBuffer(Generic[V]):
     def clear(self) -> None:
         """Forget all that waits."""
         self._kept.clear()
-        self._places.clear()
+        self._front.clear()
+        self._back.clear()
         self._waiting = 0
 
     def _begin_folding(self) -> None:
         kept, self._kept = self._kept, deque()
+        # A whole state has each key once, and there is nothing to fold: 200,000 notices in a tenth of the time.
+        front: _Places[V] = {notice.key: notice for notice in reversed(kept)}
+        if len(front) == len(kept) and "" not in front:  # which is the key of marks
+            self._front, self._waiting = front, len(front)
+            return
         for notice in kept:
             self._fold(notice)
 
@@ -171,37 +190,42 @@ class HandlerBuffer(Generic[V]):
         place: str | int = notice.key
         if notice.type is NoticeType.MARK:
             place = self._marks = self._marks + 1
-        before = self._places.get(place, ())
+        places = self._front if place in self._front else self._back
+        waiting = places.get(place, ())
+        before = waiting if isinstance(waiting, tuple) else (waiting,)
         after = _joined(before, notice)
         if after:
-            self._places[place] = after
+            places[place] = after[0] if len(after) == 1 else after
         else:
-            del self._places[place]
+            del places[place]
         self._waiting += len(after) - len(before)
         self.folded += len(before) + 1 - len(after)
 
     def _take_folded(self, limit: int) -> list[Notice[V]]:
         taken: list[Notice[V]] = []
-        while self._places and len(taken) < limit:
-            place, waiting = self._places.popitem(last=False)
+        while len(taken) < limit and (self._front or self._back):
+            if not self._front:
+                self._front, self._back = dict(reversed(self._back.items())), {}
+            place, waiting = self._front.popitem()
+            if not isinstance(waiting, tuple):
+                taken.append(waiting)
+                continue
             room = limit - len(taken)
             taken.extend(waiting[:room])
-            if len(waiting) > room:
-                self._places[place] = waiting[room:]
-                self._places.move_to_end(place, last=False)
+            if rest := waiting[room:]:
+                self._front[place] = rest
         self._waiting -= len(taken)
         return taken
 
 
-def _joined(waiting: _Waiting[V], notice: Notice[V]) -> _Waiting[V]:
+def _joined(waiting: tuple[Notice[V], ...], notice: Notice[V]) -> tuple[Notice[V], ...]:
     """What waits for a key once a notice has come; the table above."""
     if not waiting:
         return (notice,)
-    first, last = waiting[0], waiting[-1]
+    *others, last = waiting
+    if last.type is NoticeType.DELETE:
+        return waiting if notice.type is NoticeType.DELETE else (*waiting, notice)
     if notice.type is not NoticeType.DELETE:
-        if last.type is NoticeType.DELETE:
-            return (last, notice)
-        return (*waiting[:-1], Notice(last.type, last.key, last.old, notice.new, last.is_initial))
-    if first.type is NoticeType.DELETE:
-        return (first,)
-    return () if first.type is NoticeType.ADD else (notice,)
+        return (*others, Notice(last.type, last.key, last.old, notice.new, last.is_initial))
+    # Behind a DELETE, and as an ADD, it is something that the handler never heard of.
+    return tuple(others) if others or last.type is NoticeType.ADD else (last, notice)

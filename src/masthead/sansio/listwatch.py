@@ -7,7 +7,7 @@
     start ───> STREAMING                                          LISTING ──page──┐
       │         │    ^  └─the initial objects are all there─┐      │   ^ └─────────┘
       │         │    │                                      v      │   │ a page expired: in one piece
-      │         │    └── forgotten (410), refused, ──── FOLLOWING <┘ ──┘
+      │         │    └── forgotten (410), refused, ──── FOLLOWING <┘ ──┘ futile twice
       │         │           too large twice              │      ^
       │         └─ 410, too large: any version will do   │drop  │the same server
       │                                                  v      │
@@ -36,6 +36,8 @@ What follows from what:
   differs from client-go: there, a server that came back without its data is followed from a version that is not its own.
 * Delays start over only when a stream has brought something, or has lasted; not when a list has succeeded, because one
   behind which no watch can be opened would be asked for without pause.
+* Two streams in a row that were futile (refused or broken off, with nothing in them) mean that lists may work where
+  watches do not. Then the state is listed, or the copy would stand still behind proofs that succeed.
 * A refusal is never final: permissions, and kinds, come and go. It is told, waited for, and tried again.
 """
 
@@ -47,6 +49,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead.sansio.backoff import Backoff
 from masthead.sansio.retry import LONGEST_WAIT
+from masthead.sansio.versions import is_at_least
 from masthead.sansio.watching import PACE
 
 if TYPE_CHECKING:
@@ -81,6 +84,8 @@ _PASSING: Final = frozenset({408, _BUSY})
 """The codes below 500 that speak of the moment, not of the request."""
 _CUT_SHORT: Final = 2
 """How many streams may end before their initial objects are all there, until those are listed instead."""
+_FUTILE: Final = 2
+"""How many streams in a row may bring nothing, until what they do not tell is listed."""
 _LAGGING: Final = 2
 """How often a server may say that it does not have our version yet, until we believe that it never will."""
 
@@ -229,8 +234,11 @@ class ListWatching:
         self._started = 0.0
         self._is_open = False
         self._has_news = False
+        self._is_well = False
         self._cut_short = 0
+        self._futile = 0
         self._lagging = 0
+        self._expired_pages = 0
         self.phase = Phase.PROVING
 
     @property
@@ -242,6 +250,11 @@ class ListWatching:
     def initial_events(self) -> bool:
         """Whether watches that begin with what there is are still tried."""
         return self._initial_events
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has agreed to the stream that was asked for last."""
+        return self._is_open
 
     def forget_initial_events(self) -> None:
         """Do not try any more to let a watch begin with what there is: the server has shown that it cannot."""
@@ -269,8 +282,7 @@ class ListWatching:
             ends_initial: Whether it is the bookmark that ends the initial objects.
         """
         if self.phase is Phase.FOLLOWING:
-            # Behind a list without a version, the objects come once more, in no order: none can be gone on from.
-            if version and version != self._version and (kind != "ADDED" or self._version not in _ANY):
+            if self._moves(kind, version):
                 self._version = version
                 self._has_news = True
                 self._lagging = 0
@@ -279,6 +291,13 @@ class ListWatching:
             return Role.INITIAL
         self._complete(version)
         return Role.COMPLETE
+
+    def _moves(self, kind: str, version: str) -> bool:
+        """Whether an event of the stream that is followed says a version to go on from."""
+        if kind == "BOOKMARK":  # which tells nothing else: one that is late, or empty, must not set us back
+            return version != self._version and not is_at_least(self._version, version)
+        # Behind a list without a version, the objects come once more, in no order: none can be gone on from.
+        return bool(version) and version != self._version and (kind != "ADDED" or self._version not in _ANY)
 
     def page(self, version: str, token: str) -> Step:
         """A page came.
@@ -312,9 +331,9 @@ class ListWatching:
             return self._become(self._stream(self._version))
         # One that ends as soon as it begins, with nothing in it, is a failure. Any other early end is odd, but may be
         # some proxy's habit, and is only kept from happening without pause.
-        is_futile = lasted < PACE and not self._has_news
-        after = self._wait(now, Failure()) if is_futile else max(0.0, PACE - lasted)
-        return self._become(self._proof(after))
+        if lasted < PACE and not self._has_news:
+            return self._become(self._after_following(self._wait(now, Failure())))
+        return self._become(self._proof(max(0.0, PACE - lasted)))
 
     def failed(self, now: float, failure: Failure) -> Step:
         """What was tried did not succeed, or a stream broke off or ended with an ERROR event."""
@@ -334,6 +353,9 @@ class ListWatching:
         if self.phase is Phase.LISTING:
             asked = self._list_step()
             return self._listing(after) if asked.token else replace(asked, after=after)
+        # Who is busy is not to be asked for more; and where nothing happens, silence tells nothing.
+        if self.phase is Phase.FOLLOWING and failure.code != _BUSY and not (failure.silent and self._is_open):
+            return self._after_following(after)
         return self._proof(after)
 
     def _after_streaming(self, now: float, failure: Failure) -> Step:
@@ -347,11 +369,18 @@ class ListWatching:
         after = self._wait(now, failure)
         return self._listing(after) if is_answer and failure.code != _BUSY else self._anew(after)
 
+    def _after_following(self, after: float) -> Step:
+        """A stream ended, and not in order: it may have been futile."""
+        self._futile += not self._is_well
+        return self._listing(after) if self._futile >= _FUTILE else self._proof(after)
+
     def _after_loss(self, now: float, failure: Failure) -> Step:
         """There is no way on from the version that was asked for."""
         if self.phase is Phase.LISTING and self._list_step().token:
-            # The pages' version is forgotten. In one piece there is nothing to forget.
-            return replace(self._listing(), limit=0)
+            # The pages' version is forgotten. In one piece there is nothing to forget; but some give pages all the same.
+            self._expired_pages += 1
+            after = self._wait(now, failure) if self._expired_pages > 1 else 0.0
+            return replace(self._listing(after), limit=0)
         is_following = self.phase is Phase.FOLLOWING
         if failure.too_large and self.phase in {Phase.FOLLOWING, Phase.PROVING}:
             self._lagging += 1
@@ -367,7 +396,7 @@ class ListWatching:
     def _complete(self, version: str) -> None:
         self._version = version
         self._any_will_do = False
-        self._cut_short = self._lagging = 0
+        self._cut_short = self._lagging = self._futile = self._expired_pages = 0
         self.phase = Phase.FOLLOWING
 
     def _anew(self, after: float = 0.0) -> Step:
@@ -422,5 +451,7 @@ class ListWatching:
         return max(asked, self._backoff.next(now, self._random))
 
     def _note_health(self, now: float) -> None:
-        if self._has_news or (self._is_open and now - self._started >= self._lasting):
+        self._is_well = self._has_news or (self._is_open and now - self._started >= self._lasting)
+        if self._is_well:
             self._backoff.reset()
+            self._futile = 0

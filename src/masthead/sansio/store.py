@@ -9,6 +9,11 @@
      put, remove                 change the dicts of the state, one at a time
      replace, add_indexers       build another state beside it, then swap:    state A ──────> state B
 
+If other scopes stay as they are, both states share the buckets that have nothing of the one that is replaced. And where
+nothing goes, as in the first list of each scope, no other state is needed: what is new comes into each dict in one step,
+so that each look finds all of it or nothing. The first lists of many namespaces would take the square of their number
+otherwise.
+
 Readers take the state once a call, and copy out of it with single operations on dicts, which Python does as one step,
 with its global lock or without. So they need no lock, and find all of the old or all of the new around a swap. Between
 swaps, what an index gives is in the store: a put writes items first and buckets then, a removal the other way round.
@@ -184,6 +189,12 @@ class IndexedStore(Generic[V, T]):
 
     # Writing, in one thread at a time.
 
+    def items_of(self, scope: str) -> dict[str, V]:
+        """What belongs to a scope, by key; for the thread that writes."""
+        items = self._state.items
+        keys = self._owners.keys(scope, items)
+        return items.copy() if len(keys) == len(items) else {key: items[key] for key in keys}
+
     def put(
         self, key: str, value: V, *, obj: T | None = None, version: str = "", scope: str = ""
     ) -> V | None:
@@ -236,9 +247,16 @@ class IndexedStore(Generic[V, T]):
         """
         old = self._state
         leaving = self._owners.keys(scope, old.items)
-        others = old.blank() if len(leaving) == len(old.items) else old.without(leaving)
-        self._fill(others.indices, items)
-        self._state = _State(others.items | items, others.indices)
+        new = old.blank()
+        self._fill(new.indices, items)
+        new.items = items.copy()
+        if len(leaving) < len(old.items):
+            # A key that belonged to another scope leaves, too.
+            gone = leaving | (old.items.keys() & items.keys())
+            others = old.without(gone, new) if gone else old
+            others.join(new)
+            new = others
+        self._state = new
         self._owners.replace(scope, leaving, items)
         self._versions[scope] = version
 
@@ -311,14 +329,19 @@ class _State(Generic[V, T]):
         """Another one with the same indices, and nothing in it."""
         return _State({}, {name: index.blank() for name, index in self.indices.items()})
 
-    def without(self, keys: Iterable[str]) -> _State[V, T]:
-        """Another one, without some of the keys."""
-        state = _State(self.items.copy(), {name: index.copy() for name, index in self.indices.items()})
+    def without(self, keys: AbstractSet[str], coming: _State[V, T]) -> _State[V, T]:
+        """Another one, without some of the keys, that can be joined by what is coming."""
+        indices = {name: index.without(keys, coming.indices[name]) for name, index in self.indices.items()}
+        state = _State(self.items.copy(), indices)
         for key in keys:
-            state.items.pop(key, None)
-            for index in state.indices.values():
-                index.remove(key)
+            del state.items[key]
         return state
+
+    def join(self, other: _State[V, T]) -> None:
+        """Take over all of another, which has the same indices and none of these keys."""
+        self.items.update(other.items)
+        for name, index in self.indices.items():
+            index.join(other.indices[name])
 
 
 class _Index(Generic[V, T]):
@@ -337,11 +360,26 @@ class _Index(Generic[V, T]):
     def blank(self) -> _Index[V, T]:
         return _Index(self._name, self.function, self._hook)
 
-    def copy(self) -> _Index[V, T]:
+    def without(self, keys: AbstractSet[str], coming: _Index[V, T]) -> _Index[V, T]:
+        """Another one, without some of the keys. It shares those buckets of which nothing goes, and to which nothing comes."""
         index = self.blank()
-        index.buckets = {value: bucket.copy() for value, bucket in self.buckets.items()}
-        index.values = self.values.copy()
+        index.buckets, index.values = self.buckets.copy(), self.values.copy()
+        going = {value for key in keys for value in _each(self.values.get(key, _NONE))}
+        for value in going | (coming.buckets.keys() & self.buckets.keys()):
+            index.buckets[value] = self.buckets[value].copy()
+        for key in keys:
+            index.remove(key)
         return index
+
+    def join(self, other: _Index[V, T]) -> None:
+        """Take over all of another that has none of these keys: one step for each bucket, and for all that are new."""
+        for value, bucket in other.buckets.items():
+            if value in self.buckets:
+                self.buckets[value].update(bucket)
+        self.buckets.update(
+            {value: bucket for value, bucket in other.buckets.items() if value not in self.buckets}
+        )
+        self.values.update(other.values)
 
     def put(self, key: str, held: V, obj: T | None) -> None:
         try:
@@ -398,11 +436,11 @@ class _Owners:
 
     def __init__(self) -> None:
         self.scopes: dict[str, str] = {}
-        self._keys: dict[str, set[str]] = {}
+        self._keys: dict[str, dict[str, None]] = {}
 
     def keys(self, scope: str, stored: dict[str, V]) -> AbstractSet[str]:
         if scope:
-            return self._keys.get(scope, frozenset[str]())
+            return self._keys.get(scope, {}).keys()
         return stored.keys() - self.scopes.keys() if self.scopes else stored.keys()
 
     def give(self, key: str, scope: str) -> None:
@@ -410,10 +448,10 @@ class _Owners:
         if before == scope:
             return
         if before:
-            self._keys[before].discard(key)
+            del self._keys[before][key]
             del self.scopes[key]
         if scope:
-            self._keys.setdefault(scope, set()).add(key)
+            self._keys.setdefault(scope, {})[key] = None
             self.scopes[key] = scope
 
     def replace(self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V]) -> None:

@@ -53,7 +53,7 @@ class Arranged(Facade, Generic[T]):
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The resource version that the store has reached; empty before it is synced."""
+        """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
         result: str = self._async.last_sync_resource_version
         return result
 
@@ -97,11 +97,12 @@ class Arranged(Facade, Generic[T]):
             InvalidValueError: if there is nothing to call, or something that cannot be called here.
             InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
         """
-        self._portal.check()
         return Registration(
             self._portal,
-            self._async.add_event_handler(
-                handler, on_add=on_add, on_update=on_update, on_delete=on_delete, resync=resync, name=name
+            self._on_loop(
+                lambda: self._async.add_event_handler(
+                    handler, on_add=on_add, on_update=on_update, on_delete=on_delete, resync=resync, name=name
+                )
             ),
         )
 
@@ -115,8 +116,7 @@ class Arranged(Facade, Generic[T]):
             IndexConflictError: if there is an index of one of the names; nothing is added then.
             InvalidValueError: if one is no function; nothing is added then.
         """
-        self._portal.check()
-        self._async.add_indexers(indexers)
+        self._on_loop(lambda: self._async.add_indexers(indexers))
 
     def set_transform(self, transform: Transform[T] | None) -> None:
         """Say what is done to each object before it is kept; the last one counts.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead.sync.portal import Portal
 
 __all__ = ["Facade", "behind"]
+
+R = TypeVar("R")
 
 
 class Facade:
@@ -23,6 +27,20 @@ class Facade:
     def __init__(self, portal: Portal, inner: object) -> None:
         self._portal = portal
         self._async = inner
+
+    def _on_loop(self, function: Callable[[], R]) -> R:
+        """Call a plain function on the client's loop, and wait for it.
+
+        Raises:
+            ClosedError: if the client is closed, or the process was forked.
+            RuntimeError: if the loop's own thread asks.
+            BaseException: whatever the function raises.
+        """
+
+        async def call() -> R:
+            return function()
+
+        return self._portal.call(call())
 
 
 def behind(face: Facade) -> tuple[Portal, Any]:

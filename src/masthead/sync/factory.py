@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+import logging
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from masthead.cache.arranged import GRACE
 from masthead.cache.factory import SharedInformerFactory as AsyncFactory
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.cache.together import raise_all
+from masthead.errors import ClosedError, InvalidValueError, MutationError
 from masthead.meta.object import Object
 from masthead.sansio.backoff import Backoff
 from masthead.sansio.buffer import LIMIT
@@ -36,6 +38,8 @@ __all__ = ["SharedInformerFactory"]
 
 T = TypeVar("T", bound=Object)
 
+_log: Final = logging.getLogger("masthead.sync")
+
 
 class _PortalFactory(AsyncFactory):
     """The factory behind the façade.
@@ -50,6 +54,20 @@ class _PortalFactory(AsyncFactory):
         made: PortalInformer[Any] = PortalInformer(source, **options)
         made.spawn = self.spawn
         return made
+
+    def check_at_end(self) -> None:
+        """Look whether somebody changed objects, where that is looked for at all.
+
+        Raises:
+            MutationError: naming the objects.
+        """
+        errors: list[Exception] = []
+        for each in self._all():
+            try:
+                each.check_at_end()
+            except MutationError as error:
+                errors.append(error)
+        raise_all(errors)
 
 
 class SharedInformerFactory(InformerGroups):
@@ -114,7 +132,8 @@ class SharedInformerFactory(InformerGroups):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if a namespace is none, or there is none in the list.
+            InvalidValueError: if a namespace is none, there is none in the list, or an option is senseless.
+            SelectorError: if a selector is none.
             UnknownKindError: if a class in `resyncs` does not say where it is served.
         """
         portal, awaited = _unwrapped(client)
@@ -214,12 +233,14 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: if they are new, and the factory is shut down.
+            InvalidValueError: if it is no resource.
         """
         return Informers(self._portal, self._async.for_resource(resource))
 
     def dynamic(
         self,
-        resource: GroupVersionResource,
+        what: GroupVersionResource | str,
+        resource: str | None = None,
         *,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
@@ -227,40 +248,48 @@ class SharedInformerFactory(InformerGroups):
     ) -> Informers[Unstructured]:
         """The informer and lister of any resource, whose objects have no type. The options are those of `informer`.
 
+        Args:
+            what: The resource; or the API version, such as ``apps/v1``.
+            resource: With an API version, the plural; nothing is looked up on the cluster.
+            namespace: As for `informer`, like those that follow.
+            label_selector: Which objects.
+            field_selector: Which objects.
+
         Raises:
             ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if a namespace is none, or the resource is known to live in no namespace.
+            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: if a selector is none.
         """
         found = self._async.dynamic(
-            resource, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+            what, resource, namespace=namespace, label_selector=label_selector, field_selector=field_selector
         )
         return Informers(self._portal, found)
 
     def metadata(
         self,
-        what: type[Object] | GroupVersionResource,
+        what: type[Object] | GroupVersionResource | str,
+        resource: str | None = None,
         *,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
     ) -> Informers[PartialObjectMetadata]:
-        """The informer and lister of the metadata of any resource. The options are those of `informer`.
+        """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
             ClosedError: if they are new, and the factory is shut down.
             UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if a namespace is none, or the resource is known to live in no namespace.
+            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: if a selector is none.
         """
         found = self._async.metadata(
-            what, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+            what, resource, namespace=namespace, label_selector=label_selector, field_selector=field_selector
         )
         return Informers(self._portal, found)
 
     @property
     def health(self) -> Mapping[str, Health]:
-        """How the informers are doing, by name."""
+        """How the informers are doing, by name; of two informers with one name, the later has a number behind it."""
         result: Mapping[str, Health] = self._async.health
         return result
 
@@ -297,6 +326,7 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             MutationError: if it looks for changes of shared objects, and there are some.
+            Exception: if an informer has ended by itself for a reason that nobody foresaw; the log has it, too.
         """
         inner: _PortalFactory = self._async
         if inner.is_called_here:
@@ -305,14 +335,24 @@ class SharedInformerFactory(InformerGroups):
         try:
             self._portal.call(inner.shutdown(grace=grace))
         except ClosedError:  # the client is, and what ran there has ended with it
-            inner.end_soon(grace)
+            if not self._portal.is_forked:  # or a thread that did not come along may hold what is asked for
+                inner.end_soon(grace)
+                inner.check_at_end()
+
+    def __repr__(self) -> str:
+        return repr(self._async)
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.shutdown()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            self.shutdown()
+        except MutationError as found:
+            if error is None:
+                raise
+            _log.error("%s", found)
 
 
 def _unwrapped(client: Client) -> tuple[Portal, Any]:

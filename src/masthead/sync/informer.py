@@ -11,14 +11,15 @@ still goes when nobody holds it any more, and its informers go with it.
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from masthead.cache.arranged import GRACE
 from masthead.cache.informer import ThreadedInformer
 from masthead.client.reading import Reading as AsyncReading
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ClosedError, InvalidValueError, MutationError
 from masthead.meta.object import Object
 from masthead.sansio.backoff import Backoff
 from masthead.sansio.buffer import LIMIT
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from masthead.cache.holding import Held, Hold
     from masthead.cache.listwatch import ListWatch
+    from masthead.cache.store import Indexer
     from masthead.cache.transforms import Transform
     from masthead.client.options import FieldSelection, LabelSelection
     from masthead.metrics import Metrics
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["PortalInformer", "SharedInformer", "facing"]
 
 T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.sync")
 
 
 class PortalInformer(ThreadedInformer[T]):
@@ -174,23 +178,29 @@ class SharedInformer(Arranged[T]):
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
-            InformerStateError: if it was started before: an informer runs once.
+            InformerStateError: if it was started before, or stopped: an informer runs once.
         """
+        self._async.check_startable()
         try:
             self._portal.call(self._async.run())
         except ClosedError:
             if not self._async.is_stopped:  # the client was closed before
                 raise
-        if self._has_own_portal:
-            self._portal.close()
+        finally:
+            self._close_own()
 
     def start(self) -> None:
         """Begin to keep the copy, and return at once.
 
         Raises:
-            InformerStateError: if it was started before: an informer runs once.
+            InformerStateError: if it was started before, or stopped: an informer runs once.
         """
-        self._portal.call(self._async.start())
+        self._async.check_startable()
+        try:
+            self._portal.call(self._async.start())
+        except BaseException:
+            self._close_own()
+            raise
 
     def stop(self, *, grace: float = GRACE) -> None:
         """End it, and wait until nothing of it is left. Stopping twice does nothing.
@@ -211,7 +221,9 @@ class SharedInformer(Arranged[T]):
         try:
             self._portal.call(inner.stop(grace=grace))
         except ClosedError:  # the client is, and what ran there has ended with it
-            inner.end_soon(grace)
+            if not self._portal.is_forked:  # or a thread that did not come along may hold what is asked for
+                inner.end_soon(grace)
+                inner.check_at_end()
         finally:
             if self._has_own_portal:
                 self._portal.close()
@@ -230,7 +242,7 @@ class SharedInformer(Arranged[T]):
         """
         self._portal.call(self._async.wait_synced(timeout, handlers=handlers))
 
-    def wait_for(self, version: str | Object, timeout: float | None = None) -> None:
+    def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the copy is at least as new as a version: read your own writes.
 
         ::
@@ -243,19 +255,55 @@ class SharedInformer(Arranged[T]):
             timeout: For how many seconds.
 
         Raises:
+            DeadlineError: if that takes longer than `timeout` seconds; says where it is, and what went wrong last.
+            ClosedError: if the informer has stopped.
+            InformerStateError: if it has not been started.
+            InvalidValueError: if it is no version, or an object of another kind.
+        """
+        self._portal.call(self._async.wait_for(version, timeout))
+
+    def wait_until(self, condition: Callable[[Indexer[T]], bool], timeout: float | None = None) -> None:
+        """Wait until something is true of the copy. It is looked at once it has synced, and then after each change.
+
+        ::
+
+            client.core_v1.pods("default").delete("web")
+            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None)
+
+        Args:
+            condition: Is called with `indexer`, on the event loop: it must neither block nor, with the blocking client,
+                call that.
+            timeout: For how many seconds.
+
+        Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: if the informer has stopped.
             InformerStateError: if it has not been started.
-            InvalidValueError: if it is no version.
+            InvalidValueError: if the condition is no plain function.
+            Exception: whatever the condition raises.
         """
-        self._portal.call(self._async.wait_for(version, timeout))
+        self._portal.call(self._async.wait_until(condition, timeout))
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.stop()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            self.stop()
+        except MutationError as found:
+            if error is None:
+                raise
+            _log.error("informer %s: %s", self.name, found)
+
+    def __repr__(self) -> str:
+        return repr(self._async)
+
+    def _close_own(self) -> None:
+        """Close a portal that nobody else has, unless the informer lives there."""
+        if self._has_own_portal and not self._async.is_running:
+            self._portal.close()
+            self._async.end_soon()
 
 
 def facing(portal: Portal, inner: PortalInformer[T]) -> SharedInformer[T]:

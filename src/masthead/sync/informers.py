@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, TypeVar
 
+from masthead.cache.informers import WITHOUT_PARENTHESES
 from masthead.meta.object import Object
 from masthead.sync.facade import Facade
 from masthead.sync.informer import SharedInformer, facing
@@ -30,6 +31,19 @@ class Informers(Facade, Generic[T]):
         """The copy: by namespace, name and labels."""
         result: Lister[T] = self._async.lister
         return result
+
+    def __repr__(self) -> str:
+        return repr(self._async)
+
+    if not TYPE_CHECKING:  # who has types is told by them
+
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Say what those should do who take this for a resource of a client.
+
+            Raises:
+                TypeError: always.
+            """
+            raise TypeError(WITHOUT_PARENTHESES)
 
 
 class InformerGroup(Facade):

@@ -51,7 +51,8 @@ _FORKED: Final = (
 )
 _WITHIN: Final = (
     "a blocking call was made on the client's own event loop, which would wait for itself; what is called back there, "
-    "such as on_warning or a condition, must not call the client"
+    "such as on_warning, a condition, an index function, a transform or a handler of watch errors, must not call the "
+    "client"
 )
 _UNCLOSED: Final = "unclosed client; use it in a with block, or call close()"
 
@@ -143,6 +144,11 @@ class Portal:
         """Whether it takes no more calls."""
         return self._loop.is_closed
 
+    @property
+    def is_forked(self) -> bool:
+        """Whether it belongs to the process that this one was forked off, and nothing of it may be touched here."""
+        return self._loop.is_forked
+
     def close(self) -> None:
         """Cancel what is running, close what was to be closed, and end the thread. Closing twice does nothing.
 
@@ -174,8 +180,12 @@ class _LoopThread:
     def is_running(self) -> bool:
         return self._loop is not None and not self.is_closed and self._pid == os.getpid()
 
+    @property
+    def is_forked(self) -> bool:
+        return self._loop is not None and self._pid != os.getpid()
+
     def check(self) -> None:
-        if self._loop is not None and self._pid != os.getpid():
+        if self.is_forked:
             raise ClosedError(_FORKED)
         if self._thread is threading.current_thread():
             raise RuntimeError(_WITHIN)
@@ -212,7 +222,7 @@ class _LoopThread:
         return task
 
     def close(self) -> None:
-        if self._loop is not None and self._pid != os.getpid():
+        if self.is_forked:
             self.is_closed = True  # without the gate, which a thread may hold that did not come along
             return
         if self._thread is threading.current_thread():

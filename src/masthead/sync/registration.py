@@ -34,6 +34,12 @@ class Registration(Facade):
         result: int = self._async.pending
         return result
 
+    @property
+    def failures(self) -> int:
+        """How often the handler has raised."""
+        result: int = self._async.failures
+        return result
+
     def wait_synced(self, timeout: float | None = None) -> None:
         """Wait until the handler has returned from every initial add.
 
@@ -46,7 +52,8 @@ class Registration(Facade):
     def remove(self) -> None:
         """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
 
-        Removing twice does nothing. A handler may remove itself, and is not waited for then.
+        Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
+        for.
         """
         if self._async.is_called_here:
             self._async.leave()

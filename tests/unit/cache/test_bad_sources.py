@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,15 +11,15 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, reached, state_of, turns_until
 
+from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.cache.informer import SharedInformer
-from masthead.errors import ClosedError, DeadlineError, InvalidValueError
+from masthead.client.event import Event, EventType
+from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead.api.core.v1 import ConfigMap
     from masthead.cache.listwatch import ListOptions
-    from masthead.client.event import Event
     from masthead.errors import DecodeError
     from masthead.meta.object import ObjectList
 
@@ -50,10 +51,33 @@ async def test_a_broken_object_among_the_first_is_put_aside_and_healed_later(
         assert informer.health.broken == {}
         assert state_of(informer) == story.state == {"a": "1", "c": "1", "bad": "2"}
     assert [each.levelname for each in caplog.records] == ["WARNING"]
-    assert "'shop/bad'" in caplog.messages[0]
+    assert caplog.messages[0].startswith("configmaps: 'shop/bad' is not in the copy: ")
 
 
-async def test_a_change_that_cannot_be_read_leaves_what_was_known(collection: Collection) -> None:
+@both
+async def test_many_broken_objects_are_one_line_of_the_log(
+    collection: Collection, caplog: pytest.LogCaptureFixture, watch_list: bool
+) -> None:
+    names = [f"bad{number}" for number in range(300)]
+    for name in names:
+        collection.spoil(name)
+    async with following(collection, watch_list=watch_list) as informer:
+        await informer.wait_synced(30)
+        assert len(informer.health.broken) == 300
+        (line,) = caplog.messages
+        assert line.startswith("configmaps: 300 objects cannot be used ('shop/bad0', 'shop/bad1', ")
+        assert line.count("'shop/") == 5
+        for name in names[:100]:
+            collection.spoil(name)
+        collection.put("bad7")
+        await reached(informer, str(collection.version))
+        assert len(informer.health.broken) == 299
+    assert len(caplog.messages) <= 2  # a list does not say quite the same of them as a watch
+
+
+async def test_a_change_that_cannot_be_read_leaves_what_was_known(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
     collection.put("bad")
     story = Story()
     informer = following(collection)
@@ -69,6 +93,7 @@ async def test_a_change_that_cannot_be_read_leaves_what_was_known(collection: Co
         await reached(informer, str(collection.version), handle)
         assert informer.health.broken == {}
     assert story.told == ["initial bad=1", "add a=1", "update bad=1>3"]
+    assert caplog.messages[0].startswith("configmaps: 'shop/bad' is left as it was: ")
 
 
 async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(collection: Collection) -> None:
@@ -285,8 +310,20 @@ class Rude(Collection):
                 yield rubbish
 
 
-@pytest.mark.parametrize("rubbish", [5, ["event"], [None], [{"type": "ADDED"}]], ids=str)
-async def test_rubbish_in_place_of_events_is_an_error_like_any_other(rubbish: Any) -> None:
+A_MAP = ConfigMap.from_dict({"metadata": {"name": "x", "namespace": "shop", "resourceVersion": "11"}})
+RUBBISH: dict[str, tuple[Any, str]] = {
+    "a number": (5, "yielded a int; it must yield lists of events"),
+    "a bare event": (Event(EventType.ADDED, A_MAP), "yielded a Event; it must yield lists of events"),
+    "words": (["event"], "yielded a str among its events"),
+    "nothing": ([None], "yielded a NoneType among its events"),
+    "plain data": ([{"type": "ADDED"}], "yielded a dict among its events"),
+}
+
+
+@pytest.mark.parametrize(("rubbish", "problem"), RUBBISH.values(), ids=RUBBISH.keys())
+async def test_rubbish_in_place_of_events_is_an_error_that_says_what_it_should_be(
+    rubbish: Any, problem: str
+) -> None:
     collection = Rude()
     collection.put("a")
     async with following(collection) as informer:
@@ -294,6 +331,8 @@ async def test_rubbish_in_place_of_events_is_an_error_like_any_other(rubbish: An
         collection.rubbish = rubbish
         collection.put("b")
         await reached(informer, str(collection.version))
+        await turns_until(lambda: problem in informer.health.last_error)
+        assert informer.health.last_error.startswith("ProtocolError: the watch of configmaps ")
         collection.put("c")
         await reached(informer, str(collection.version))
         assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
@@ -312,3 +351,142 @@ async def test_objects_without_versions_of_their_own_are_announced_whenever_they
         collection.say("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
         await story.until("update a=1>2")
         await handle.remove()
+
+
+class Wordy(Collection):
+    """Whose events say their types in plain words."""
+
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+        async for events in super().watch(options):
+            yield [self.said(each) for each in events]
+
+    def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
+        word: Any = str(event.type.value)
+        return Event(word, event.object)
+
+
+@both
+async def test_an_event_type_that_is_a_plain_word_is_as_good(watch_list: bool) -> None:
+    collection = Wordy()
+    collection.put("a")
+    async with following(collection, watch_list=watch_list) as informer:
+        await informer.wait_synced(5)
+        collection.put("b")
+        collection.put("a", "2")
+        collection.put("c")
+        collection.remove("c")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"a": "2", "b": "1"}
+        assert collection.verbs[0] == ("watch-list" if watch_list else "list")
+
+
+class Inventive(Wordy):
+    """Who invents a type for what happens to some."""
+
+    def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
+        word: Any = "PATCHED"
+        is_odd = event.type is EventType.MODIFIED and event.object.metadata.name == "odd"
+        return Event(word, event.object) if is_odd else event
+
+
+async def test_an_event_type_that_nobody_knows_deletes_nothing_and_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    collection = Inventive()
+    collection.put("odd")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.put("odd", "2")
+        await reached(informer, str(collection.version))
+        assert state_of(informer) == {"odd": "1"}
+        assert "'PATCHED'" in informer.health.broken["shop/odd"]
+    assert [line.partition(" is ")[0] for line in caplog.messages] == ["configmaps: 'shop/odd'"]
+
+
+class Listless(Collection):
+    """Whose lists are plain ones."""
+
+    async def list(self, options: ListOptions, on_broken: Callable[[DecodeError], None]) -> Any:
+        return (await super().list(options, on_broken)).items
+
+
+async def test_a_list_that_is_none_is_an_error_that_says_what_it_should_be() -> None:
+    collection = Listless(knows_initial_events=False)
+    async with following(collection) as informer:
+        await turns_until(lambda: "must return an ObjectList" in informer.health.last_error)
+        assert not informer.has_synced
+
+
+class Unwatched(Collection):
+    """Whose watch is whatever it is; what is no source at all is refused earlier."""
+
+    found: Any = None
+
+    def watch(self, options: ListOptions) -> Any:
+        self._meet("watch", options)
+        return self.found() if callable(self.found) else self.found
+
+
+async def forgotten_yield() -> None: ...
+
+
+@pytest.mark.parametrize("found", [None, [], forgotten_yield], ids=["nothing", "a list", "a coroutine"])
+async def test_a_watch_that_is_no_generator_is_an_error_that_says_what_it_should_be(found: Any) -> None:
+    collection = Unwatched(knows_initial_events=False)
+    collection.found = found
+    async with following(collection) as informer:
+        await turns_until(lambda: "must be an async generator" in informer.health.last_error)
+
+
+class Circular(Collection):
+    """Whose pages lead back to each other."""
+
+    async def list(
+        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+    ) -> ObjectList[ConfigMap]:
+        del on_broken
+        self._meet("list", options)
+        token = {"": "b", "b": "c", "c": "b"}[options.continue_]
+        return ConfigMapList.from_dict({"metadata": {"resourceVersion": "11", "continue": token}})
+
+
+async def test_pages_that_lead_back_to_each_other_are_an_error() -> None:
+    collection = Circular(knows_initial_events=False)
+    async with following(collection) as informer:
+        await turns_until(lambda: "has no end" in informer.health.last_error)
+        assert collection.verbs[:3] == ["list", "page", "page"]
+        assert not informer.has_synced
+
+
+@pytest.mark.parametrize("version", ["", "3"])
+async def test_a_bookmark_that_is_empty_or_older_does_not_set_the_copy_back(
+    collection: Collection, version: str
+) -> None:
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        collection.spoil("bad")
+        await turns_until(lambda: bool(informer.health.broken))
+        await informer.wait_for("11", 5)
+        assert informer.last_sync_resource_version == str(collection.version)
+        collection.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        collection.say("ADDED", {"metadata": {"name": 5}})
+        await turns_until(lambda: len(informer.health.broken) == 2)
+        assert informer.last_sync_resource_version == str(collection.version)
+
+
+async def test_logs_say_which_informer_it_is(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection.trouble.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
+    async with following(collection, name="shelves") as informer:
+        await informer.wait_synced(30)
+        collection.spoil("bad")
+        await reached(informer, str(collection.version))
+    first, second = caplog.messages
+    assert re.fullmatch(
+        r"shelves: trying again in 0\.0 s, after this failed: watch configmaps: no etcd \(500 InternalError\)",
+        first,
+    )
+    assert second.startswith("shelves: 'shop/bad' is not in the copy: ")

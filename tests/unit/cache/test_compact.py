@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import tracemalloc
 from typing import cast
 
 import pytest
@@ -102,6 +103,60 @@ def test_only_some_objects_are_kept_open(pods: list[Pod]) -> None:
         holding.open(each)
     assert holding.open(held[0]) is not first
     assert holding.open(held[0]) == first
+
+
+def large(number: int, size: int) -> ConfigMap:
+    text = f"{number * 7919} is not {number}, " * (size // 20)
+    return ConfigMap.from_dict(
+        {
+            "metadata": {"name": f"large-{number}", "resourceVersion": str(number)},
+            "data": {"text": text[:size]},
+        }
+    )
+
+
+def came(obj: ConfigMap) -> ConfigMap:
+    return ConfigMap.from_wire(obj.to_json())
+
+
+def test_few_large_objects_are_kept_open() -> None:
+    holding = Compact(ConfigMap)
+    objects = [came(large(number, 1_000_000)) for number in range(20)]
+    held = [holding.hold(obj) for obj in objects]
+    assert holding.open(held[-1]) is objects[-1]
+    assert holding.open(held[0]) is not objects[0]
+    assert holding.open(held[0]) == objects[0]
+    huge = came(large(99, 10_000_000))
+    assert holding.open(holding.hold(huge)) is huge  # at least one can be read twice
+
+
+def test_what_is_in_demand_stays_open_longer_than_what_is_not(pods: list[Pod]) -> None:
+    holding = Compact(Pod)
+    held = [holding.hold(pod) for pod in pods]
+    wanted = holding.open(held[0])
+    for each in held[1:]:
+        holding.open(each)
+        assert holding.open(held[0]) is wanted
+
+
+def test_large_objects_cost_little_beside_what_is_held_of_them() -> None:
+    holding = Compact(ConfigMap)
+    tracemalloc.start()
+    try:
+        held = [holding.hold(came(large(number, 500_000))) for number in range(100)]
+        beside = tracemalloc.get_traced_memory()[0] - sum(map(size, held))
+    finally:
+        tracemalloc.stop()
+    assert beside < 20_000_000
+
+
+def test_large_objects_are_held_anew_in_more_steps() -> None:
+    holding = Compact(ConfigMap)
+    items = {obj.key: holding.hold(obj) for obj in (came(large(number, 40_000)) for number in range(400))}
+    before = dict(items)
+    assert sum(1 for _ in holding.rehold_in_steps(items)) >= 3
+    assert items != before
+    assert all(holding.open(items[key]) == holding.open(before[key]) for key in items)
 
 
 def test_objects_that_have_nothing_in_common_can_be_held_too() -> None:

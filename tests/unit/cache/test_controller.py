@@ -12,16 +12,24 @@ from tests.unit.cache.worlds import QUICK, turns_until
 
 from masthead.api.core.v1 import ConfigMap
 from masthead.cache.controller import Controller
+from masthead.cache.meters import InformerMeter
 from masthead.cache.store import Store
-from masthead.errors import ClosedError, InformerStateError, InvalidValueError
-from masthead.sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, SyncAll
+from masthead.errors import (
+    ClosedError,
+    ExpiredError,
+    InformerStateError,
+    InvalidValueError,
+    ProtocolError,
+)
+from masthead.sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
 from masthead.sansio.deltafifo import DeltaFIFO
 from masthead.testing.virtual import in_virtual_time
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from masthead.sansio.changes import Change
+    from masthead.cache.listwatch import ListOptions
+    from masthead.sansio.changes import Change, Process
 
 
 class Seen:
@@ -125,7 +133,145 @@ async def test_a_process_function_that_fails_loses_those_changes_and_no_others(
         collection.put("a")
         await turns_until(lambda: len(seen.told) == 3)
     assert seen.told == ["initial all of ", "added shop/bad", "added shop/a"]
-    assert caplog.messages == ["the process function failed on some changes, which are lost to it"]
+    assert caplog.messages == [
+        "configmaps: the process function failed on some changes, which are lost to it"
+    ]
+
+
+class Stubborn(ChangeQueue[Any]):
+    """A queue that keeps what it has, for as long as it is told to."""
+
+    is_stubborn = True
+    raises = False
+
+    def pop(self, process: Process[Any]) -> bool:
+        if self.raises and self.is_stubborn:
+            raise LookupError("no such shelf")
+        return not self.is_stubborn and super().pop(process)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+async def test_a_queue_that_does_not_give_what_it_has_is_asked_again_with_the_next_change(
+    collection: Collection, raises: bool
+) -> None:
+    collection.put("a")
+    seen, queue = Seen(), Stubborn()
+    queue.raises = raises
+    controller = Controller(collection, seen, queue=queue)
+    async with running(controller):
+        await turns_until(lambda: len(queue) == 1)
+        collection.put("b")
+        await turns_until(lambda: len(queue) == 2)
+        assert seen.told == []
+        queue.is_stubborn = False
+        collection.put("c")
+        await turns_until(lambda: not len(queue))
+    assert seen.told == ["initial all of shop/a", "added shop/b", "added shop/c"]
+
+
+class Losing(ChangeQueue[Any]):
+    """A queue that fails to take in a whole state, some times."""
+
+    losses = 0
+
+    def replace(self, *given: Any, **named: Any) -> None:
+        if self.losses:
+            self.losses -= 1
+            raise OSError("no space")
+        super().replace(*given, **named)
+
+
+@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+@pytest.mark.parametrize("losses", [1, 3])
+async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
+    collection: Collection, watch_list: bool, losses: int
+) -> None:
+    collection.put("a")
+    seen, queue = Seen(), Losing()
+    controller = Controller(collection, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
+    queue.losses = losses
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        collection.put("b")
+        collection.forget()
+        queue.losses = losses
+        collection.end(ExpiredError("too old", code=410, reason="Expired"))
+        await turns_until(lambda: "all of shop/a,shop/b" in seen.told)
+        assert controller.last_sync_resource_version == str(collection.version)
+        assert controller.pulses[0].failures == 0
+
+
+async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
+    class Meter(InformerMeter):
+        is_broken = False
+
+        def listed(self, seconds: float, items: int) -> None:
+            if self.is_broken:
+                raise OSError("no buffer space")
+            super().listed(seconds, items)
+
+        def relisted(self) -> None:
+            self.is_broken = True
+            raise OSError("no buffer space")
+
+    seen = Seen()
+    meter = Meter(None, name="maps", resource="configmaps")
+    controller = Controller(collection, seen, meter=meter, backoff=QUICK)
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        collection.is_silent = True
+        collection.put("a")
+        collection.forget()
+        collection.is_silent = False
+        collection.end(OSError("cable"))
+        await turns_until(lambda: "no buffer space" in controller.pulses[0].error)
+        meter.relisted = lambda: None  # type: ignore[method-assign]
+        await turns_until(lambda: "all of shop/a" in seen.told)
+
+
+async def test_events_before_one_that_is_none_are_processed() -> None:
+    class Rude(Collection):
+        async def watch(self, options: ListOptions) -> AsyncGenerator[Any, None]:
+            async for events in super().watch(options):
+                yield [*events, None] if self.is_rude and events else events
+
+        is_rude = False
+
+    rude, seen = Rude(), Seen()
+    controller = Controller(rude, seen, backoff=QUICK)
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        rude.is_rude = True
+        rude.put("a")
+        await turns_until(lambda: "added shop/a" in seen.told)
+        await turns_until(lambda: "among its events" in controller.pulses[0].error)
+
+
+async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = Collection(namespace="bank")
+    other.trouble.append(ProtocolError("cable"))
+    controller = Controller({"shop": collection, "bank": other}, Seen(), backoff=QUICK, name="maps")
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+    assert caplog.messages == ["maps in bank: trying again in 0.0 s, after this failed: cable"]
+
+
+async def test_what_is_queued_is_measured_when_it_has_been_processed(collection: Collection) -> None:
+    queued: list[int] = []
+
+    class Meter(InformerMeter):
+        def queued(self, count: int) -> None:
+            queued.append(count)
+
+    meter = Meter(None, name="maps", resource="configmaps")
+    meter.is_on = True
+    async with running(Controller(collection, Seen(), meter=meter)):
+        await turns_until(lambda: bool(queued))
+        collection.put("a")
+        await turns_until(lambda: len(queued) > 1)
+    assert set(queued) == {0}
 
 
 async def test_several_sources_are_synced_once_all_are(collection: Collection) -> None:

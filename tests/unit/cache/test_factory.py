@@ -97,9 +97,9 @@ class TestWhich:
         factory = SharedInformerFactory(client, namespace="shop", label_selector="app=web")
 
         assert factory.informer(Pod, namespace="shop", label_selector="app=web") is factory.informer(Pod)
-        assert factory.informer(Pod).name == "pods[shop;app=web]"
-        assert factory.informer(Pod, namespace="").name == "pods[app=web]"
-        assert factory.informer(Pod, label_selector="").name == "pods[shop]"
+        assert factory.informer(Pod).name == "pods[shop/*;labels app=web]"
+        assert factory.informer(Pod, namespace="").name == "pods[labels app=web]"
+        assert factory.informer(Pod, label_selector="").name == "pods[shop/*]"
 
     def test_forms_of_one_resource_are_side_by_side_under_names_of_their_own(
         self, factory: SharedInformerFactory
@@ -118,8 +118,51 @@ class TestWhich:
             "deployments.apps",
             "deployments.apps[untyped]",
             "deployments.apps[metadata]",
-            "deployments.apps[metadata;a,b]",
+            "deployments.apps[metadata;a/*,b/*]",
         ]
+
+    async def test_names_tell_informers_apart(self, factory: SharedInformerFactory) -> None:
+        there: list[SharedInformer[Any]] = [
+            factory.informer(ConfigMap, namespace="metadata"),
+            factory.metadata(ConfigMap).informer,
+            factory.informer(ConfigMap, label_selector="metadata"),
+            factory.informer(ConfigMap, label_selector="metadata.name=a"),
+            factory.informer(ConfigMap, field_selector="metadata.name=a"),
+            factory.autoscaling_v1.horizontal_pod_autoscalers.informer,
+            factory.autoscaling_v2.horizontal_pod_autoscalers.informer,
+        ]
+
+        assert len(set(there)) == len({each.name for each in there}) == len(factory.health)
+        assert there[-1].name == "horizontalpodautoscalers.v2.autoscaling"
+        await factory.shutdown()
+        assert all(each.is_stopped for each in there)
+
+    async def test_two_classes_of_one_resource_are_both_waited_for_told_of_and_stopped(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        class OtherMap(ConfigMap):
+            """The same resource, to somebody else."""
+
+        one, other = factory.informer(ConfigMap), factory.informer(OtherMap)
+
+        assert list(factory.health) == ["configmaps", "configmaps (2)"]
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            assert one.has_synced
+            assert other.has_synced
+        assert one.is_stopped
+        assert other.is_stopped
+
+    def test_an_api_version_and_a_plural_name_a_resource(self, factory: SharedInformerFactory) -> None:
+        deployments = GroupVersionResource("apps", "v1", "deployments")
+
+        assert factory.dynamic("apps/v1", "deployments").informer is factory.dynamic(deployments).informer
+        assert factory.metadata("v1", "pods").informer is factory.metadata(Pod).informer
+
+    def test_a_factory_and_what_it_has_say_what_they_are(self, factory: SharedInformerFactory) -> None:
+        assert repr(factory) == "<SharedInformerFactory: new, 0 informers>"
+        assert repr(factory.core_v1.pods) == "<Informers of pods, 0 objects>"
+        assert repr(factory) == "<SharedInformerFactory: new, 1 informers>"
 
     def test_a_resource_without_a_class_is_untyped(self, factory: SharedInformerFactory) -> None:
         assert factory.for_resource(WIDGETS).informer.name == "widgets.example.com[untyped]"
@@ -134,7 +177,7 @@ class TestWhich:
 
         assert factory.core_v1.nodes.informer.name == "nodes"
         assert factory.dynamic(NODES).informer.name == "nodes[untyped]"
-        assert factory.core_v1.pods.informer.name == "pods[a,b]"
+        assert factory.core_v1.pods.informer.name == "pods[a/*,b/*]"
 
     def test_the_first_who_makes_an_informer_wins(self, factory: SharedInformerFactory) -> None:
         def make(client: Client, resync: float) -> SharedInformer[Pod]:
@@ -160,9 +203,9 @@ class TestWhich:
 
         assert (
             factory.informer(Pod, field_selector="spec.nodeName=two").name
-            == "pods[app=web;spec.nodeName=one]"
+            == "pods[labels app=web;fields spec.nodeName=one]"
         )
-        assert factory.core_v1.config_maps.informer.name == "configmaps[app=web]"
+        assert factory.core_v1.config_maps.informer.name == "configmaps[labels app=web]"
 
 
 class TestWrong:
@@ -193,6 +236,52 @@ class TestWrong:
         nonsense: Any = "pods"
         with pytest.raises(InvalidValueError, match="'pods' is neither a class of objects nor"):
             factory.informer(nonsense)
+
+    def test_what_would_have_to_be_looked_up_is_refused(self, factory: SharedInformerFactory) -> None:
+        with pytest.raises(InvalidValueError, match="looks nothing up on the cluster, and 'deploy' alone"):
+            factory.dynamic("deploy")
+        with pytest.raises(InvalidValueError, match="'Deployment' is no resource; give its plural"):
+            factory.metadata("apps/v1", "Deployment")
+        with pytest.raises(InvalidValueError, match="says it all; leave out 'pods'"):
+            factory.dynamic(PODS, "pods")
+        nonsense: Any = "pods"
+        with pytest.raises(InvalidValueError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
+            factory.for_resource(nonsense)
+
+    def test_parentheses_are_refused_with_what_to_write_instead(self, factory: SharedInformerFactory) -> None:
+        pods: Any = factory.core_v1.pods
+        with pytest.raises(TypeError, match=r"without parentheses: factory\.core_v1\.pods\.informer"):
+            pods("shop")
+
+    @pytest.mark.parametrize("options", [{"label_selector": "a=b=c"}, {"field_selector": "nonsense"}])
+    def test_selectors_of_the_factory_are_looked_at_when_it_is_made(
+        self, client: Client, options: dict[str, Any]
+    ) -> None:
+        with pytest.raises(SelectorError):
+            SharedInformerFactory(client, **options)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"hold": "compat"},
+            {"page_size": -1},
+            {"resync": "10m"},
+            {"resyncs": {Pod: "10m"}},
+            {"metrics": "prom"},
+            {"buffer_limit": -1},
+            {"tweak": "spec.nodeName=one"},
+        ],
+    )
+    def test_options_are_looked_at_when_the_factory_is_made(
+        self, client: Client, options: dict[str, Any]
+    ) -> None:
+        with pytest.raises(InvalidValueError):
+            SharedInformerFactory(client, **options)
+
+    def test_a_tweak_that_forgets_to_return_is_told_so(self, client: Client) -> None:
+        tweak: Any = lambda *_: None  # noqa: E731
+        with pytest.raises(InvalidValueError, match=r"the tweak of pods returned a NoneType; it must return"):
+            _ = SharedInformerFactory(client, tweak=tweak).core_v1.pods
 
     def test_a_constructor_that_makes_something_else_is_refused(self, factory: SharedInformerFactory) -> None:
         wrong: Any = lambda *_: "informer"  # noqa: E731
@@ -322,6 +411,22 @@ class TestLife:
         assert other.is_stopped
         assert factory.core_v1.namespaces.informer.is_stopped
 
+    async def test_one_whose_block_is_cancelled_as_it_is_entered_is_stopped(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        async def enter() -> None:
+            async with factory:
+                await asyncio.Event().wait()
+
+        informer = factory.core_v1.namespaces.informer
+        task = asyncio.get_running_loop().create_task(enter())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        assert informer.is_stopped
+
     async def test_a_factory_belongs_to_one_loop(self, factory: SharedInformerFactory) -> None:
         async with factory:
 
@@ -353,6 +458,22 @@ class TestLife:
             await factory.shutdown()
         assert caught.value.keys == ("default",)
         assert namespaces.informer.is_stopped
+
+    async def test_an_error_of_the_block_is_not_hidden_by_one_of_its_end(
+        self, client: Client, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        factory = SharedInformerFactory(client, detect_mutations=True)
+        namespaces = factory.core_v1.namespaces
+
+        async def fail() -> None:
+            async with factory:
+                await factory.wait_for_cache_sync(30)
+                namespaces.lister.get("default").metadata.labels["mine"] = "yes"
+                raise LookupError("the block's own")
+
+        with pytest.raises(LookupError):
+            await fail()
+        assert "default" in caplog.text
 
 
 class TestOptions:

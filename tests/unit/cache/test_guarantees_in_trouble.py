@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import EmbeddedWorld, reached, state_of
+from tests.unit.cache.worlds import QUICK, EmbeddedWorld, reached, state_of
 
 import masthead.aio
 import masthead.server
+from masthead.cache.informer import SharedInformer
 from masthead.config import Config
 
 if TYPE_CHECKING:
@@ -174,6 +177,41 @@ async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: E
         outage.remove()
         await reached(informer, version, handle)
     assert story.told == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
+
+
+class Restorable(Collection):
+    """Which can be set back to what it was."""
+
+    def back_up(self) -> None:
+        self._backup = copy.deepcopy(self._objects)
+
+    def restore(self) -> None:
+        """As it was, without its history; but its versions have gone on already."""
+        self.version += 50
+        self._objects, self._forgotten = self._backup, 0
+        self._log.clear()
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("size", [9, 300])
+async def test_a_server_that_was_restored_from_a_backup_is_not_taken_for_the_one_that_it_was(
+    size: int,
+) -> None:
+    collection = Restorable()
+    for number in range(size):
+        collection.put(f"a{number}")
+    collection.back_up()
+    informer = SharedInformer(collection, backoff=QUICK)
+    async with informer:
+        await informer.wait_synced(30)
+        for number in (1, 3, 5):
+            collection.put(f"a{number}", "2")
+        await reached(informer, str(collection.version))
+        collection.restore()
+        collection.end(OSError("cable"))
+        await reached(informer, str(collection.version))
+        assert informer.health.relists == 1
+        assert state_of(informer) == collection.state == {f"a{number}": "1" for number in range(size)}
 
 
 @pytest.mark.guarantee(7)

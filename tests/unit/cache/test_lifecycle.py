@@ -16,7 +16,6 @@ from masthead.cache.mutation import VARIABLE
 from masthead.errors import (
     ClosedError,
     InformerStateError,
-    InvalidValueError,
     MutationError,
 )
 
@@ -56,7 +55,7 @@ async def test_an_informer_runs_once(collection: Collection) -> None:
     informer = following(collection)
     async with informer:
         for again in (informer.start, informer.run):
-            with pytest.raises(InformerStateError, match="make a new one"):
+            with pytest.raises(InformerStateError, match="it has been started; make a new one"):
                 await again()
         await informer.wait_synced(30)
         assert not informer.is_stopped
@@ -97,9 +96,15 @@ async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(collectio
 async def test_an_informer_that_was_stopped_before_its_start_never_starts(collection: Collection) -> None:
     informer = following(collection)
     handle = informer.add_event_handler(Story())
-    await informer.stop()
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(_outcome(handle.wait_synced(30)))
+        await asyncio.sleep(0)
+        await informer.stop()
+    assert isinstance(waiting.result(), ClosedError)
     assert informer.is_stopped
-    with pytest.raises(InformerStateError):
+    with pytest.raises(
+        InformerStateError, match="cannot be started any more: it has been stopped; make a new"
+    ):
         await informer.start()
     with pytest.raises(ClosedError):
         await informer.wait_synced(30)
@@ -129,6 +134,7 @@ async def test_stopping_leaves_no_socket(embedded: EmbeddedWorld) -> None:
     before = open_sockets()
     for number in range(3):
         async with embedded.informer() as informer:
+            await informer.wait_synced(30)
             await informer.wait_for(await embedded.put("a", str(number)), 30)
             assert open_sockets() == before + 1
         await turns_until(lambda: open_sockets() == before)
@@ -154,6 +160,105 @@ async def _outcome(waiting: Any) -> BaseException | None:
     except ClosedError as error:
         return error
     return None
+
+
+@pytest.mark.guarantee(12)
+async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
+    collection: Collection,
+) -> None:
+    before = asyncio.all_tasks()
+    informer = following(collection)
+    handle = informer.add_event_handler(Story())
+    informer.begin_soon()
+    (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
+    task.cancel()
+    for waiting in (handle.wait_synced(30), informer.wait_synced(30)):
+        assert isinstance(await _outcome(waiting), ClosedError)
+    await informer.stop()
+    await turns_until(lambda: asyncio.all_tasks() == before)
+
+
+@pytest.mark.guarantee(12)
+async def test_one_whose_block_is_cancelled_on_entry_is_stopped(collection: Collection) -> None:
+    before = asyncio.all_tasks()
+    informer = following(collection)
+
+    async def use() -> None:
+        async with informer:
+            await asyncio.Event().wait()
+
+    task = asyncio.get_running_loop().create_task(use())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert informer.is_stopped
+    assert asyncio.all_tasks() == before
+
+
+@pytest.mark.guarantee(12)
+async def test_an_informer_that_is_being_stopped_takes_no_handler(collection: Collection) -> None:
+    collection.put("a")
+    release = asyncio.Event()
+    slow, late = AsyncStory(release.wait), Story()
+    informer = following(collection)
+    informer.add_event_handler(slow)
+    running = asyncio.get_running_loop().create_task(informer.run())
+    await turns_until(lambda: slow.inside == 1)
+    informer.end_soon()
+    with pytest.raises(ClosedError, match="cannot take a handler any more: it is being stopped"):
+        informer.add_event_handler(late)
+    release.set()
+    await running
+    assert late.told == []
+
+
+@pytest.mark.guarantee(12)
+async def test_stopping_waits_for_handlers_that_were_removed(collection: Collection) -> None:
+    collection.put("a")
+    before = asyncio.all_tasks()
+    release = asyncio.Event()
+    handles: list[Registration] = []
+    returned: list[str] = []
+
+    async def leave(obj: ConfigMap) -> None:
+        await handles[0].remove()
+        await release.wait()
+        returned.append(obj.metadata.name)
+
+    informer = following(collection)
+    handles.append(informer.add_event_handler(on_add=leave))
+    await informer.start()
+    await turns_until(lambda: informer.health.pending == {})
+    stopping = asyncio.get_running_loop().create_task(informer.stop())
+    await turns_until(lambda: collection.open_streams == 0)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not stopping.done()
+    release.set()
+    await stopping
+    assert returned == ["a"]
+    assert asyncio.all_tasks() == before
+
+
+async def test_handlers_may_remove_each_other(collection: Collection) -> None:
+    collection.put("a")
+    both = asyncio.Barrier(2)
+    handles: list[Registration] = []
+    removed: list[int] = []
+
+    def removing(other: int) -> Any:
+        async def on_add(_: ConfigMap) -> None:
+            await both.wait()
+            await handles[other].remove()
+            removed.append(other)
+
+        return on_add
+
+    informer = following(collection)
+    handles += [informer.add_event_handler(on_add=removing(other)) for other in (1, 0)]
+    async with informer:
+        await turns_until(lambda: len(removed) == 2)
 
 
 @pytest.mark.guarantee(12)
@@ -278,26 +383,6 @@ async def test_the_same_handler_may_be_added_twice(collection: Collection) -> No
     assert len({handle.name for handle in handles}) == 2
 
 
-@pytest.mark.guarantee(10)
-@pytest.mark.parametrize("version", ["", None, 5], ids=repr)
-async def test_what_is_no_version_cannot_be_waited_for(collection: Collection, version: Any) -> None:
-    async with following(collection) as informer:
-        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
-            await informer.wait_for(version, 30)
-
-
-@pytest.mark.guarantee(10)
-async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedWorld) -> None:
-    async with embedded.informer() as informer:
-        from masthead.api.core.v1 import ConfigMap
-
-        made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
-        await informer.wait_for(made, 30)
-        assert informer.lister.namespace("default").get("a") == made
-        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
-            await informer.wait_for(ConfigMap.new("b"), 30)
-
-
 async def test_a_client_that_is_closed_ends_its_informers(
     embedded: EmbeddedWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -355,6 +440,36 @@ async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
     assert caplog.messages == [
         "configmaps: somebody changed 'shop/a', which the cache shares; copy() it first"
     ]
+
+
+async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection.put("a")
+    informer = following(collection, detect_mutations=True)
+
+    async def fail() -> None:
+        async with informer:
+            await informer.wait_synced(30)
+            informer.indexer.list()[0].data["value"] = "mine"
+            raise LookupError("no such shelf")
+
+    with pytest.raises(LookupError, match="no such shelf"):
+        await fail()
+    assert informer.is_stopped
+    assert len(caplog.messages) == 1
+    assert "shop/a (data)" in caplog.messages[0]
+
+
+async def test_an_informer_shows_how_it_is(collection: Collection) -> None:
+    collection.put("a")
+    informer = following(collection)
+    assert repr(informer) == "<SharedInformer configmaps: new, not synced, 0 objects>"
+    async with informer:
+        await informer.wait_synced(30)
+        await turns_until(lambda: informer.health.state == "watching")
+        assert repr(informer) == "<SharedInformer configmaps: watching, synced, 1 objects>"
+    assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 objects>"
 
 
 async def test_names_are_what_logs_and_health_have(collection: Collection) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, reached
+from tests.unit.cache.worlds import QUICK, reached, turns_until
 
 from masthead import metrics as known
 from masthead.cache.informer import SharedInformer
@@ -119,6 +120,58 @@ async def test_what_waits_for_a_handler_and_how_often_it_failed_is_counted(colle
     assert metrics.count(known.INFORMER_HANDLER_FAILURES) == 2
     assert max(metrics.instruments[known.INFORMER_HANDLER_PENDING.name].values) >= 1
     assert metrics.labels[known.INFORMER_HANDLER_PENDING.name]["handler"] == "shelf"
+
+
+async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_once_it_has_ended(
+    collection: Collection,
+) -> None:
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait(_: ConfigMap) -> None:
+        entered.set()
+        await go_on.wait()
+
+    metrics = Recording()
+    informer = counting(collection, metrics)
+    for name in "abc":
+        collection.put(name)
+    handle = informer.add_event_handler(on_add=wait)
+    async with informer:
+        await entered.wait()
+        assert metrics.last(known.INFORMER_HANDLER_PENDING) > 0
+        go_on.set()
+        await reached(informer, str(collection.version), handle)
+        await turns_until(lambda: metrics.last(known.INFORMER_HANDLER_PENDING) == handle.pending == 0)
+        go_on.clear()
+        entered.clear()
+        collection.put("d")
+        await entered.wait()
+        assert metrics.last(known.INFORMER_HANDLER_PENDING) == 1
+        await informer.stop(grace=0.0)
+    assert metrics.last(known.INFORMER_HANDLER_PENDING) == 0
+
+
+async def test_metrics_that_fail_cost_a_handler_nothing(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Recording):
+        def gauge(self, metric: Metric, **labels: str) -> Instrument:
+            made = super().gauge(metric, **labels)
+            return Broken() if metric is known.INFORMER_HANDLER_PENDING else made
+
+    class Broken(Instrument):
+        def set(self, value: float) -> None:
+            raise LookupError(f"no gauge for {value}")
+
+    heard: list[str] = []
+    informer = counting(collection, Failing())
+    handle = informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name), name="ear")
+    async with informer:
+        await informer.wait_synced(30)
+        collection.put("a")
+        await reached(informer, str(collection.version), handle)
+    assert heard == ["a"]
+    assert caplog.text.count("metrics of handler ear failed") == 1
 
 
 async def test_prometheus_has_them_by_client_gos_names(collection: Collection) -> None:

@@ -137,9 +137,11 @@ def test_objects_are_taken_and_given_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="cannot be read") as caught:
+    with pytest.raises(SnapshotError, match=r"^there is no snapshot \S*pods yet; go on without$") as caught:
         read_all(tmp_path / "pods")
     assert isinstance(caught.value.__cause__, FileNotFoundError)
+    with pytest.raises(SnapshotError, match=r"cannot be read.*delete it"):
+        read_all(tmp_path)
 
 
 @pytest.mark.parametrize(

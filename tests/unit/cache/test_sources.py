@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of
 
+import masthead
 from masthead.api.core.v1 import ConfigMap, Namespace
+from masthead.cache.arranged import check_options
 from masthead.cache.informer import SharedInformer
 from masthead.errors import InvalidValueError, NotFoundError, SelectorError
 from masthead.meta.patch import Patch
 from masthead.meta.unstructured import Unstructured
+from masthead.metrics import PrometheusMetrics
 from masthead.sansio.deltafifo import DeltaFIFO
 
 if TYPE_CHECKING:
@@ -176,3 +181,56 @@ async def test_a_delta_fifo_may_be_the_queue(world: World) -> None:
         assert state_of(informer) == await world.state()
     assert sorted(story.told[:2]) == ["initial a=1", "initial b=1"]
     assert story.state == {"a": "2", "c": "1"}
+
+
+class Blank:
+    """No source."""
+
+
+async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedWorld) -> None:
+    core = embedded.client.core_v1
+    for wrong, said in (
+        (core.config_maps, r"a method can be neither listed nor watched; call it, .*: config_maps\(\)"),
+        (ConfigMap, r"the class ConfigMap can .*, or ask a factory: factory\.informer\(ConfigMap\)"),
+        (Collection, r"the class Collection can .*; give an object: Collection\(\.\.\.\)"),
+        ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
+        (Blank(), r"a Blank can be .* or a ListWatch, which has item, resource"),
+    ):
+        with pytest.raises(InvalidValueError, match=said):
+            following(wrong)
+
+
+def test_what_is_of_the_blocking_client_goes_with_the_blocking_informer(embedded: EmbeddedWorld) -> None:
+    with masthead.Client(kubeconfig=embedded.server.kubeconfig()) as client:
+        wrong: Any = client.core_v1.config_maps()
+        with pytest.raises(InvalidValueError, match=r"masthead\.Client goes with masthead\.SharedInformer"):
+            SharedInformer(wrong)
+
+
+OPTIONS: dict[str, Any] = {
+    "page_size": [-1, "x", 1.5, True, None],
+    "buffer_limit": [-1, "x", None],
+    "resync": ["10m", timedelta(minutes=10), -1, float("inf"), None],
+    "stall_after": [0, -1, "1m"],
+    "queue": ["fifo", DeltaFIFO[object](), 5],
+    "metrics": ["prom", object(), PrometheusMetrics],
+    "indexers": [["node"], "node", len],
+    "hold": ["compat", None],
+    "backoff": [1.0, None],
+    "transform": ["drop", 5],
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values], ids=repr
+)
+async def test_options_that_make_no_sense_are_refused_when_it_is_made(option: str, value: Any) -> None:
+    with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
+        following(Collection(), **{option: value})
+    with pytest.raises(InvalidValueError):
+        check_options({option: value})
+
+
+def test_options_that_make_sense_pass() -> None:
+    check_options({})
+    check_options({"resync": 0, "stall_after": None, "queue": DeltaFIFO, "hold": "eager", "whatever": 5})

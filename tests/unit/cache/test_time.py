@@ -12,13 +12,14 @@ from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, state_of, turns_until
 
 from masthead.cache.informer import SharedInformer
-from masthead.errors import DeadlineError, InternalError, TooManyRequestsError
+from masthead.errors import DeadlineError, ExpiredError, InternalError, TooManyRequestsError
 from masthead.meta.v1 import StatusDetails
 from masthead.sansio.backoff import Backoff
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
     from masthead.api.core.v1 import ConfigMap
+    from masthead.cache.listwatch import ListOptions
 
 
 def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:
@@ -95,6 +96,80 @@ async def test_watches_that_end_at_once_are_no_reason_to_hurry() -> None:
         assert len(collection.asked) - began < 60
 
 
+class Unwatchable(Collection):
+    """Which can be listed, and which begins no watch any more."""
+
+    is_ill = False
+
+    def _meet(self, verb: str, options: ListOptions) -> None:
+        super()._meet(verb, options)
+        if self.is_ill and verb == "watch":
+            raise InternalError("bad gateway", code=502, reason="InternalError")
+
+
+@pytest.mark.guarantee(6)
+@in_virtual_time
+async def test_a_server_that_lists_but_grants_no_watch_is_listed_every_few_minutes_and_health_tells() -> None:
+    collection = Unwatchable()
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.is_ill = True
+        collection.end(OSError("cable"))
+        await asyncio.sleep(0)
+        for number in range(10):
+            version = collection.put("b", str(number)).metadata.resource_version
+            await informer.wait_for(version, 240)
+        assert 8 <= informer.health.relists <= 12
+        await turns_until(lambda: informer.health.state == "waiting")
+        assert not informer.health.is_healthy
+        collection.is_ill = False
+        await asyncio.sleep(120)
+        collection.bookmark()
+        await asyncio.sleep(1)
+        assert informer.health.is_healthy
+
+
+@pytest.mark.guarantee(7)
+@in_virtual_time
+async def test_that_a_server_is_there_does_not_make_the_copy_fresh_nor_the_informer_healthy() -> None:
+    collection = Collection()
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        collection.end(OSError("cable"))
+        await asyncio.sleep(10)
+        assert collection.verbs[-2:] == ["proof", "watch 11"]
+        assert informer.health.staleness == pytest.approx(10)
+        assert informer.health.failures == 1
+        await asyncio.sleep(30)  # the new watch has lasted
+        assert informer.health.staleness == pytest.approx(40)
+        assert informer.health.failures == 0
+
+
+@pytest.mark.guarantee(7)
+@in_virtual_time
+async def test_only_a_watch_that_follows_may_be_told_that_its_version_is_forgotten(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    collection = Collection()
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        gone = ExpiredError("too old resource version", code=410, reason="Expired")
+        collection.trouble.extend([gone] * 100)
+        collection.end(gone)
+        await asyncio.sleep(0)
+        assert caplog.records == []
+        await asyncio.sleep(100)
+        assert informer.health.failures >= 3
+        assert not informer.health.is_healthy
+        assert len(caplog.records) == informer.health.failures
+        assert caplog.messages[0] == (
+            "configmaps: trying again at once, after this failed: too old resource version (410 Expired)"
+        )
+
+
 @pytest.mark.guarantee(7)
 @in_virtual_time
 async def test_silence_is_noticed_in_the_time_that_was_asked_for() -> None:
@@ -160,6 +235,21 @@ async def test_a_server_that_ignores_what_it_was_asked_for_is_listed_after_some_
     async with following(collection) as informer:
         await informer.wait_synced(1)
     assert collection.verbs[3:] == ["list", "watch 11"]
+
+
+@pytest.mark.guarantee(8)
+@in_virtual_time
+async def test_a_loop_that_stood_still_itself_proves_nothing_about_the_server() -> None:
+    collection = Collection(ends_initial_events=False)
+    collection.put("a")
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    async with following(collection) as informer:
+        await asyncio.sleep(9)
+        loop.advance(1.2)
+        await informer.wait_synced(60)
+    assert collection.verbs == ["watch-list", "list", "watch 11"]
+    assert collection.knows_initial_events
 
 
 @pytest.mark.guarantee(8)

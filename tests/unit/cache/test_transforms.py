@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -12,11 +14,13 @@ from tests.unit.meta.samples import NEWER, WEB
 
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.cache.transforms import apply, compose, describe, drop_managed_fields, keep_fields
-from masthead.errors import InvalidValueError
+from masthead.errors import InvalidValueError, SnapshotError
 from masthead.meta.unstructured import Unstructured
 from masthead.meta.v1 import PartialObjectMetadata
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead.meta.object import Object
 
 IDENTITY = {"name": "web", "namespace": "shop", "uid": "u-1", "resourceVersion": "7"}
@@ -243,7 +247,10 @@ def test_what_a_transform_raises_passes_through() -> None:
 
 
 def test_a_description_is_the_same_in_every_process() -> None:
-    class Callable:
+    @dataclass
+    class Without:
+        label: str
+
         def __call__(self, pod: Pod) -> Pod:
             return pod
 
@@ -252,7 +259,37 @@ def test_a_description_is_the_same_in_every_process() -> None:
         "keep_fields('spec.nodeName', 'metadata.labels')"
     )
     assert describe(change_in_place) == f"{__name__}.change_in_place"
-    assert describe(Callable()).endswith("Callable")
+    assert describe(Without("app")).endswith("Without(label='app')")
     assert describe(compose(drop_managed_fields, change_in_place)) == (
         f"compose(drop_managed_fields, {__name__}.change_in_place)"
     )
+
+
+def test_what_has_no_name_cannot_be_described_but_composed_and_shown() -> None:
+    class Nameless:
+        def __call__(self, pod: Pod) -> Pod:
+            return pod
+
+    def made(label: str) -> Callable[[Pod], Pod]:
+        def without(pod: Pod) -> Pod:
+            pod.metadata.labels.pop(label, None)
+            return pod
+
+        return without
+
+    def without(secret: str, pod: Pod) -> Pod:  # noqa: ARG001 - what matters is that there is something to give
+        return pod
+
+    nameless: list[Callable[[Pod], Pod]] = [
+        lambda pod: pod,
+        functools.partial(without, "hunter2"),
+        Nameless(),
+        Nameless().__call__,
+        made("app"),
+    ]
+    for each in nameless:
+        for transform in (each, compose(drop_managed_fields, each)):
+            with pytest.raises(SnapshotError, match="define it with def") as caught:
+                describe(transform)
+            assert "hunter2" not in str(caught.value)
+            assert repr(transform)

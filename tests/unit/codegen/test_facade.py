@@ -32,7 +32,7 @@ RULES = Rules(
     by_hand={"ByHand": Reference("blocking.hand", "ByHand")},
     stand_ins={"Base": Reference("things.other", "Other")},
     left_out=frozenset({"Thing.raw"}),
-    checked=frozenset({"Thing.join"}),
+    on_loop=frozenset({"Thing.join"}),
     limits={"Thing.pages": 1},
     sentences={"Belongs to one loop.": "Belongs to anybody."},
 )
@@ -162,7 +162,7 @@ def test_what_was_written_by_hand_is_wrapped_too() -> None:
     )
 
 
-def test_what_needs_the_loop_without_waiting_for_it_looks_whether_it_is_there() -> None:
+def test_what_belongs_on_the_loop_without_waiting_for_anything_is_called_there() -> None:
     assert (
         method('''
         def join(self, value: Value) -> None:
@@ -171,8 +171,7 @@ def test_what_needs_the_loop_without_waiting_for_it_looks_whether_it_is_there() 
         == textwrap.dedent('''
         def join(self, value: Value) -> None:
             """Join."""
-            self._portal.check()
-            self._async.join(value)
+            self._on_loop(lambda: self._async.join(value))
     ''').strip()
     )
 

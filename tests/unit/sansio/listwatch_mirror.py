@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.unit.sansio.listwatch_world import REFUSED, SILENCE
+from tests.unit.sansio.listwatch_world import BUSY, REFUSED, SILENCE
 
 from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead.sansio.watching import PACE
 
 if TYPE_CHECKING:
     from tests.unit.sansio.listwatch_world import Server, Thing, Told, Watch
@@ -42,6 +43,7 @@ class Mirror:
         self._collected: dict[str, Thing] = {}
         self._known: tuple[int, int] = (server.life, int(version or 0))
         self._row = 0
+        self._futile = 0
         self._has_news = self._is_open = False
         self._chain = 0
         self._step = self._checked(self.machine.start(), None)
@@ -114,6 +116,7 @@ class Mirror:
     def _stream(self, step: Stream) -> tuple[Step, object]:
         watch = self.server.watch(step)
         if isinstance(watch, Failure):
+            self._note_futile(watch, 0.0)
             return self.machine.failed(self.now, watch), watch
         self.machine.opened()
         self._is_open = True
@@ -122,10 +125,21 @@ class Mirror:
         if self.machine.phase is Phase.FOLLOWING:
             self._compare(life)
         if self._has_news or self.now - began >= LASTING:
-            self._row = 0
+            self._row = self._futile = 0
+        else:
+            self._note_futile(ending, self.now - began)
         if isinstance(ending, Failure):
             return self.machine.failed(self.now, ending), ending
         return self.machine.closed(self.now), ending
+
+    def _note_futile(self, ending: Failure | str, lasted: float) -> None:
+        """Count the streams in a row that told nothing, but for those of a busy server."""
+        if self.machine.phase is Phase.FOLLOWING:
+            if isinstance(ending, Failure):
+                is_quiet = ending.silent and self._is_open
+                self._futile += ending.code != BUSY.code and not is_quiet
+            else:
+                self._futile += lasted < PACE
 
     def _play(self, watch: Watch, began: float, until: float) -> Failure | str:
         """Take events until the stream ends; returns how it did."""
@@ -172,6 +186,7 @@ class Mirror:
         life, known = self._known
         assert life != self.server.life or version >= known, "time went back"
         self._known = self.server.life, version
+        self._futile = 0
         self.copy, self._collected = self._collected, {}
 
     def _change(self, kind: str, thing: Thing) -> None:
@@ -214,6 +229,8 @@ class Mirror:
     def _check_that_a_new_state_is_due(self, step: List | Stream, outcome: object) -> None:
         if self._phase in {Phase.STREAMING, Phase.LISTING} and self.machine.phase is not Phase.FOLLOWING:
             return  # the one that was asked for is not there yet
+        if isinstance(step, List) and self._futile >= 2:
+            return  # watches tell nothing
         if isinstance(outcome, Failure):
             due = outcome.is_expired or outcome.too_large or (outcome.is_refusal and not self._is_open)
             assert due, f"a new state because of {outcome}"

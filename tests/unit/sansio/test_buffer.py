@@ -109,11 +109,18 @@ class TestFolding:
             ([add("a", 1), update("a", 1, 2), delete("a", 2)], []),
             ([add("a", 1), delete("a", 1), add("a", 2)], [add("a", 2)]),
             ([update("a", 1, 2), update("a", 2, 3)], [update("a", 1, 3)]),
-            ([update("a", 1, 2), delete("a", 2)], [delete("a", 2)]),
+            ([update("a", 1, 2), delete("a", 2)], [update("a", 1, 2), delete("a", 2)]),
             ([delete("a", 1), add("a", 2)], [delete("a", 1), add("a", 2)]),
             ([delete("a", 1), add("a", 2), update("a", 2, 3)], [delete("a", 1), add("a", 3)]),
             ([delete("a", 1), add("a", 2), delete("a", 2)], [delete("a", 1)]),
-            ([update("a", 1, 2), delete("a", 2), add("a", 3)], [delete("a", 2), add("a", 3)]),
+            (
+                [update("a", 1, 2), update("a", 2, 3), delete("a", 3), add("a", 4), update("a", 4, 5)],
+                [update("a", 1, 3), delete("a", 3), add("a", 5)],
+            ),
+            (
+                [update("a", 1, 2), delete("a", 2), add("a", 3), delete("a", 3)],
+                [update("a", 1, 2), delete("a", 2)],
+            ),
         ],
     )
     def test_what_waits_for_a_key_is_what_it_comes_to(
@@ -121,12 +128,14 @@ class TestFolding:
     ) -> None:
         assert folded(*came) == told
 
-    def test_even_notices_that_contradict_each_other_stay_two_a_key(self) -> None:
+    def test_even_notices_that_contradict_each_other_stay_three_a_key(self) -> None:
         assert folded(add("a", 1), add("a", 2)) == [add("a", 2)]
         assert folded(update("a", 1, 2), add("a", 3)) == [update("a", 1, 3)]
         assert folded(delete("a", 1), delete("a", 2)) == [delete("a", 1)]
         assert folded(delete("a", 1), update("a", 1, 2)) == [delete("a", 1), update("a", 1, 2)]
         assert folded(delete("a", 1), update("a", 1, 2), delete("a", 2)) == [delete("a", 1)]
+        came = [update("a", 1, 2), delete("a", 2), delete("a", 3), update("a", 4, 5), add("a", 6)]
+        assert folded(*came) == [update("a", 1, 2), delete("a", 2), update("a", 4, 6)]
 
     def test_an_add_is_as_initial_as_the_first_was(self) -> None:
         assert folded(add("a", 1, is_initial=True), update("a", 1, 2)) == [add("a", 2, is_initial=True)]
@@ -135,13 +144,23 @@ class TestFolding:
     def test_a_delete_keeps_what_is_known_of_the_end(self) -> None:
         unseen = delete("a", 2, final_state_known=False)
 
-        assert folded(update("a", 1, 2), unseen) == [unseen]
+        assert folded(update("a", 1, 2), unseen) == [update("a", 1, 2), unseen]
         assert folded(unseen, add("a", 3), delete("a", 3)) == [unseen]
 
     def test_a_key_keeps_the_place_where_it_first_came(self) -> None:
         came = [update("a", 1, 2), update("b", 1, 2), delete("a", 2), update("c", 1, 2), add("a", 3)]
 
-        assert folded(*came) == [delete("a", 2), add("a", 3), update("b", 1, 2), update("c", 1, 2)]
+        mine = [update("a", 1, 2), delete("a", 2), add("a", 3)]
+        assert folded(*came) == [*mine, update("b", 1, 2), update("c", 1, 2)]
+
+    def test_who_filters_hears_that_an_object_stopped_passing_before_it_went(self) -> None:
+        passing, not_passing = 1, -1
+        known = {"a"}
+        for notice in folded(update("a", passing, not_passing), delete("a", not_passing)):
+            if notice.old == passing:
+                known.discard(notice.key)
+
+        assert known == set()
 
     def test_a_key_of_which_nothing_was_left_comes_where_it_comes_again(self) -> None:
         assert folded(add("a", 1), add("b", 1), delete("a", 1), add("a", 2)) == [add("b", 1), add("a", 2)]
@@ -158,6 +177,25 @@ class TestFolding:
         ]
 
         assert folded(*came) == [add("a", 2, is_initial=True), MARK, MARK, MARK]
+
+    def test_a_whole_state_beyond_the_limit_is_told_in_order_and_folded_with_what_comes(self) -> None:
+        buffer = HandlerBuffer[int](limit=3)
+        buffer.extend(add(key, 1, is_initial=True) for key in "abcdef")
+        buffer.push(MARK)
+        buffer.extend([update("b", 1, 2), delete("c", 1), add("g", 1), update("g", 1, 2)])
+        assert (len(buffer), buffer.folded) == (7, 4)
+
+        assert [notice.key for notice in buffer.take(2)] == ["a", "b"]
+        buffer.push(update("d", 1, 3))
+        buffer.push(update("a", 1, 2))
+
+        later = [add("d", 3, is_initial=True), *(add(key, 1, is_initial=True) for key in "ef")]
+        assert buffer.take() == [*later, MARK, add("g", 2), update("a", 1, 2)]
+
+    def test_a_mark_within_a_batch_keeps_its_place(self) -> None:
+        batch = [add("a", 1), MARK, add("b", 1)]
+        assert folded(*batch) == batch
+        assert folded(*batch, MARK, update("b", 1, 2)) == [add("a", 1), MARK, add("b", 2), MARK]
 
     def test_of_two_notices_about_a_key_the_first_can_be_taken_alone(self) -> None:
         buffer = HandlerBuffer[int](limit=0)

@@ -35,9 +35,12 @@ class SlowHandlers(RuleBasedStateMachine):
             self.change(key, next(self.numbers), is_initial=True)
         self.mark()
 
-    def push(self, notice: Notice[int]) -> None:
-        self.pushed.append(notice)
-        self.buffer.push(notice)
+    def push(self, *notices: Notice[int]) -> None:
+        self.pushed.extend(notices)
+        if len(notices) == 1:
+            self.buffer.push(*notices)
+        else:
+            self.buffer.extend(notices)
         self.has_folded |= self.buffer.is_folding or self.buffer.folded > 0
 
     def change(self, key: str, new: int | None, *, is_initial: bool = False) -> None:
@@ -64,8 +67,7 @@ class SlowHandlers(RuleBasedStateMachine):
     @precondition(lambda self: self.store)
     @rule()
     def everything_is_told_again(self) -> None:
-        for key, value in self.store.items():
-            self.push(Notice(NoticeType.UPDATE, key, value, value))
+        self.push(*(Notice(NoticeType.UPDATE, key, value, value) for key, value in self.store.items()))
 
     @rule()
     def mark(self) -> None:
@@ -118,7 +120,7 @@ class SlowHandlers(RuleBasedStateMachine):
     @invariant()
     def memory_is_bounded(self) -> None:
         if self.buffer.is_folding:
-            assert len(self.buffer) <= len(self.known) + len(self.store) + len(self.marks)
+            assert len(self.buffer) <= 2 * len(self.known) + len(self.store) + len(self.marks)
         else:
             assert len(self.buffer) <= self.limit
 

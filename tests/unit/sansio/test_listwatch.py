@@ -243,6 +243,15 @@ def test_if_a_page_has_expired_the_list_is_asked_for_in_one_piece_at_once(page_s
     assert machine.failed(0, UNAVAILABLE) == list_at("0", limit=0, after=0.8)
 
 
+def test_pages_that_expire_whatever_is_asked_for_are_not_asked_for_without_pause() -> None:
+    machine = listing()
+    for delay in [0.0, 0.8, 1.6]:
+        machine.page("7", "more")
+        machine.begin(0)
+        assert machine.failed(0, EXPIRED) == list_at("0", limit=0, after=delay)
+        machine.begin(0)
+
+
 @pytest.mark.parametrize(
     "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), FORBIDDEN, Failure(code=400)]
 )

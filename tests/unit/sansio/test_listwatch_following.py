@@ -34,6 +34,7 @@ from masthead.sansio.listwatch import (
     Phase,
     Prove,
     Role,
+    Step,
     Stream,
 )
 from masthead.sansio.watching import PACE
@@ -96,7 +97,7 @@ def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -
     machine.proved(is_same=True)
     machine.begin(1)
     machine.opened()
-    assert machine.closed(1.5) == Prove("7", after=1.6)
+    assert machine.closed(1.5) == list_at("7", limit=0, after=1.6)
 
 
 @FOLLOWERS
@@ -133,6 +134,67 @@ def test_behind_a_list_without_a_version_there_is_nothing_to_go_on_from_until_so
     machine.event("MODIFIED", "12")
     machine.event("ADDED", "13")
     assert machine.failed(0, DROP) == Prove("13", after=0.8)
+
+
+@FOLLOWERS
+@pytest.mark.parametrize("is_opened", [True, False])
+@pytest.mark.parametrize("failure", [DROP, Failure(code=502), Failure(code=500)])
+def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_proves_who_it_is(
+    following: Make, failure: Failure, is_opened: bool
+) -> None:
+    machine = following()
+    assert machine.failed(0, failure) == Prove("7", after=0.8)
+    machine.begin(1)
+    machine.proved(is_same=True)
+    machine.begin(1)
+    if is_opened:
+        machine.opened()
+
+    assert machine.failed(1, failure) == list_at("7", limit=0, after=1.6)
+    machine.begin(3)
+    assert machine.page("9", "") == changes_since("9")
+    machine.begin(3)
+    assert machine.failed(3, failure) == Prove("9", after=3.2)  # and so on
+
+
+@FOLLOWERS
+def test_streams_that_told_something_or_lasted_are_not_in_that_row(following: Make) -> None:
+    machine = following()
+    machine.failed(0, DROP)
+    for lasted, version in [(0, "8"), (LASTING, "8"), (0, "9")]:
+        machine.begin(0)
+        machine.proved(is_same=True)
+        machine.begin(0)
+        machine.opened()
+        machine.event("BOOKMARK", version)
+        assert machine.failed(lasted, DROP) == Prove(version, after=0.8)
+
+
+def test_a_busy_server_is_not_asked_for_everything_though_it_grants_no_stream() -> None:
+    machine = waiting_to_follow("7")
+    for delay in [0.8, 1.6, 3.2]:
+        assert machine.failed(0, Failure(code=429)) == Prove("7", after=delay)
+        machine.begin(0)
+        machine.proved(is_same=True)
+        machine.begin(0)
+
+
+@FOLLOWERS
+@pytest.mark.parametrize("version", ["", "6"])
+def test_a_bookmark_without_a_version_or_with_an_older_one_says_nothing(
+    following: Make, version: str
+) -> None:
+    machine = following()
+
+    assert machine.event("BOOKMARK", version) is Role.CHANGE
+    assert machine.version == "7"
+
+
+def test_versions_that_are_no_numbers_move_with_every_bookmark() -> None:
+    machine = listed("b")
+    machine.event("BOOKMARK", "a")
+
+    assert machine.version == "a"
 
 
 # Proofs
@@ -207,7 +269,7 @@ def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_del
     machine.opened()
     machine.event("BOOKMARK", "7")
 
-    assert machine.failed(3, DROP) == Prove("7", after=3.2)
+    assert machine.failed(3, DROP) == list_at("7", limit=0, after=3.2)
 
 
 @pytest.mark.parametrize("end", ["closed", "failed"])
@@ -239,8 +301,11 @@ def test_news_start_the_delays_over(following: Make) -> None:
     assert machine.failed(1, DROP) == Prove("8", after=0.8)
 
 
-@pytest.mark.parametrize(("lasted", "delay"), [(LASTING - 1, 1.6), (LASTING, 0.8)])
-def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, delay: float) -> None:
+@pytest.mark.parametrize(
+    ("lasted", "step"),
+    [(LASTING - 1, list_at("7", limit=0, after=1.6)), (LASTING, Prove("7", after=0.8))],
+)
+def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, step: Step) -> None:
     machine = listed("7")
     machine.failed(0, DROP)
     machine.begin(1)
@@ -248,7 +313,7 @@ def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, delay: float
     machine.begin(1)
     machine.opened()
 
-    assert machine.failed(1 + lasted, DROP) == Prove("7", after=delay)
+    assert machine.failed(1 + lasted, DROP) == step
 
 
 def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over() -> None:
@@ -258,7 +323,7 @@ def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over()
     machine.proved(is_same=True)
     machine.begin(0)
 
-    assert machine.failed(2 * LASTING, DROP) == Prove("7", after=1.6)
+    assert machine.failed(2 * LASTING, DROP) == list_at("7", limit=0, after=1.6)
 
 
 def test_what_one_stream_brought_says_nothing_about_the_next() -> None:

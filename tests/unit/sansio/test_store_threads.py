@@ -50,6 +50,7 @@ def store_of(*pods: Pod, scope: str = "") -> IndexedStore[Pod, Pod]:
 
 WEB = Pod("web", "n1", ("a", "b"))
 JOB = Pod("job", "n2", ("b",))
+NODES_OF = {"x": "n1", "y": "n1", "z": "n2", "u": "n2"}
 
 
 def between_steps(run: Callable[[], object], meanwhile: Callable[[], object]) -> int:
@@ -100,6 +101,49 @@ class TestEveryStep:
 
         assert between_steps(lambda: store.replace({"web": WEB}, "2", scope=scope), read)
         assert seen == sorted(seen, key=[old, new].index)
+
+    def test_the_first_list_of_a_scope_is_all_or_nothing_for_each_look(self) -> None:
+        store = store_of()
+        store.put("b/other", Pod("other", "n1", ("b",)), scope="b")
+        coming = {f"a/{name}": Pod(name, NODES_OF[name], ("a", "b")) for name in NODES_OF}
+        looks: dict[str, Callable[[], list[str]]] = {
+            "keys": lambda: sorted(store.keys()),
+            "values": lambda: sorted(pod.name for pod in store.values()),
+            "node n1": lambda: store.index_keys("node", "n1"),
+            "node n2": lambda: store.index_keys("node", "n2"),
+            "label b": lambda: sorted(pod.name for pod in store.by_index("label", "b")),
+            "nodes": lambda: sorted(store.index_values("node")),
+            "names": lambda: sorted(store.index_values("name")),
+        }
+        seen: dict[str, list[list[str]]] = {name: [] for name in looks}
+
+        def read() -> None:
+            is_known = bool(store.version_of("a"))
+            for name, look in looks.items():
+                found = look()
+                if seen[name][-1:] != [found]:
+                    # A version is there no sooner than what it stands for.
+                    assert not is_known
+                    seen[name].append(found)
+            assert all(store.get(key) is not None for key in store.index_keys("label", "a"))
+
+        assert between_steps(lambda: store.replace(coming, "2", scope="a"), read)
+        assert seen["keys"] == [["b/other"], sorted(["b/other", *coming])]
+        assert seen["node n1"] == [["b/other"], ["a/x", "a/y", "b/other"]]
+        assert seen["nodes"] == [["n1"], ["n1", "n2"]]
+        assert {len(found) for found in seen.values()} == {2}
+
+    @pytest.mark.parametrize("is_first", [True, False], ids=["its first list", "a later one"])
+    def test_to_replace_a_scope_takes_no_more_steps_the_more_others_there_are(self, is_first: bool) -> None:
+        def steps(others: int) -> int:
+            store = store_of()
+            for number in range(others):
+                store.put(f"b/{number}", Pod(f"b{number}", f"node-{number}"), scope=f"b{number}")
+            if not is_first:
+                store.replace({"a/x": WEB, "a/y": JOB}, "1", scope="a")
+            return between_steps(lambda: store.replace({"a/x": WEB}, "2", scope="a"), lambda: None)
+
+        assert steps(2) == steps(200)
 
     def test_what_moves_is_never_in_no_bucket(self) -> None:
         store = store_of(WEB, JOB)

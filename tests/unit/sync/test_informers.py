@@ -83,6 +83,19 @@ class TestReading:
         with informer, pytest.raises(DeadlineError, match="has not reached version"):
             informer.wait_for(far, 0.05)
 
+    def test_one_waits_until_what_was_deleted_is_gone(
+        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+    ) -> None:
+        maps.create(ConfigMap.new("web"))
+        with informer:
+            informer.wait_synced(PATIENCE)
+            assert repr(informer).endswith("synced, 1 objects>")
+            maps.delete("web")
+            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None, PATIENCE)
+            assert informer.lister.list() == []
+            with pytest.raises(RuntimeError, match="must not call the client"):
+                informer.wait_until(lambda _: bool(maps.list()), PATIENCE)
+
     def test_several_namespaces_are_one_copy(self, client: Client) -> None:
         for name in ("red", "blue"):
             client.core_v1.namespaces().create(Namespace.new(name))
@@ -132,6 +145,7 @@ class TestHandlers:
         slow = informer.add_event_handler(on_add=lambda _: go_on.wait(PATIENCE), name="slow")
         informer.add_event_handler(on_add=heard)
         with informer:
+            slow.wait_synced(PATIENCE)
             for name in ("a", "b", "c"):
                 maps.create(ConfigMap.new(name))
             assert heard.until("c") == ["a", "b", "c"]
@@ -404,3 +418,29 @@ class TestLife:
 
         assert found == [20] * 20
         assert threads() == ["masthead-client"]
+
+    def test_they_are_found_as_well_if_the_client_is_closed_first(self, kubeconfig_file: Path) -> None:
+        with Client(kubeconfig=kubeconfig_file) as client:
+            informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
+            informer.start()
+            informer.wait_synced(PATIENCE)
+            informer.lister.get("default").metadata.labels["mine"] = "yes"
+
+        with pytest.raises(MutationError, match="default"):
+            informer.stop()
+
+    def test_they_do_not_hide_why_a_block_failed(
+        self, client: Client, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
+
+        def fail() -> None:
+            with informer:
+                informer.wait_synced(PATIENCE)
+                informer.lister.get("default").metadata.labels["mine"] = "yes"
+                raise LookupError("no such shelf")
+
+        with pytest.raises(LookupError, match="no such shelf"):
+            fail()
+        assert informer.is_stopped
+        assert "default" in caplog.text

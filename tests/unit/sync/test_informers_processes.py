@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -133,3 +134,48 @@ def test_an_informer_that_was_not_started_before_a_fork_works_after_it(kubeconfi
     """
 
     assert run(script, kubeconfig_file) == ("default\ndefault\n", "")
+
+
+def test_a_signal_may_stop_an_informer_while_something_is_added(kubeconfig_file: Path) -> None:
+    script = """
+        import signal
+
+        def interrupting(_):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return ["x"]
+
+        signal.signal(signal.SIGTERM, lambda *_: informer.stop())
+        informer.start()
+        informer.wait_synced(30)
+        informer.add_indexers({"slow": interrupting})
+        print("came through", informer.is_stopped)
+        client.close()
+    """
+
+    assert run(script, kubeconfig_file) == ("came through True\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_in_a_forked_process_stopping_touches_nothing(kubeconfig_file: Path) -> None:
+    script = """
+        inside, go_on = threading.Event(), threading.Event()
+
+        def slow(_):
+            inside.set()
+            go_on.wait(30)
+            return []
+
+        informer.add_indexers({"slow": slow})
+        informer.start()
+        assert inside.wait(30)  # the loop holds what whoever ends the informer needs
+        pid = os.fork()
+        if pid == 0:
+            informer.stop()
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        go_on.set()
+        informer.wait_synced(30)
+        client.close()
+    """
+
+    assert run(script, kubeconfig_file) == ("", "")

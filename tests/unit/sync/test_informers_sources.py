@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from tests.unit.sync.heard import PATIENCE, Heard, threads
 
 import masthead.aio
 from masthead.config import load
-from masthead.errors import IndexConflictError, InvalidValueError
+from masthead.errors import IndexConflictError, InformerStateError, InvalidValueError
 from masthead.sync.client import Client
 from masthead.sync.informer import SharedInformer
 
@@ -49,8 +50,8 @@ def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
         seen.wait(PATIENCE)
         informer.stop()
 
-    informer.add_event_handler(on_add=stop_once_it_was_seen)
-    (loop_thread,) = _started_by(informer.start)
+    (loop_thread,) = _started_by(lambda: informer.add_event_handler(on_add=stop_once_it_was_seen))
+    informer.start()
     seen.set()
     loop_thread.join(PATIENCE)
 
@@ -68,6 +69,46 @@ def test_running_it_ends_with_its_loop() -> None:
     heard.until("a")
     informer.stop()
     running.join(PATIENCE)
+
+    assert threads() == []
+
+
+def test_an_interrupt_of_running_it_ends_its_loop_too() -> None:
+    collection = Collection()
+    collection.put("a", "1")
+    informer = SharedInformer(collection)
+    informer.add_event_handler(on_add=lambda _: _thread.interrupt_main())
+
+    with pytest.raises(KeyboardInterrupt):
+        informer.run()
+
+    assert informer.is_stopped
+    assert threads() == []
+
+
+@pytest.mark.parametrize("begin", [SharedInformer.start, SharedInformer.run, SharedInformer.__enter__])
+def test_one_that_cannot_be_started_leaves_no_loop(begin: Callable[[SharedInformer[Any]], object]) -> None:
+    def fail(_: object) -> Any:
+        raise LookupError("no such shelf")
+
+    informer = SharedInformer(Collection(), queue=fail)
+
+    with pytest.raises(LookupError, match="no such shelf"):
+        begin(informer)
+    assert threads() == []
+    with pytest.raises(InformerStateError, match="it has been stopped; make a new one"):
+        begin(informer)
+
+
+def test_starting_it_twice_does_not_end_its_loop() -> None:
+    collection = Collection()
+    collection.put("a", "1")
+    with SharedInformer(collection) as informer:
+        for again in (informer.start, informer.run):
+            with pytest.raises(InformerStateError, match="it has been started"):
+                again()
+        informer.wait_until(lambda copy: len(copy) == 1, PATIENCE)
+        collection.put("b", "1")
 
     assert threads() == []
 
@@ -108,7 +149,7 @@ def test_mistakes_are_found_when_it_is_made(client: Client) -> None:
         SharedInformer(client.core_v1.pods(), indexers={"namespace": lambda _: []})
 
 
-def _started_by(start: Callable[[], None]) -> list[threading.Thread]:
+def _started_by(start: Callable[[], object]) -> list[threading.Thread]:
     """The loops that something started."""
     before = {*threading.enumerate()}
     start()

@@ -9,7 +9,7 @@ import msgspec
 
 from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.registry import registry
+from masthead.meta.registry import BUILT_IN, Registry
 from masthead.server.kinds import conversion
 from masthead.server.kinds.names import path_segment
 from masthead.server.kinds.rules import rules_of
@@ -56,6 +56,8 @@ GROUPS: Final = (
     "storagemigration.k8s.io",
 )
 """The named groups in the order in which discovery lists them."""
+_KINDS: Final = Registry(BUILT_IN)
+"""Not the registry that everybody shares: a class that a program registers there is for its clients."""
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -199,8 +201,8 @@ _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 def find(group: str, version: str, resource: str) -> Served | None:
     """The resource at a path, or None."""
     try:
-        gvk = registry.kind_of(GroupVersionResource(group, version, resource))
-        return Served(registry.object_class(gvk))
+        gvk = _KINDS.kind_of(GroupVersionResource(group, version, resource))
+        return Served(_KINDS.object_class(gvk))
     except UnknownKindError:
         return None
 
@@ -208,16 +210,16 @@ def find(group: str, version: str, resource: str) -> Served | None:
 @functools.lru_cache(maxsize=256)
 def versions_in(group: str) -> tuple[str, ...]:
     """The versions of a group, the preferred one first; none if there is no such group."""
-    found = {gvk.version for gvk in registry.kinds() if gvk.group == group}
+    found = {gvk.version for gvk in _KINDS.kinds() if gvk.group == group}
     return tuple(sorted(found, key=conversion.precedence, reverse=True))
 
 
 def resources_in(group: str, version: str) -> Iterator[Served]:
     """Every resource of a version, by name."""
     names: list[str] = []
-    for gvk in registry.kinds():
+    for gvk in _KINDS.kinds():
         if (gvk.group, gvk.version) == (group, version):
-            found = registry.class_of(gvk)
+            found = _KINDS.class_of(gvk)
             served = getattr(found, "RESOURCE", None)
             if served is not None and served.name:
                 names.append(served.name)

@@ -1,0 +1,101 @@
+"""Listers and indexers, where something is not as it should be: what they say, and what they leave out."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
+from masthead.cache.lister import Lister
+from masthead.cache.store import Indexer, Store
+from masthead.errors import InvalidValueError, NotFoundError
+from masthead.sansio.store import IndexedStore
+
+Asking: TypeAlias = Callable[[], ConfigMap]
+
+BROKEN_LABELS = b"""{"metadata": {"resourceVersion": "3"}, "items": [
+    {"metadata": {"name": "good", "namespace": "shop", "labels": {"app": "web"}}},
+    {"metadata": {"name": "bad", "namespace": "shop", "labels": {"app": 5}}},
+    {"metadata": {"name": "other", "namespace": "shop", "labels": {"app": "db"}}}]}"""
+
+
+def maps_of(*names: str) -> Store[ConfigMap]:
+    store: Store[ConfigMap] = Store(ConfigMap)
+    for name in names:
+        store.add(ConfigMap.new(name, namespace="shop"))
+    return store
+
+
+def test_an_object_whose_labels_cannot_be_read_matches_no_selector(caplog: pytest.LogCaptureFixture) -> None:
+    store = maps_of()
+    store.replace(ConfigMapList.from_wire(BROKEN_LABELS, on_error=lambda _: None).items, "3")
+    lister: Lister[ConfigMap] = Lister(store, "configmaps")
+    assert len(lister.list()) == 3
+    with caplog.at_level(logging.DEBUG, "masthead.cache"):
+        assert [each.metadata.name for each in lister.list("app=web")] == ["good"]
+        assert [each.metadata.name for each in lister.namespace("shop").list("app!=web")] == ["other"]
+    assert [record.levelname for record in caplog.records] == ["DEBUG", "DEBUG"]
+    assert "shop/bad matches no selector" in caplog.text
+
+
+def test_an_object_that_is_not_in_the_copy_is_said_not_to_be() -> None:
+    lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
+    asks: list[Asking] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
+    for ask in asks:
+        with pytest.raises(
+            NotFoundError, match=r'"z" not found in the cache .*\. It is not in the copy'
+        ) as caught:
+            ask()
+        assert "definition" not in str(caught.value)  # the advice of a server
+        assert (caught.value.code, caught.value.reason, caught.value.namespace) == (404, "NotFound", "shop")
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_name_without_its_namespace_is_not_enough_where_there_are_namespaces() -> None:
+    lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
+    with pytest.raises(NotFoundError, match=r"The configmaps live in namespaces: lister\.namespace\("):
+        lister.get("a")
+    nothing: Lister[Namespace] = Lister(Store(Namespace), "namespaces")
+    with pytest.raises(NotFoundError, match="It is not in the copy"):
+        nothing.get("shop")
+
+
+def test_before_the_copy_is_complete_whoever_misses_something_is_told_to_wait() -> None:
+    synced: list[bool] = []
+    lister: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
+    asks: list[Asking] = [lambda: lister.namespace("shop").get("a"), lambda: lister.get("a")]
+    for ask in asks:
+        with pytest.raises(NotFoundError, match=r"has not synced yet; wait_synced\(\) first"):
+            ask()
+    synced.append(True)
+    with pytest.raises(NotFoundError, match="It is not in the copy"):
+        lister.namespace("shop").get("a")
+
+
+def test_the_server_s_own_advice_stays_as_it_is() -> None:
+    with pytest.raises(NotFoundError):
+        Lister(maps_of(), "configmaps").get("a")
+    assert "definition" in str(NotFoundError("no", verb="get", resource="configmaps"))
+
+
+def test_get_says_that_a_key_is_no_object() -> None:
+    key: Any = "shop/a"
+    with pytest.raises(InvalidValueError, match=r"get takes an object.*str.*get_by_key"):
+        maps_of("a").get(key)
+
+
+def test_what_reads_a_cache_shows_what_it_reads() -> None:
+    store = maps_of("a", "b")
+    lister: Lister[ConfigMap] = Lister(store, "configmaps")
+    assert repr(lister) == "<Lister of configmaps, 2 objects>"
+    assert repr(lister.namespace("shop")) == "<NamespaceLister of configmaps in shop, 2 objects>"
+    assert repr(lister.namespace("bank")) == "<NamespaceLister of configmaps in bank, 0 objects>"
+    assert repr(maps_of("a")) == "<Store: 1 object, indexed by namespace>"
+    store.add_indexers({"app": lambda obj: [obj.metadata.labels.get("app", "")]})
+    assert repr(store) == "<Store: 2 objects, indexed by namespace, app>"
+    bare: Indexer[Any] = Indexer(IndexedStore(opened=lambda held: held), store._holding)
+    assert repr(bare) == "<Indexer: 0 objects, indexed by nothing>"

@@ -1,0 +1,111 @@
+"""Waiting for a copy: for a version, for something to be true of it, and in vain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from tests.unit.cache.collection import Collection
+from tests.unit.cache.worlds import QUICK, state_of
+
+from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.cache.informer import SharedInformer
+from masthead.cache.progress import Progress
+from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
+from masthead.meta.unstructured import Unstructured
+from masthead.testing.virtual import in_virtual_time
+
+if TYPE_CHECKING:
+    from tests.unit.cache.worlds import EmbeddedWorld
+
+
+def following(collection: Collection) -> SharedInformer[ConfigMap]:
+    return SharedInformer(collection, backoff=QUICK)
+
+
+@pytest.mark.guarantee(10)
+@pytest.mark.parametrize("version", ["", None, 5.0, True, -5, "abc", "5x"], ids=repr)
+async def test_what_is_no_version_cannot_be_waited_for(collection: Collection, version: Any) -> None:
+    async with following(collection) as informer:
+        with pytest.raises(
+            InvalidValueError, match="wait for an object that a server has answered with"
+        ) as told:
+            await informer.wait_for(version, 30)
+        assert str(told.value).startswith(f"{version!r} is no resource version")
+
+
+@pytest.mark.guarantee(10)
+async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedWorld) -> None:
+    async with embedded.informer() as informer:
+        made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
+        await informer.wait_for(made, 30)
+        assert informer.lister.namespace("default").get("a") == made
+        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
+            await informer.wait_for(ConfigMap.new("b"), 30)
+        await informer.wait_for(int(made.metadata.resource_version), 30)
+        await informer.wait_for(Unstructured.from_json(made.to_json()), 30)
+        for wrong in (Pod.new("web"), Unstructured.from_json(Pod.new("web").to_json())):
+            wrong.metadata.resource_version = "1"
+            with pytest.raises(
+                InvalidValueError, match="keeps objects of kind ConfigMap, and is never told of Pod"
+            ):
+                await informer.wait_for(wrong, 30)
+
+
+@pytest.mark.guarantee(10)
+@in_virtual_time
+async def test_who_waits_for_a_version_in_vain_is_told_where_the_copy_is() -> None:
+    collection = Collection()
+    async with following(collection) as informer:
+        with pytest.raises(DeadlineError, match=r"has not reached version 99 within 0 s; it has not synced$"):
+            await informer.wait_for(99, 0)
+        await informer.wait_synced(30)
+        with pytest.raises(
+            DeadlineError, match=r"has not reached version 99 within 2 s; it is at 10\. .*next bookmark"
+        ):
+            await informer.wait_for("99", 2)
+
+
+@pytest.mark.guarantee(10)
+async def test_something_can_be_waited_for_to_be_true_of_the_copy(collection: Collection) -> None:
+    collection.put("a")
+    informer = following(collection)
+    with pytest.raises(InformerStateError, match=r"start\(\) it first"):
+        await informer.wait_until(lambda _: True)
+    async with informer:
+        await informer.wait_until(lambda copy: len(copy) == 1, 30)  # not before there is a copy
+        async with asyncio.TaskGroup() as group:
+            group.create_task(informer.wait_until(lambda copy: copy.get_by_key("shop/a") is None, 30))
+            collection.put("b")
+            collection.remove("a")
+        assert state_of(informer) == {"b": "1"}
+        with pytest.raises(DeadlineError, match="configmaps is not as it was waited for within 0 s"):
+            await informer.wait_until(lambda _: False, 0)
+        with pytest.raises(ZeroDivisionError):
+            await informer.wait_until(lambda _: 1 // 0 > 0, 30)
+        with pytest.raises(InvalidValueError, match="a condition must be a function"):
+            await informer.wait_until(cast("Any", "a"), 30)
+    with pytest.raises(ClosedError):
+        await informer.wait_until(lambda _: False, 30)
+
+
+async def test_those_who_gave_up_waiting_are_not_kept() -> None:
+    progress = Progress()
+
+    async def wait_in_vain() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                await progress.next()
+
+    before = _futures()
+    for _ in range(100):
+        await wait_in_vain()
+    assert _futures() < before + 50
+
+
+def _futures() -> int:
+    gc.collect()
+    return sum(type(each) is asyncio.Future for each in gc.get_objects())

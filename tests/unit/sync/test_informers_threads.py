@@ -1,0 +1,121 @@
+"""What handlers in threads do to each other, and what runs on the client's loop whoever asks for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.sync.heard import PATIENCE, threads
+
+from masthead.api.core.v1 import ConfigMap
+from masthead.sync.client import Client
+from masthead.sync.informer import SharedInformer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from masthead.sync.registration import Registration
+    from masthead.sync.resource import Resource
+
+
+@pytest.fixture
+def maps(kubeconfig_file: Path) -> Iterator[Resource[ConfigMap]]:
+    with Client(kubeconfig=kubeconfig_file) as client:
+        yield client.core_v1.config_maps("default")
+
+
+@pytest.fixture
+def informer(maps: Resource[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
+    made = SharedInformer(maps)
+    yield made
+    made.stop()
+
+
+def test_handlers_may_remove_each_other(
+    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+) -> None:
+    both, removed = threading.Barrier(2), threading.Barrier(3)
+    handles: list[Registration] = []
+
+    def removing(other: int) -> Callable[[ConfigMap], None]:
+        def on_add(_: ConfigMap) -> None:
+            both.wait(PATIENCE)
+            handles[other].remove()
+            removed.wait(PATIENCE)
+
+        return on_add
+
+    maps.create(ConfigMap.new("a"))
+    handles += [informer.add_event_handler(on_add=removing(other)) for other in (1, 0)]
+    with informer:
+        removed.wait(PATIENCE)
+
+
+def test_stopping_waits_for_one_that_has_removed_itself(
+    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+) -> None:
+    left, go_on, returned = threading.Event(), threading.Event(), threading.Event()
+    handles: list[Registration] = []
+
+    def leave(_: ConfigMap) -> None:
+        handles[0].remove()
+        left.set()
+        assert go_on.wait(PATIENCE)
+        returned.set()
+
+    maps.create(ConfigMap.new("a"))
+    handles.append(informer.add_event_handler(on_add=leave))
+    informer.start()
+    assert left.wait(PATIENCE)
+    threading.Timer(0.01, go_on.set).start()
+    informer.stop()
+
+    assert returned.is_set()
+    assert threads() == ["masthead-client"]
+
+
+def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
+    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+) -> None:
+    called: list[str] = []
+    added: list[object] = []
+    done = threading.Event()
+
+    def here(obj: ConfigMap) -> list[str]:
+        called.append(threading.current_thread().name)
+        return [obj.metadata.name]
+
+    def add_more(_: ConfigMap) -> None:
+        informer.add_indexers({"from a handler": here})
+        added.append(informer.add_event_handler(on_add=lambda _: done.set()))
+
+    maps.create(ConfigMap.new("web"))
+    informer.add_indexers({"before": here})
+    informer.add_event_handler(on_add=add_more)
+    with informer:
+        assert done.wait(PATIENCE)
+        informer.add_indexers({"after": here})
+        assert [each.key for each in informer.indexer.by_index("after", "web")] == ["default/web"]
+    assert called == ["masthead-client"] * 3
+
+
+def test_nothing_is_added_on_the_loop_itself(
+    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+) -> None:
+    refused: list[str] = []
+
+    def add_more(_: ConfigMap) -> list[str]:
+        try:
+            informer.add_indexers({"more": lambda _: []})
+        except RuntimeError as error:
+            refused.append(str(error))
+        return []
+
+    maps.create(ConfigMap.new("web"))
+    informer.add_indexers({"first": add_more})
+    with informer:
+        informer.wait_synced(PATIENCE)
+    assert len(refused) == 1
+    assert "an index function, a transform or a handler of watch errors, must not call" in refused[0]
