@@ -222,7 +222,7 @@ OPTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values], ids=repr
+    ("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values]
 )
 async def test_options_that_make_no_sense_are_refused_when_it_is_made(option: str, value: Any) -> None:
     with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
