@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead.client.resource import Resource
     from masthead.meta.v1 import ResourceVersionMatch
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 
 @pytest.fixture

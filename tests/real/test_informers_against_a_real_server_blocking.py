@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.real.informers_story import Story
     from tests.real_server import RealServer
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 WAYS = ["typed", "dynamic", "by name", "metadata"]
 NAMESPACE = "default"

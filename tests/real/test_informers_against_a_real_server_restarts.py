@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from masthead.cache.listwatch import ListOptions
     from masthead.client.resource import Resource
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 NAMESPACE, DEFAULT = "informed", "default"
 ENDS_WATCHES = {"shutdown-watch-termination-grace-period": "1s"}
