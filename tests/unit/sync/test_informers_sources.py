@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,15 @@ def test_running_it_ends_with_its_loop() -> None:
     assert threads() == []
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Interrupts are exceptions here, whatever those who run the tests have made of them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_running_it_ends_its_loop_too() -> None:
     collection = Collection()
     collection.put("a", "1")
