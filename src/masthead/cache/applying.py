@@ -72,10 +72,6 @@ class Applier(Generic[T]):
         """Where a key was listed."""
         return key.partition("/")[0] if self._by_namespace else ""
 
-    def held(self, scope: str) -> dict[str, Held]:
-        """What the store has of a scope."""
-        return self._store.items_of(scope)
-
     def _changed(self, delta: Delta[Held], *, is_initial: bool) -> Sequence[Notice[Held]]:
         key, new = delta.key, delta.value
         old = self._store.put(key, new, version=delta.version, scope=self.scope_of(key))
@@ -114,7 +110,7 @@ class Applier(Generic[T]):
 
     def _replaced(self, change: ReplacedAll[Held], *, is_initial: bool) -> Sequence[Notice[Held]]:
         """Put a whole state in place of another, in one step; deletes are heard first, then updates and adds."""
-        before, items = self.held(change.scope), change.items
+        before, items = self._store.items_of(change.scope), change.items
         deletes = [
             Notice(_DELETE, key, old, None, final_state_known=False)
             for key, old in before.items()
@@ -131,10 +127,7 @@ class Applier(Generic[T]):
             heard = list(self._difference(key, old, new))
             if not heard:
                 after[key] = old  # what was read of it need not be read again
-            others.extend(heard)
+            for each in heard:
+                (deletes if each.type is _DELETE else others).append(each)
         self._store.replace(after, change.version, scope=change.scope)
-        return [
-            *deletes,
-            *(each for each in others if each.type is _DELETE),
-            *(n for n in others if n.type is not _DELETE),
-        ]
+        return [*deletes, *others]

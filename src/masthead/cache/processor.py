@@ -18,6 +18,7 @@ from masthead.cache.proof import Sample
 from masthead.meta.object import Object
 from masthead.sansio.buffer import Notice, NoticeType
 from masthead.sansio.store import IndexedStore
+from masthead.sansio.versions import magnitude
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -106,10 +107,7 @@ class Processor(Generic[T]):
                 listener.push(_MARK)
 
     def join(self, handler: Hashable, listener: Listener[T]) -> None:
-        """Have a handler told of everything that is there, and from now on of every change.
-
-        What a snapshot had is not told: only what has changed since is news to those who were there before the start.
-        """
+        """Have a handler told of everything that is there, and from now on of every change."""
         with self.gate:
             listener.push([Notice(NoticeType.ADD, key, None, held, True) for key, held in self.store.items()])
             if self.is_synced:
@@ -117,7 +115,10 @@ class Processor(Generic[T]):
             self._listeners[handler] = listener
 
     def join_before_start(self, handler: Hashable, listener: Listener[T]) -> None:
-        """Have a handler told of every change."""
+        """Have a handler told of every change.
+
+        What a snapshot had is not told: only what has changed since is news to those who were there before the start.
+        """
         with self.gate:
             self._listeners[handler] = listener
 
@@ -146,7 +147,7 @@ class Processor(Generic[T]):
 
     def held(self, scope: str) -> dict[str, Held]:
         """Everything that the store has of a scope."""
-        return self._applier.held(scope)
+        return self.store.items_of(scope)
 
     def samples(self, scope: str) -> Sequence[Sample]:
         """A few objects of a scope, those that changed last first.
@@ -158,8 +159,7 @@ class Processor(Generic[T]):
         keys = dict.fromkeys([*(key for key in list(self._recent) if key in found), *spread])
         version, uid = self._holding.version, self._holding.uid
         samples = [Sample(key, uid(found[key]), version(found[key])) for key in keys]
-        # Versions are decimal numbers, of which the longer is the larger.
-        samples.sort(key=lambda sample: (len(sample.version), sample.version), reverse=True)
+        samples.sort(key=lambda sample: magnitude(sample.version), reverse=True)
         return samples[:_SAMPLES]
 
     def has(self, key: str) -> bool:

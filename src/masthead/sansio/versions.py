@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["is_at_least", "oldest"]
+__all__ = ["is_at_least", "magnitude", "oldest"]
 
 
 def is_at_least(version: str, other: str) -> bool:
     """Whether a version is another one, or came later. An empty one is the beginning of time."""
     if version == other or not other:
         return True
-    return _is_number(version) and _is_number(other) and _magnitude(version) >= _magnitude(other)
+    return _is_number(version) and _is_number(other) and magnitude(version) >= magnitude(other)
 
 
 def oldest(versions: Collection[str]) -> str:
     """The one that came first; empty if there is none, or that cannot be told."""
     if len(versions) == 1:
         return next(iter(versions))
-    return min(versions, key=_magnitude, default="") if all(map(_is_number, versions)) else ""
+    return min(versions, key=magnitude, default="") if all(map(_is_number, versions)) else ""
 
 
 def _is_number(version: str) -> bool:
     return version.isascii() and version.isdigit()
 
 
-def _magnitude(version: str) -> tuple[int, str]:
+def magnitude(version: str) -> tuple[int, str]:
+    """What versions are sorted by: of two decimal numbers, the longer is the larger."""
     digits = version.lstrip("0")
     return len(digits), digits
