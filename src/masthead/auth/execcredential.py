@@ -11,6 +11,7 @@ import msgspec
 from masthead.auth.contract import Certificate
 from masthead.auth.hiding import hide
 from masthead.errors import AuthError, TimeError
+from masthead.meta import typeinfo
 from masthead.meta.secret import Secret
 from masthead.meta.time import parse_time
 
@@ -52,7 +53,7 @@ class _Reply(msgspec.Struct, rename="camel"):
     status: _Status | None = None
 
 
-_replies: Final = msgspec.json.Decoder(_Reply, dec_hook=hide)
+_replies: Final = typeinfo.json_decoder(_Reply, dec_hook=hide)
 
 
 def cluster_info(

@@ -16,6 +16,7 @@ from masthead.auth.hiding import hide, redacted
 from masthead.auth.renewal import Turns, renewal_time, to_the_end
 from masthead.auth.tokens import bearer
 from masthead.errors import AuthError, MastheadError
+from masthead.meta import typeinfo
 from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def expiry_of(token: Secret) -> datetime | None:
         raise ValueError("a token of three parts was expected")
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        end = msgspec.json.decode(payload, type=_Claims).exp
+        end = typeinfo.decode_json(payload, _Claims).exp
         return None if end is None else datetime.fromtimestamp(end, UTC)
     except (ValueError, OverflowError, OSError, RecursionError):
         raise ValueError("the token's second part is not what it should be") from None
@@ -268,7 +269,7 @@ class OidcToken:
 
     def _explanation(self, answer: bytes) -> str:
         try:
-            refusal = msgspec.json.decode(answer, type=_Refusal)
+            refusal = typeinfo.decode_json(answer, _Refusal)
         except (ValueError, RecursionError):
             return "no reason given"
         said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
@@ -276,7 +277,7 @@ class OidcToken:
 
     def _decode(self, answer: bytes, kind: type[_T], what: str) -> _T:
         try:
-            return msgspec.json.decode(answer, type=kind, dec_hook=hide)
+            return typeinfo.decode_json(answer, kind, dec_hook=hide)
         except (ValueError, RecursionError) as error:
             why = (
                 str(error)

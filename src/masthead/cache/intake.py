@@ -11,6 +11,7 @@ import msgspec
 
 from masthead.cache import transforms
 from masthead.errors import DecodeError, InvalidValueError
+from masthead.meta import typeinfo
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class _Keyed(msgspec.Struct):
     metadata: _Named = msgspec.field(default_factory=_Named)
 
 
-_keyed: Final = msgspec.json.Decoder(_Keyed)
+_keyed: Final = typeinfo.json_decoder(_Keyed)
 
 
 def key_in(data: bytes) -> str:

@@ -26,6 +26,7 @@ import msgspec
 
 from masthead.cache.holding import bytes_of
 from masthead.errors import ConfigError, DecodeError, SnapshotError
+from masthead.meta import typeinfo
 from masthead.meta.object import Object
 
 if TYPE_CHECKING:
@@ -218,12 +219,12 @@ def _line(text: bytes) -> bytes:
 
 def _checked_header(source: Path, line: bytes, expected: SnapshotHeader) -> SnapshotHeader:
     try:
-        written = msgspec.json.decode(line, type=_Format)
+        written = typeinfo.decode_json(line, _Format)
         if written.format != _FORMAT:
             raise _broken(source, "is no snapshot")
         if written.version != _VERSION:
             raise _broken(source, f"is of format {written.version}, and this program reads {_VERSION}")
-        header = msgspec.json.decode(line, type=SnapshotHeader)
+        header = typeinfo.decode_json(line, SnapshotHeader)
     except _MALFORMED:
         raise _broken(source, "is no snapshot, or its first line is broken") from None
     found, wanted = _compared(header), _compared(expected)
@@ -247,7 +248,7 @@ def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> I
         yield _read_object(source, line, count, cls)
         line = following
     try:
-        end = msgspec.json.decode(line, type=_End)
+        end = typeinfo.decode_json(line, _End)
     except _MALFORMED:
         raise _broken(source, "is cut short") from None
     if end.objects != count:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from masthead.errors import InvalidValueError, SnapshotError
-from masthead.meta import wire
+from masthead.meta import typeinfo, wire
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.object import Object
 from masthead.meta.parts import split
@@ -154,7 +154,7 @@ class _Keep(Rewrite):
     def __init__(self, paths: tuple[str, ...]) -> None:
         self._paths = paths
         self._tree = _tree((*_IDENTITY, *paths))
-        self._decode = msgspec.json.Decoder(_struct(self._tree)).decode
+        self._decode = typeinfo.json_decoder(_struct(self._tree)).decode
 
     def __call__(self, obj: T) -> T:
         """An object that has these fields only."""
@@ -277,6 +277,6 @@ def _kept(text: bytes | Raw, tree: _Tree) -> object:
     return kept
 
 
-_level: Final[msgspec.json.Decoder[dict[str, Raw] | list[Raw]]] = msgspec.json.Decoder(
+_level: Final[msgspec.json.Decoder[dict[str, Raw] | list[Raw]]] = typeinfo.json_decoder(
     dict[str, Raw] | list[Raw]
 )

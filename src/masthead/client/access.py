@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 import msgspec
 
 from masthead.errors import DecodeError, InvalidValueError, NameFormatError
+from masthead.meta import typeinfo
 from masthead.meta.object import Object
 from masthead.meta.unstructured import Unstructured
 from masthead.rest.call import JSON, Call, Subject
@@ -223,7 +224,7 @@ def object_or_none(answer: Answer, item: type[T]) -> T | None:
         DecodeError: if it is neither.
     """
     try:
-        said = msgspec.json.decode(answer.body, type=_Said)
+        said = typeinfo.decode_json(answer.body, _Said)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"the answer to a delete is no object: {error}", kind=item.__name__) from None
     if said.kind == "Status":

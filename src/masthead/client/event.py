@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import msgspec
 
 from masthead.errors import DecodeError, StatusError, error_from_status
+from masthead.meta import typeinfo
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.object import Object
 from masthead.meta.v1 import Status
@@ -112,8 +113,8 @@ class _Versioned(msgspec.Struct):
     metadata: _Meta = _Meta()
 
 
-_line: Final = msgspec.json.Decoder(_Line)
-_versioned: Final = msgspec.json.Decoder(_Versioned)
+_line: Final = typeinfo.json_decoder(_Line)
+_versioned: Final = typeinfo.json_decoder(_Versioned)
 _TYPES: Final = {each.value: each for each in EventType if each is not EventType.BROKEN}
 _USUAL: Final = {
     name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()

@@ -9,7 +9,7 @@ import msgspec
 
 from masthead.codegen.spec import Schema, Spec
 from masthead.errors import GenerateError, NameFormatError
-from masthead.meta import names
+from masthead.meta import names, typeinfo
 from masthead.meta.gvk import GroupVersion, GroupVersionKind
 from masthead.meta.resource import Resource, Subresource
 
@@ -81,7 +81,7 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
         GenerateError: if it is not what a definition should be.
     """
     try:
-        body = msgspec.convert(_without_nulls(definition), _Definition).spec
+        body = typeinfo.converter(_Definition)(_without_nulls(definition)).spec
         _check_names(body)
     except (msgspec.ValidationError, NameFormatError) as error:
         raise GenerateError(f"{origin}: CustomResourceDefinition {_name_of(definition)}: {error}") from None

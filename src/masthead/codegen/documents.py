@@ -8,6 +8,7 @@ import msgspec
 
 from masthead.codegen.spec import Schema, Spec
 from masthead.errors import GenerateError
+from masthead.meta import typeinfo
 from masthead.meta.gvk import GroupVersion, GroupVersionKind
 from masthead.meta.resource import Resource, Subresource
 
@@ -168,7 +169,7 @@ def _group_version_at(path: str) -> GroupVersion | None:
 
 def _label(data: bytes, origin: str) -> _Label:
     try:
-        return msgspec.json.decode(data, type=_Label)
+        return typeinfo.decode_json(data, _Label)
     except msgspec.ValidationError:  # JSON, but no object
         return _Label()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -192,6 +193,6 @@ def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
 
 def _decode(data: bytes, target: type[T], origin: str) -> T:
     try:
-        return msgspec.json.decode(data, type=target)
+        return typeinfo.decode_json(data, target)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GenerateError(f"{origin}: {error}") from None

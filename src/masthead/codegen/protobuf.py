@@ -23,6 +23,7 @@ import msgspec
 from masthead.codegen import render, sources
 from masthead.codegen.pointers import is_pointer
 from masthead.errors import GenerateError, MastheadError
+from masthead.meta import typeinfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -199,7 +200,7 @@ def from_folder(folder: Path) -> str:
         GenerateError: if documents are missing or malformed.
     """
     try:
-        fields = msgspec.json.decode((folder / _FACTS).read_bytes(), type=Fields)
+        fields = typeinfo.decode_json((folder / _FACTS).read_bytes(), Fields)
     except (OSError, msgspec.DecodeError) as error:
         raise GenerateError(f"{folder / _FACTS} does not tell the fields of messages: {error}") from None
     return table_of(sources.from_folder(folder), fields)

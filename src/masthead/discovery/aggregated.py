@@ -9,6 +9,7 @@ import msgspec
 
 from masthead.discovery.model import ApiGroup, ApiResource, Discovered
 from masthead.errors import DecodeError, ServiceUnavailableError
+from masthead.meta import typeinfo
 from masthead.meta.gvk import GroupVersion
 from masthead.meta.resource import Subresource
 
@@ -172,7 +173,7 @@ class _Reading:
 
 def _decoded(body: bytes | msgspec.Raw, type_: type[T]) -> T:
     try:
-        return msgspec.json.decode(body, type=type_)
+        return typeinfo.decode_json(body, type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(str(error), kind=_KIND) from None
 

@@ -17,6 +17,7 @@ from masthead.discovery.model import ServerVersion
 from masthead.discovery.openapi import OpenApi
 from masthead.discovery.survey import Survey
 from masthead.errors import DecodeError, UnknownKindError
+from masthead.meta import typeinfo
 from masthead.meta.gvk import GroupVersion
 from masthead.sansio.tokens import TokenBucket
 
@@ -182,7 +183,7 @@ class DiscoveryClient:
         """
         answer = await self._rest.get("/version")
         try:
-            found = msgspec.json.decode(answer.body, type=_Version)
+            found = typeinfo.decode_json(answer.body, _Version)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(str(error), kind="server version") from None
         return ServerVersion(**msgspec.structs.asdict(found))

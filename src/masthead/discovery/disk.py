@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.errors import ConfigError
+from masthead.meta import typeinfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,7 @@ class _File(msgspec.Struct):
     document: StoredDocument
 
 
-_decode: Final = msgspec.msgpack.Decoder(_File).decode
+_decode: Final = typeinfo.msgpack_decoder(_File).decode
 
 
 def _wall_clock() -> datetime:

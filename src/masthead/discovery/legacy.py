@@ -11,6 +11,7 @@ import msgspec
 
 from masthead.discovery.model import ApiGroup, ApiResource
 from masthead.errors import DecodeError
+from masthead.meta import typeinfo
 from masthead.meta.gvk import GroupVersion
 from masthead.meta.resource import Subresource
 
@@ -62,9 +63,9 @@ class _Resources(_Document):
     resources: list[_Resource] | None = None
 
 
-_decode_core: Final = msgspec.json.Decoder(_Core)
-_decode_groups: Final = msgspec.json.Decoder(_Groups)
-_decode_resources: Final = msgspec.json.Decoder(_Resources)
+_decode_core: Final = typeinfo.json_decoder(_Core)
+_decode_groups: Final = typeinfo.json_decoder(_Groups)
+_decode_resources: Final = typeinfo.json_decoder(_Resources)
 
 
 def read_core(body: bytes) -> tuple[ApiGroup, ...]:

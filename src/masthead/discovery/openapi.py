@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.discovery.flights import Flights
 from masthead.errors import DecodeError, StatusError, UnknownKindError
+from masthead.meta import typeinfo
 from masthead.meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class OpenApi:
         # The index is JSON, but kube-apiserver calls it text/plain.
         found = await self._documents.get(_INDEX, accept="*/*")
         try:
-            entries = msgspec.json.decode(found.body, type=_Index).paths or {}
+            entries = typeinfo.decode_json(found.body, _Index).paths or {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(str(error), kind="OpenAPI index") from None
         return {name: entry.address for name, entry in entries.items()}

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from masthead.errors import DecodeError
-from masthead.meta import shape, wire
+from masthead.meta import shape, typeinfo, wire
 from masthead.meta.apitype import construct
 from masthead.meta.kinds import TYPE_FIELDS, KindType
 from masthead.meta.metadata import ObjectMeta
@@ -18,8 +18,8 @@ from masthead.meta.slots import is_lazy
 if TYPE_CHECKING:
     from masthead.meta.gvk import GroupVersionKind
 
-_parts_decoder: Final = msgspec.json.Decoder(dict[str, Raw])
-_items_decoder: Final = msgspec.json.Decoder(list[Raw] | None)
+_parts_decoder: Final = typeinfo.json_decoder(dict[str, Raw])
+_items_decoder: Final = typeinfo.json_decoder(list[Raw] | None)
 
 
 def read_in_parts(cls: KindType, data: bytes) -> object:

@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import (
     TYPE_CHECKING,
@@ -33,6 +33,7 @@ from typing import (
 import msgspec
 
 from masthead.errors import InvalidValueError
+from masthead.meta import typeinfo
 from masthead.meta.apitype import LESSONS, ApiType, construct, with_unknown
 from masthead.meta.quantity import Quantity, parse_quantity, parse_text
 from masthead.meta.time import MicroTime, format_micro_time, parse_micro_time
@@ -124,7 +125,7 @@ class Anything(msgspec.Struct, frozen=True):
 class Scalar(msgspec.Struct, frozen=True):
     """A string, number, time, quantity: anything that msgspec converts without help."""
 
-    annotation: object
+    convert: Callable[[object], object]
     words: str
     exact: tuple[type, ...]
 
@@ -136,7 +137,7 @@ class Scalar(msgspec.Struct, frozen=True):
         if type(value) in self.exact:
             return value
         try:
-            return msgspec.convert(value, cast("Any", self.annotation), dec_hook=dec_hook)
+            return self.convert(value)
         except (msgspec.ValidationError, InvalidValueError) as error:
             hint = f": {error.__cause__}" if isinstance(error.__cause__, InvalidValueError) else ""
             # What should have been base64 is mostly a password.
@@ -197,7 +198,7 @@ class StructOf(msgspec.Struct, frozen=True):
             return from_plain(value, rules)
         if rules.keep_unknown:
             try:  # C is faster by far, and mostly only one level of an object has something unknown
-                return msgspec.convert(value, cast("type[object]", self.cls), dec_hook=dec_hook)
+                return typeinfo.converter(self.cls, dec_hook=dec_hook)(cast("object", value))
             except msgspec.ValidationError:
                 pass
         return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
@@ -385,7 +386,7 @@ def _scalar(members: tuple[object, ...], annotation: object) -> Scalar:
     words = " or ".join(_words(member) for member in members)
     # A naive datetime must not slip through, so a datetime is never taken as it is.
     exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
-    return Scalar(annotation, words, exact)
+    return Scalar(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
 
 
 def _words(annotation: object) -> str:

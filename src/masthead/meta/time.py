@@ -7,17 +7,21 @@ because the API server refuses one that is not written with six digits of fracti
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeAlias, overload
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, overload
 
 import msgspec
 
 from masthead.errors import TimeError
+from masthead.meta import typeinfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
 
 Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 """An aware ``datetime``. The server keeps whole seconds of it."""
+
+_to_time: Final[Callable[[object], datetime]] = typeinfo.converter(Time)
 
 
 class MicroTime(datetime):
@@ -72,7 +76,7 @@ def parse_time(text: str) -> datetime:
     # differs from client-go: digits beyond the microsecond are rounded where it would cut them off, and a "t",
     # a "z", a blank for the T and an offset without its colon are read too.
     try:
-        return msgspec.convert(text, Time)
+        return _to_time(text)
     except msgspec.ValidationError as error:
         message = f"{repr(text)[:60]} is not a time. Write RFC 3339 with a time zone: 2006-01-02T15:04:05Z."
         raise TimeError(message, value=text) from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Union, cast
 import msgspec
 
 from masthead.errors import InvalidValueError
-from masthead.meta import shape
+from masthead.meta import shape, typeinfo
 from masthead.meta.apitype import LESSONS
 from masthead.meta.widen import widened
 
@@ -66,7 +66,7 @@ class Reader:
 
 
 def _decoder(annotation: object) -> Callable[[bytes | str | msgspec.Raw], Any]:
-    return msgspec.json.Decoder(cast("Any", annotation), dec_hook=shape.dec_hook).decode
+    return typeinfo.json_decoder(annotation, dec_hook=shape.dec_hook).decode
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from masthead.meta import typeinfo
 from masthead.server.wire.failures import MODIFIED, Failure, already_exists, conflict, too_far_ahead
 from masthead.server.wire.options import read_version
 from masthead.server.wire.plain import metadata, text
@@ -121,7 +122,7 @@ class _WithName(msgspec.Struct):
 def name_in(body: bytes) -> str:
     """The name of the object that a request brings, in JSON or protobuf; empty where it has none, or none is found."""
     try:
-        return msgspec.json.decode(body, type=_WithName).metadata.name
+        return typeinfo.decode_json(body, _WithName).metadata.name
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     from masthead.server.wire import protobuf  # which few need

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from masthead.meta import typeinfo
+
 if TYPE_CHECKING:
     from masthead.server.kinds.catalog import Served
     from masthead.server.storage import Record
@@ -50,7 +52,7 @@ class _OnlyMetadata(msgspec.Struct):
     metadata: msgspec.Raw
 
 
-_read_metadata = msgspec.json.Decoder(_OnlyMetadata).decode
+_read_metadata = typeinfo.json_decoder(_OnlyMetadata).decode
 
 
 class MetadataOnly:

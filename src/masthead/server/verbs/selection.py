@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from masthead.errors import SelectorError
-from masthead.meta import fields, labels
+from masthead.meta import fields, labels, typeinfo
 from masthead.server.kinds.selectable import field_values, supported_fields, unsupported_field_message
 from masthead.server.kinds.selector_errors import field_problem, label_problem
 from masthead.server.wire.failures import Failure, bad_request
@@ -37,7 +37,7 @@ class _Labels(msgspec.Struct):
     labels: dict[str, str] = {}
 
 
-_read_labels = msgspec.json.Decoder(_Labelled).decode
+_read_labels = typeinfo.json_decoder(_Labelled).decode
 
 
 class Selection:

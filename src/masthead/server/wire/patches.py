@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from masthead.meta import typeinfo
 from masthead.server.wire.failures import Failure, bad_request, invalid, quoted, refused_fields, shown
 from masthead.server.wire.go_json import (
     JsonError,
@@ -160,9 +161,9 @@ def _spelled(value: object) -> str:
 # -- reading JSON patches ----------------------------------------------------------------------------------------
 
 
-_decode_patch: Final = msgspec.json.Decoder(list[_Operation | None] | None).decode
-_decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_patch: Final = typeinfo.json_decoder(list[_Operation | None] | None).decode
+_decode_members: Final = typeinfo.json_decoder(dict[str, msgspec.Raw]).decode
+_decode_elements: Final = typeinfo.json_decoder(list[msgspec.Raw]).decode
 
 
 def _operations(body: bytes, *, lenient: bool) -> list[_Operation]:

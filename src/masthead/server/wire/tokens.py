@@ -8,6 +8,7 @@ from typing import Final, Self
 
 import msgspec
 
+from masthead.meta import typeinfo
 from masthead.server.wire.failures import Failure, bad_request
 from masthead.server.wire.go_base64 import decode_base64
 from masthead.server.wire.go_scanner import problem_with
@@ -48,7 +49,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
         except ValueError as error:
             raise _refusal(f": {error}") from None
         try:
-            token = msgspec.json.decode(decoded, type=cls)
+            token = typeinfo.decode_json(decoded, cls)
         except (msgspec.DecodeError, ValueError):
             raise _refusal(f": {problem_with(decoded)}") from None
         if problem := token.problem:
