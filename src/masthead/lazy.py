@@ -14,6 +14,10 @@ def exports(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Make a package's ``__getattr__`` and ``__dir__``.
 
+    Names are looked up anew each time, at the price of a microsecond. A package that kept what it found would go on
+    handing out the old modules after some of them have been imported a second time in one process, as notebooks and
+    pytester do, and old and new classes do not know each other.
+
     Args:
         package: The package's name.
         homes: The module that each name comes from; or the package, for a name that is a module itself.
@@ -25,14 +29,11 @@ def exports(
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == package:
-            value: object = importlib.import_module(f"{package}.{name}")
-        else:
-            module = importlib.import_module(home)
-            if not hasattr(module, name):
-                importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
-            value = getattr(module, name)
-        namespace[name] = value
-        return value
+            return importlib.import_module(f"{package}.{name}")
+        module = importlib.import_module(home)
+        if not hasattr(module, name):
+            importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
+        return getattr(module, name)
 
     def names() -> list[str]:
         return sorted({*homes, *namespace})

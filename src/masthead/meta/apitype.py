@@ -25,6 +25,9 @@ class ApiType(msgspec.StructMeta):
     """Attribute to annotation, as the class body says it and before msgspec's needs changed it."""
     api_type: ApiType
     """The class as its author wrote it: itself, or what this one passes for."""
+    module_globals: Mapping[str, object]
+    """The globals of the module that the class stands in, where its annotations are evaluated. Kept, because the module
+    may be imported a second time, and its name then leads to other classes."""
     is_implicit: bool
     """Whether instances were brought to life by reading an unset field, and not set by anybody."""
 

@@ -21,6 +21,8 @@ and behaves as Go's types do, only more exactly:
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, dataclass_transform
 
@@ -71,6 +73,7 @@ class StructType(ApiType):
         made = cast("StructType", cast("Any", super()).__new__(cls, name, bases, namespace, **config))
         type.__setattr__(made, "declared", {} if api_type else declared)
         type.__setattr__(made, "api_type", api_type or made)
+        type.__setattr__(made, "module_globals", vars(sys.modules.get(made.__module__, types)))
         type.__setattr__(made, "is_implicit", False)
         slots.install(made)
         return made

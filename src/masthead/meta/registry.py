@@ -7,7 +7,6 @@ and imports a module when one of its kinds is asked for. Classes that were writt
 from __future__ import annotations
 
 import importlib
-import sys
 import threading
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
@@ -35,7 +34,8 @@ class Registry:
     def __init__(self, *indexes: str) -> None:
         """Start with the kinds of these index modules, none of which is imported yet."""
         self._lock = threading.Lock()
-        self._pending = list(indexes)
+        self._pending = indexes
+        """Indexes that have not been read; one leaves only when all of its kinds can be found."""
         self._modules: dict[GroupVersionKind, str] = {}
         self._resources: dict[GroupVersionResource, GroupVersionKind] = {}
         self._classes: dict[GroupVersionKind, Kind] = {}
@@ -47,7 +47,7 @@ class Registry:
             module: The dotted name of the package's ``index`` module.
         """
         with self._lock:
-            self._pending.append(module)
+            self._pending = (*self._pending, module)
 
     def register(self, cls: KindT) -> KindT:
         """Add a class that was written by hand; may be used as a decorator.
@@ -74,14 +74,14 @@ class Registry:
             UnknownKindError: if there is none.
         """
         self._read_indexes()
-        if gvk not in self._classes:
-            module = self._modules.get(gvk)
-            if module is None:
-                raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
-            found: Kind = getattr(importlib.import_module(module), gvk.kind)
-            with self._lock:
-                self._classes.setdefault(gvk, found)
-        return self._classes[gvk]
+        registered = self._classes.get(gvk)
+        if registered is not None:
+            return registered
+        module = self._modules.get(gvk)
+        if module is None:
+            raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
+        # Not kept: if the module is imported a second time, its class is another one.
+        return cast("Kind", getattr(importlib.import_module(module), gvk.kind))
 
     def object_class(self, gvk: GroupVersionKind) -> type[Object]:
         """The class of a kind of objects.
@@ -107,7 +107,7 @@ class Registry:
             if issubclass(found, ObjectList):
                 return found
         # A custom resource may call its list as it likes; it stands beside its kind, or was registered.
-        for each in (*vars(sys.modules[item.__module__]).values(), *self._classes.values()):
+        for each in (*list(item.module_globals.values()), *list(self._classes.values())):
             if isinstance(each, type) and issubclass(each, ObjectList) and each.ITEM is item:
                 return cast("type[ObjectList[Object]]", each)
         raise UnknownKindError(f"{gvk} has no list; register its class")
@@ -145,29 +145,39 @@ class Registry:
         return iter(sorted(known))
 
     def _read_indexes(self) -> None:
-        if not self._pending:
-            return
-        with self._lock:
-            while self._pending:
-                self._read_index(self._pending.pop(0))
+        # Every thread that finds an index pending reads it, because waiting for another thread that imports, with a
+        # lock in hand, could be for ever: the other one may be waiting for a module that this one is importing.
+        for module in self._pending:
+            kinds: Mapping[str, tuple[str, dict[str, str]]] = {}
+            try:
+                kinds = _kinds_in(module)
+            finally:  # an index that cannot be read is complained about once
+                self._finish(module, kinds)
 
-    def _read_index(self, module: str) -> None:
-        try:
-            index: Mapping[str, tuple[str, dict[str, str]]] = importlib.import_module(module).KINDS
-        except (ImportError, AttributeError) as error:
-            raise UnknownKindError(f"{module} is no index of generated types: {error}") from error
-        for api_version, (home, kinds) in index.items():
-            served = GroupVersion.parse(api_version)
-            for kind, resource in kinds.items():
-                self._modules[served.kind(kind)] = home
-                if resource:
-                    self._resources[served.resource(resource)] = served.kind(kind)
+    def _finish(self, module: str, index: Mapping[str, tuple[str, dict[str, str]]]) -> None:
+        with self._lock:
+            if module not in self._pending:
+                return  # another thread was faster
+            for api_version, (home, kinds) in index.items():
+                served = GroupVersion.parse(api_version)
+                for kind, resource in kinds.items():
+                    self._modules[served.kind(kind)] = home
+                    if resource:  # a class that was registered goes first
+                        self._resources.setdefault(served.resource(resource), served.kind(kind))
+            self._pending = tuple(each for each in self._pending if each != module)
 
     def _nearest(self, gvk: GroupVersionKind) -> str:
-        elsewhere = sorted(each.api_version for each in self._modules if each.kind == gvk.kind)
+        elsewhere = sorted(each.api_version for each in list(self._modules) if each.kind == gvk.kind)
         if elsewhere:
             return f"{gvk.kind} exists in {', '.join(elsewhere)}"
         return "register its class, or use Unstructured"
+
+
+def _kinds_in(module: str) -> Mapping[str, tuple[str, dict[str, str]]]:
+    try:
+        return cast("Mapping[str, tuple[str, dict[str, str]]]", importlib.import_module(module).KINDS)
+    except (ImportError, AttributeError) as error:
+        raise UnknownKindError(f"{module} is not an index of generated types: {error}") from error
 
 
 registry: Final = Registry(BUILT_IN)

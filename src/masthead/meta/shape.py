@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -343,7 +342,7 @@ def annotations_of(cls: ApiType) -> Mapping[str, object]:
         if not isinstance(base, ApiType):
             continue
         holder = types.SimpleNamespace(__annotations__=dict(base.declared))
-        scope = {**vars(sys.modules[base.__module__]), base.__name__: base}
+        scope = {**base.module_globals, base.__name__: base}
         hints |= typing.get_type_hints(cast("Any", holder), globalns=scope, include_extras=True)
     return hints
 

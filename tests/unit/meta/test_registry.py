@@ -115,6 +115,6 @@ def test_a_kind_without_a_list_says_so() -> None:
 def test_an_index_that_is_none_is_named_once_and_spoils_nothing() -> None:
     own = Registry("no.such.index", BUILT_IN)
 
-    with pytest.raises(UnknownKindError, match=r"no\.such\.index is no index of generated types"):
+    with pytest.raises(UnknownKindError, match=r"no\.such\.index is not an index of generated types"):
         own.class_of(DEPLOYMENT)
     assert own.class_of(DEPLOYMENT) is Deployment
