@@ -282,6 +282,8 @@ import signal, sys, threading
 import masthead
 from masthead.config import Config
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a parent that ignores interrupts, as nohup does, took away
+
 with masthead.Client(Config(server=sys.argv[1])) as client:
     namespaces = client.core_v1.namespaces()
 

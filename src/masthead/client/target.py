@@ -64,7 +64,7 @@ def typed(cls: type[T]) -> Target[T]:
     """
     found = _known.get(cls)
     if found is None:
-        found = _known[cls] = _typed(cls)
+        found = _known.setdefault(cls, _typed(cls))  # another thread may have been faster
     return cast("Target[T]", found)
 
 

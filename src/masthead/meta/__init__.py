@@ -17,6 +17,9 @@ from masthead.lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from masthead.meta import fields as fields
+    from masthead.meta import labels as labels
+    from masthead.meta import registry as registry
     from masthead.meta.conditions import find_condition as find_condition
     from masthead.meta.conditions import has_condition_status as has_condition_status
     from masthead.meta.conditions import is_condition_false as is_condition_false
@@ -89,6 +92,9 @@ if TYPE_CHECKING:
     from masthead.meta.v1 import WatchEvent as WatchEvent
 
 _HOMES = {
+    "fields": "masthead.meta",
+    "labels": "masthead.meta",
+    "registry": "masthead.meta",
     "find_condition": "masthead.meta.conditions",
     "has_condition_status": "masthead.meta.conditions",
     "is_condition_false": "masthead.meta.conditions",

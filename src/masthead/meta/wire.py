@@ -8,6 +8,7 @@ where the fault is.
 from __future__ import annotations
 
 import functools
+import threading
 from typing import TYPE_CHECKING, Any, Final, Union, cast
 
 import msgspec
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _plain_decoder: Final = msgspec.json.Decoder()
+_widening: Final = threading.Lock()
 _encoder: Final = msgspec.json.Encoder(enc_hook=shape.enc_hook)
 
 
@@ -60,9 +62,14 @@ class Reader:
         except RecursionError as error:
             raise malformed(error) from None
         if self._lessons != LESSONS.count:
-            self._lessons = LESSONS.count
-            self.decode = _decoder(widened(self._annotation))
+            self._widen()
         return value
+
+    def _widen(self) -> None:
+        with _widening:  # or a decoder that knows less could replace one that another thread has just made
+            count = LESSONS.count
+            self.decode = _decoder(widened(self._annotation))
+            self._lessons = count
 
 
 def _decoder(annotation: object) -> Callable[[bytes | str | msgspec.Raw], Any]:

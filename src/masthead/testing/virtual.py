@@ -69,7 +69,8 @@ class _Impatient(selectors.SelectSelector):
             self.now += 0.0 if ready else timeout
             return ready
         is_alone = not has_sockets and threading.active_count() == 1
-        ready = [] if is_alone else super().select(_TO_BE_SURE)
+        # Alone or not: a thread may have woken the loop and ended since the first look.
+        ready = super().select(0 if is_alone else _TO_BE_SURE)
         if not ready:
             raise RuntimeError("everybody waits for something that will never come")
         return ready
@@ -106,6 +107,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._impatient.at_work += 1
         future.add_done_callback(self._note_done)
         return future
+
+    async def shutdown_default_executor(self, *timeout: float | None) -> None:
+        """Wait for the threads of `run_in_executor` to end; time stands still until they have."""
+        self._impatient.at_work += 1
+        try:
+            await super().shutdown_default_executor(*timeout)
+        finally:
+            self._impatient.at_work -= 1
 
     def _note_done(self, _: asyncio.Future[T]) -> None:
         self._impatient.at_work -= 1

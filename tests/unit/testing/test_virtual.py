@@ -109,3 +109,15 @@ async def test_a_clock_can_be_set() -> None:
     await asyncio.sleep(60)
     clock.shift(-120)
     assert clock.now() == datetime(2029, 12, 31, 23, 59, tzinfo=UTC)
+
+
+def test_the_end_of_the_executor_takes_no_time_and_waits_for_its_threads() -> None:
+    ended: list[str] = []
+
+    async def work() -> asyncio.AbstractEventLoop:
+        await asyncio.get_running_loop().run_in_executor(None, ended.append, "done")
+        return asyncio.get_running_loop()
+
+    for _ in range(200):  # the thread that ends the executor races with the loop that waits for it
+        assert run(work()).time() == 0.0
+    assert len(ended) == 200
