@@ -9,7 +9,7 @@ SPEC   ?= ../shared/kubernetes-1.36
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-real soak lint check format codegen conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real soak lint check format codegen conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,10 +27,13 @@ demo: $(READY) ## See informers mirror a cluster that misbehaves; takes a quarte
 test: $(READY) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
+test-alone: $(READY) ## Run every test file alone in a fresh process, in random order
+	$(BIN)/python -m tests.alone
+
 test-real: $(READY) ## Run the tests that ask a real kube-apiserver, found by KUBEBUILDER_ASSETS
 	$(BIN)/python -m pytest -q -m real
 
-soak: $(READY) ## Play new random scenarios of informers for MASTHEAD_SOAK_SECONDS, ten minutes by default
+soak: $(READY) ## Play new random scenarios and fresh processes for MASTHEAD_SOAK_SECONDS, ten minutes by default
 	$(BIN)/python -m tests.scenarios.soak
 
 lint: $(READY) ## Check format, style, types and the import rows

@@ -1,7 +1,8 @@
 """Plays scenarios that nobody has played before, and the hammer, for as long as one likes: ``make soak``.
 
-``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Whatever fails is printed with
-its seed and its script, and makes the exit status 1.
+``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Before that it starts
+``MASTHEAD_FRESH_PROCESSES`` programs (1,000 by default) whose threads use types for the first time. Whatever fails is
+printed with its seed and its script, and makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import itertools
 import logging
 import os
 import random
+import subprocess
 import sys
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
 from tests.scenarios.hammer import hammer
@@ -24,6 +27,8 @@ from tests.unit.sansio.test_listwatch_model import play as play_machine
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_SOAK_SECONDS", "600"))
 MOST: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "1000000000"))
+FRESH: Final = int(os.environ.get("MASTHEAD_FRESH_PROCESSES", "1000"))
+_FIRST_USES: Final = Path(__file__).parent.parent / "isolated" / "first_uses.py"
 _SEEDS: Final = 2**40
 _OF_THE_MACHINE: Final = 10
 """How many stories of the machine alone are played beside one through the whole stack."""
@@ -34,6 +39,7 @@ _TO_SETTLE: Final = 180
 def main() -> int:
     """Play until the time is up; returns the exit status."""
     workers = os.cpu_count() or 1
+    crashed = _fresh_processes(workers)
     playing = SECONDS * (1 - _HAMMERED)
     firsts = [random.randrange(_SEEDS) for _ in range(workers)]
     print(f"{playing:.0f} s of scenarios in {workers} processes, from the seeds {firsts} on", flush=True)
@@ -42,7 +48,26 @@ def main() -> int:
     failed = sum(failures for _, failures in done)
     print(f"{sum(played for played, _ in done)} scenarios, {failed} failed", flush=True)
     problems = _hammered(SECONDS * _HAMMERED)
-    return 1 if failed or problems else 0
+    return 1 if crashed or failed or problems else 0
+
+
+def _fresh_processes(workers: int) -> int:
+    """Use types for the first time in many processes; returns how many of them failed."""
+    first = random.randrange(_SEEDS)
+    print(f"{FRESH} fresh processes, from the seed {first} on", flush=True)
+    with ThreadPoolExecutor(workers) as pool:
+        failed = sum(pool.map(_fails, range(first, first + FRESH)))
+    print(f"{failed} of them failed", flush=True)
+    return failed
+
+
+def _fails(seed: int) -> bool:
+    done = subprocess.run(
+        [sys.executable, _FIRST_USES, str(seed)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        print(f"first uses, seed {seed}: exit status {done.returncode}\n{done.stderr}", flush=True)
+    return done.returncode != 0
 
 
 def _play_from(first: int, seconds: float, most: int) -> tuple[int, int]:
