@@ -71,3 +71,39 @@ def test_every_thread_finds_every_kind_from_the_first_call_on(time: int) -> None
     done = subprocess.run([sys.executable, "-c", REGISTRY], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, ""), time
+
+
+FORKING = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore")  # Python 3.12 and newer advise against what is done here
+sys.setswitchinterval(1e-6)
+sys.path.insert(0, sys.argv[1])
+import difflib, first_uses
+import masthead.api.core.v1, masthead.meta.registry  # a fork in the middle of an import is Python's own trouble
+
+start = threading.Barrier(5)
+def work(actions):
+    start.wait()
+    for action in actions: action(None)
+
+for actions in ([first_uses.from_wire], [first_uses.a_list], [first_uses.from_dict], [first_uses.new]):
+    threading.Thread(target=work, args=[actions]).start()
+start.wait()
+for _ in range(8):
+    child = os.fork()
+    if not child:
+        first_uses.from_json(None)
+        first_uses.copies(None)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("time", range(5))
+def test_a_process_that_was_forked_off_meanwhile_uses_types_as_well(time: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, str(PROGRAM.parent)], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, ""), time

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import keyword
-import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from msgspec import UNSET
+
+from masthead.meta.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,6 +95,9 @@ MAX_LESSONS: Final = 256
 """How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
 
 
+_learning: Final = fork_safe_lock()
+
+
 class Lessons:
     """The fields that newer servers sent and our types do not know, by the type that they came in.
 
@@ -101,14 +105,13 @@ class Lessons:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._fields: dict[ApiType, tuple[str, ...]] = {}
         self.count = 0
         """How many there are."""
 
     def learn(self, cls: ApiType, keys: Iterable[str]) -> None:
         """Remember that a type has these fields on newer servers."""
-        with self._lock:
+        with _learning:
             known = self._fields.get(cls, ())
             new = tuple(key for key in keys if key not in known)[: MAX_LESSONS - self.count]
             self._fields[cls] = known + new

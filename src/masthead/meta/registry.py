@@ -7,11 +7,11 @@ and imports a module when one of its kinds is asked for. Classes that were writt
 from __future__ import annotations
 
 import importlib
-import threading
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
+from masthead.meta.locks import fork_safe_lock
 from masthead.meta.object import Object, ObjectList
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ BUILT_IN: Final = "masthead.api.index"
 """The index of Kubernetes' own kinds."""
 
 
+_changing: Final = fork_safe_lock()
+
+
 class Registry:
     """Knows which class stands for a kind or resource.
 
@@ -33,7 +36,6 @@ class Registry:
 
     def __init__(self, *indexes: str) -> None:
         """Start with the kinds of these index modules, none of which is imported yet."""
-        self._lock = threading.Lock()
         self._pending = indexes
         """Indexes that have not been read; one leaves only when all of its kinds can be found."""
         self._modules: dict[GroupVersionKind, str] = {}
@@ -46,7 +48,7 @@ class Registry:
         Args:
             module: The dotted name of the package's ``index`` module.
         """
-        with self._lock:
+        with _changing:
             self._pending = (*self._pending, module)
 
     def register(self, cls: KindT) -> KindT:
@@ -61,7 +63,7 @@ class Registry:
             raise UnknownKindError(
                 f"{cls.__name__} has no GVK; set GVK = GroupVersionKind(group, version, kind)"
             )
-        with self._lock:
+        with _changing:
             self._classes[cls.GVK] = cls
             if resource := getattr(cls, "RESOURCE", None):
                 self._resources[cls.GVK.group_version.resource(resource.name)] = cls.GVK
@@ -140,7 +142,7 @@ class Registry:
     def kinds(self) -> Iterator[GroupVersionKind]:
         """Every kind and list kind, in the order of group, version and name; imports nothing."""
         self._read_indexes()
-        with self._lock:
+        with _changing:
             known = {*self._modules, *self._classes}
         return iter(sorted(known))
 
@@ -155,7 +157,7 @@ class Registry:
                 self._finish(module, kinds)
 
     def _finish(self, module: str, index: Mapping[str, tuple[str, dict[str, str]]]) -> None:
-        with self._lock:
+        with _changing:
             if module not in self._pending:
                 return  # another thread was faster
             for api_version, (home, kinds) in index.items():

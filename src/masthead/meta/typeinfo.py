@@ -16,10 +16,11 @@ imports a module, and makes decoders on the way, cannot wait for one that holds 
 from __future__ import annotations
 
 import functools
-import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 
 import msgspec
+
+from masthead.meta.locks import fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_building: Final = threading.RLock()  # reentrant: a finalizer may run, and decode, while a type is built
+_building: Final = fork_safe_lock()  # reentrant: a finalizer may run, and decode, while a type is built
 
 
 @overload

@@ -8,7 +8,6 @@ where the fault is.
 from __future__ import annotations
 
 import functools
-import threading
 from typing import TYPE_CHECKING, Any, Final, Union, cast
 
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from masthead.errors import InvalidValueError
 from masthead.meta import shape, typeinfo
 from masthead.meta.apitype import LESSONS
+from masthead.meta.locks import fork_safe_lock
 from masthead.meta.widen import widened
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _plain_decoder: Final = msgspec.json.Decoder()
-_widening: Final = threading.Lock()
+_widening: Final = fork_safe_lock()
 _encoder: Final = msgspec.json.Encoder(enc_hook=shape.enc_hook)
 
 

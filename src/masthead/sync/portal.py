@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead.errors import ClosedError
+from masthead.meta.locks import fork_safe_lock
 from masthead.sync.loops import new_loop
 
 if TYPE_CHECKING:
@@ -249,7 +250,8 @@ class _LoopThread:
             loop.close()
             raise
         self._pid, self._thread, self._loop = os.getpid(), thread, loop
-        _begun.add(self)
+        with _begun_lock:
+            _begun.add(self)
         return loop
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -354,12 +356,14 @@ class _Hop(Generic[R]):
 
 
 _begun: Final[weakref.WeakSet[_LoopThread]] = weakref.WeakSet()
+_begun_lock: Final = fork_safe_lock()  # a thread may make a client while the interpreter exits
 
 
 @atexit.register
 def _stop_all() -> None:
     """Let no connection be found open when the interpreter has taken its modules apart."""
-    running = [each for each in _begun if each.is_running]
+    with _begun_lock:
+        running = [each for each in _begun if each.is_running]
     for each in running:
         each.begin_stop()
     for each in running:
