@@ -3,11 +3,11 @@
 | module | what lives there |
 |---|---|
 | `gvk`, `resource`, `registry` | kinds, resources, and which class stands for which |
-| `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `model` | how types are made, read, compared and written |
+| `typeinfo`, `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `model` | how types are made, read, compared and written |
 | `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
-| `secret` | text that must not be shown by accident |
+| `secret`, `locks` | text that must not be shown by accident; locks that survive a fork |
 | `conditions`, `owners`, `finalizers` | what every controller does with metadata and status |
 
 The names below can be imported from here; each is imported when it is first used.
