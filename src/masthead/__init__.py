@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from masthead.cache.transforms import keep_fields as keep_fields
     from masthead.client import conditions as conditions
     from masthead.client.conditions import Condition as Condition
+    from masthead.client.conditions import ObjectCondition as ObjectCondition
     from masthead.client.event import Event as Event
     from masthead.client.event import EventType as EventType
     from masthead.client.extraction import extract as extract
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
     from masthead.sync.registration import Registration as Registration
+    from masthead.sync.resource import ResourceClient as ResourceClient
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -103,6 +105,7 @@ _HOMES = {
     "keep_fields": "masthead.cache.transforms",
     "conditions": "masthead.client",
     "Condition": "masthead.client.conditions",
+    "ObjectCondition": "masthead.client.conditions",
     "Event": "masthead.client.event",
     "EventType": "masthead.client.event",
     "extract": "masthead.client.extraction",
@@ -143,6 +146,7 @@ _HOMES = {
     "MetadataResource": "masthead.sync.metadata",
     "Registration": "masthead.sync.registration",
     "RestClient": "masthead.sync.rest",
+    "ResourceClient": "masthead.sync.resource",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",
     "TypedResource": "masthead.sync.typed",

@@ -36,6 +36,7 @@ def exports(
         return getattr(module, name)
 
     def names() -> list[str]:
-        return sorted({*homes, *namespace})
+        # Not what the package needed to get here, nor the modules that happen to be imported by now.
+        return sorted({*homes, *(name for name in namespace if name.startswith("__"))})
 
     return get, names

@@ -149,7 +149,7 @@ def test_a_client_that_is_forgotten_says_so_and_takes_its_thread_along(
 
 
 def test_a_watch_is_closed_from_another_thread(client: masthead.Client) -> None:
-    watch = client.core_v1.namespaces().watch()
+    watch = client.core_v1.namespaces().watch(bookmarks=True)
     began, seen = threading.Event(), list[str]()
 
     def read() -> None:

@@ -55,12 +55,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def told(events: Any, count: int) -> list[tuple[str, str]]:
-    """The next events as type and name, bookmarks left out."""
+    """The next events as type and name."""
     found: list[tuple[str, str]] = []
     async with asyncio.timeout(60):
         async for each in events:
-            if each.type != "BOOKMARK":
-                found.append((each.type, each.object.metadata.name))
+            found.append((each.type, each.object.metadata.name))
             if len(found) == count:
                 break
     return found

@@ -37,16 +37,12 @@ async def change(maps: Any, name: str, value: str) -> None:
     await maps.patch(name, Patch.merge({"data": {"value": value}}))
 
 
-async def told(events: Any, count: int, *, bookmarks: bool = False) -> list[tuple[str, str, str]]:
+async def told(events: Any, count: int) -> list[tuple[str, str, str]]:
     """The next events as type, name and value."""
     found: list[tuple[str, str, str]] = []
     async with asyncio.timeout(60):
         async for event in events:
-            if event.type == "BOOKMARK":
-                if bookmarks:
-                    found.append(("BOOKMARK", "", ""))
-            else:
-                found.append((event.type, event.object.metadata.name, event.object.data.get("value", "")))
+            found.append((event.type, event.object.metadata.name, event.object.data.get("value", "")))
             if len(found) == count:
                 break
     return found
@@ -83,6 +79,20 @@ async def test_without_a_version_what_is_there_is_told_first(maps: Any) -> None:
         assert await told(events, 1) == [("MODIFIED", "b", "2")]
 
 
+@pytest.mark.embedded_only
+@pytest.mark.parametrize("refuses", [True, False])
+async def test_bookmarks_are_delivered_only_if_they_were_asked_for(
+    cluster: Cluster, maps: Any, refuses: bool
+) -> None:
+    await put(maps, "a")
+    if refuses:  # then it is a list that the watch begins with
+        faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+    async with maps.watch(label_selector=OURS) as events:
+        assert await told(events, 1) == [("ADDED", "a", "1")]
+        await change(maps, "a", "2")
+        assert await told(events, 1) == [("MODIFIED", "a", "2")]
+
+
 async def test_what_a_selector_no_longer_selects_is_deleted_for_the_watch(maps: Any) -> None:
     since = await version_of(maps)
     async with maps.watch(since=since, label_selector=OURS) as events:
@@ -98,7 +108,7 @@ async def test_a_watch_goes_on_behind_the_servers_own_timeout(maps: Any) -> None
         first = await told(events, 1)
         async with maps.watch(since=since, timeout_seconds=1, raw=True) as later:
             # It began later and lasts as long: when it ends, the first stream has ended.
-            assert [event.type async for event in later if event.type != "BOOKMARK"] == ["ADDED"]
+            assert [event.type async for event in later] == ["ADDED"]
         await put(maps, "b")
         assert [*first, *await told(events, 1)] == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
 
@@ -108,7 +118,7 @@ async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
     await put(maps, "a")
 
     async with maps.watch(since=since, timeout_seconds=1, raw=True) as events:
-        seen = [event.type async for event in events if event.type != "BOOKMARK"]
+        seen = [event.type async for event in events]
 
     assert seen == ["ADDED"]
 
@@ -266,8 +276,8 @@ async def test_a_selector_that_is_refused_does_not_speak_against_the_server(maps
             await told(events, 1)
 
     assert len(await maps.watch_list(label_selector=OURS)) == 0
-    async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1, bookmarks=True) == [("BOOKMARK", "", "")]
+    async with maps.watch(label_selector=OURS, bookmarks=True) as events:
+        assert await told(events, 1) == [("BOOKMARK", "", "")]
 
 
 async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_cluster: Cluster) -> None:
@@ -297,7 +307,7 @@ async def test_the_end_of_what_there_is_is_told_whether_the_server_knows_how_or_
     if refuses:
         faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
 
-    async with maps.watch(label_selector=OURS) as events:
+    async with maps.watch(label_selector=OURS, bookmarks=True) as events:
         first, second = await anext(events), await anext(events)
 
     assert (first.type, first.ends_initial_events) == ("ADDED", False)

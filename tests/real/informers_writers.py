@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead.aio import Client
     from masthead.client.dynamic import DynamicResource
-    from masthead.client.resource import Resource
+    from masthead.client.resource import ResourceClient
 
 INSISTENT = Attempts(count=1200, first=0.05, factor=1.0, jitter=0.0)
 """For who does not care whether the server is there, or knows of it already."""
@@ -43,7 +43,7 @@ GROUP = "informed.example.com"
 
 
 async def fill(
-    configs: Resource[ConfigMap], names: Iterable[object], *, payload: int = 0, **labels: str
+    configs: ResourceClient[ConfigMap], names: Iterable[object], *, payload: int = 0, **labels: str
 ) -> None:
     """Make config maps, several at a time.
 
@@ -65,7 +65,7 @@ async def fill(
             group.create_task(some())
 
 
-async def change(configs: Resource[ConfigMap], name: object, value: str) -> ConfigMap:
+async def change(configs: ResourceClient[ConfigMap], name: object, value: str) -> ConfigMap:
     """Give a config map another value."""
     return await configs.patch(f"c-{name}", Patch.merge({"data": {"n": value}}))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
     from masthead.cache.listwatch import ListOptions
-    from masthead.client.resource import Resource
+    from masthead.client.resource import ResourceClient
     from masthead.meta.v1 import ResourceVersionMatch
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
@@ -40,7 +40,7 @@ async def client(real_server: RealServer) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def configs(client: Client) -> Resource[ConfigMap]:
+async def configs(client: Client) -> ResourceClient[ConfigMap]:
     """The config maps of a namespace of the test's own."""
     made = await client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
     return client.core_v1.config_maps(made.metadata.name)
@@ -50,7 +50,7 @@ async def configs(client: Client) -> Resource[ConfigMap]:
 
 
 async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
-    configs: Resource[ConfigMap],
+    configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(5))
     source = Asked(configs)
@@ -76,7 +76,7 @@ async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
     assert story.errors == []
 
 
-async def test_an_empty_collection_is_synced_at_once(configs: Resource[ConfigMap]) -> None:
+async def test_an_empty_collection_is_synced_at_once(configs: ResourceClient[ConfigMap]) -> None:
     for watch_list in (True, False):
         informer = SharedInformer(configs, watch_list=watch_list)
         async with informer:
@@ -86,7 +86,7 @@ async def test_an_empty_collection_is_synced_at_once(configs: Resource[ConfigMap
 
 
 async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
-    configs: Resource[ConfigMap],
+    configs: ResourceClient[ConfigMap],
 ) -> None:
     """The server gives pages only to whoever asks for the newest state; from its memory, it gives all at once."""
     await fill(configs, range(3000))
@@ -123,7 +123,7 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
 
 
 async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
-    configs: Resource[ConfigMap],
+    configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(3), app="web")
     await fill(configs, range(3, 6), app="db")
@@ -143,7 +143,7 @@ async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
     assert second.told[5:] == [("update", f"{configs.namespace}/c-3"), ("delete", f"{configs.namespace}/c-4")]
 
 
-async def test_metadata_alone_is_mirrored_too(client: Client, configs: Resource[ConfigMap]) -> None:
+async def test_metadata_alone_is_mirrored_too(client: Client, configs: ResourceClient[ConfigMap]) -> None:
     await fill(configs, range(5))
     about = client.metadata("v1", "configmaps", namespace=configs.namespace)
     for watch_list in (True, False):
@@ -157,7 +157,9 @@ async def test_metadata_alone_is_mirrored_too(client: Client, configs: Resource[
             assert all("data" not in obj.to_dict() for obj in listed.values())
 
 
-async def test_namespaces_are_mirrored_side_by_side(client: Client, configs: Resource[ConfigMap]) -> None:
+async def test_namespaces_are_mirrored_side_by_side(
+    client: Client, configs: ResourceClient[ConfigMap]
+) -> None:
     other = await client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
     others = client.core_v1.config_maps(other.metadata.name)
     await fill(configs, range(3))
@@ -181,7 +183,7 @@ async def test_namespaces_are_mirrored_side_by_side(client: Client, configs: Res
 
 
 async def test_nothing_is_lost_when_connections_are_cut_and_torn(
-    real_server: RealServer, configs: Resource[ConfigMap]
+    real_server: RealServer, configs: ResourceClient[ConfigMap]
 ) -> None:
     await fill(configs, range(10))
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
@@ -205,7 +207,7 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
 
 
 async def test_a_connection_that_falls_silent_is_noticed(
-    real_server: RealServer, configs: Resource[ConfigMap]
+    real_server: RealServer, configs: ResourceClient[ConfigMap]
 ) -> None:
     await fill(configs, range(3))
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
@@ -222,7 +224,7 @@ async def test_a_connection_that_falls_silent_is_noticed(
 
 
 async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_the_server(
-    real_server: RealServer, configs: Resource[ConfigMap]
+    real_server: RealServer, configs: ResourceClient[ConfigMap]
 ) -> None:
     await fill(configs, range(40), payload=20_000)
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
@@ -242,7 +244,7 @@ async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_
 
 
 async def test_a_version_that_the_server_has_not_reached_is_no_trap(
-    configs: Resource[ConfigMap],
+    configs: ResourceClient[ConfigMap],
 ) -> None:
     """A list or stream that must be newer is refused after three seconds. A watch is not: it just stays silent."""
     await fill(configs, range(3))
@@ -288,7 +290,7 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
 
 
 async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
-    configs: Resource[ConfigMap],
+    configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(3))
     source, is_done = Asked(configs), asyncio.Event()
@@ -315,7 +317,7 @@ async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
     assert ("tombstone", f"{configs.namespace}/c-0") in story.told
 
 
-async def test_one_can_wait_for_what_one_has_written(configs: Resource[ConfigMap]) -> None:
+async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[ConfigMap]) -> None:
     """What the selector leaves out is reached with the next bookmark: within a minute, or just before a watch ends."""
     await fill(configs, range(3), app="web")
     source = Asked(configs, label_selector="app=web")
@@ -348,7 +350,7 @@ async def test_one_can_wait_for_what_one_has_written(configs: Resource[ConfigMap
 
 
 async def test_what_is_forbidden_is_mirrored_as_soon_as_it_is_allowed(
-    real_server: RealServer, client: Client, configs: Resource[ConfigMap]
+    real_server: RealServer, client: Client, configs: ResourceClient[ConfigMap]
 ) -> None:
     namespace = configs.namespace or ""
     await fill(configs, range(3))
@@ -395,7 +397,7 @@ def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
     return informer.health.is_healthy
 
 
-async def until_refused(configs: Resource[ConfigMap]) -> None:
+async def until_refused(configs: ResourceClient[ConfigMap]) -> None:
     """Ask until the server has taken note that one may not."""
     async with asyncio.timeout(PATIENCE):
         try:
@@ -423,7 +425,7 @@ asyncio.run(save(*sys.argv[1:]))
 
 @pytest.mark.parametrize("name", ["snapshot", "snapshot.zst"])
 async def test_a_new_process_hears_only_of_what_has_changed_meanwhile(
-    real_server: RealServer, configs: Resource[ConfigMap], tmp_path: Path, name: str
+    real_server: RealServer, configs: ResourceClient[ConfigMap], tmp_path: Path, name: str
 ) -> None:
     await fill(configs, range(20))
     path = tmp_path / name

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from masthead.cache.listwatch import ListOptions
-    from masthead.client.resource import Resource
+    from masthead.client.resource import ResourceClient
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
@@ -74,7 +74,7 @@ async def forgetful_client(forgetful: RestartableServer) -> AsyncIterator[Client
         yield made
 
 
-async def prepare(client: Client) -> Resource[ConfigMap]:
+async def prepare(client: Client) -> ResourceClient[ConfigMap]:
     """Make sure that there is our namespace, and that nothing is in it."""
     try:
         await client.core_v1.namespaces().create({"metadata": {"name": NAMESPACE}})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import TypeVar, assert_type
 
 import masthead
 import masthead.aio
+from masthead import conditions
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
 from masthead.client.event import Event, EventType
 from masthead.errors import ConflictError, NotFoundError
-from masthead.meta import ObjectList, Unstructured
+from masthead.meta import Object, ObjectList, Unstructured
+
+T = TypeVar("T", bound=Object)
 
 
 def blocking() -> None:
@@ -48,7 +51,64 @@ async def awaited() -> None:
                 assert_type(event.object.data, dict[str, str])
 
 
-def mistakes(client: masthead.Client) -> None:
+def names_of(resource: masthead.ResourceClient[T]) -> list[str]:
+    return [each.metadata.name for each in resource.list()]
+
+
+async def names_awaited(resource: masthead.aio.ResourceClient[T]) -> list[str]:
+    return [each.metadata.name for each in await resource.list()]
+
+
+def first_pod(pods: masthead.ResourceClient[Pod]) -> Pod:
+    return pods.list()[0]
+
+
+async def one_type_for_every_resource(client: masthead.Client, awaited: masthead.aio.Client) -> None:
+    assert_type(first_pod(client.core_v1.pods("x")), Pod)
+    assert_type(first_pod(client.resource(Pod, "x")), Pod)
+    names_of(client.core_v1.config_maps("x"))
+    names_of(client.dynamic("pods"))
+    await names_awaited(awaited.apps_v1.deployments("x"))
+    await names_awaited(awaited.resource(Pod))
+    await names_awaited(awaited.dynamic("pods"))
+
+
+def waiting(client: masthead.Client) -> None:
+    pods = client.core_v1.pods("x")
+    assert_type(pods.wait_for("web", conditions.pod_ready()), Pod)
+    assert_type(pods.wait_for("web", conditions.pod_ready() | conditions.pod_finished()), Pod)
+    assert_type(pods.wait_for("web", conditions.exists() & ~conditions.deleted()), Pod)
+    assert_type(pods.wait_for("web", ~conditions.deleted() & conditions.exists()), Pod)
+    assert_type(pods.wait_for("web", conditions.matches(lambda pod: pod.status.phase == "x", "x")), Pod)
+    assert_type(pods.wait_for("web", conditions.condition_is("Ready") & conditions.pod_running()), Pod)
+    assert_type(pods.wait_for("web", conditions.pod_running() & conditions.condition_is("Ready")), Pod)
+    assert_type(pods.wait_for("web", conditions.deleted()), Pod | None)
+    assert_type(pods.wait_for("web", conditions.pod_finished() | conditions.deleted()), Pod | None)
+    assert_type(pods.wait_for("web", conditions.deleted() | conditions.pod_finished()), Pod | None)
+    assert_type(pods.wait_for("web", ~conditions.pod_ready()), Pod | None)
+    on_node = conditions.matches(is_scheduled, "it is scheduled")
+    assert_type(pods.wait_for("web", on_node & conditions.pod_ready()), Pod)
+    assert_type(pods.wait_for("web", conditions.pod_ready() & on_node), Pod)
+    assert_type(client.dynamic("pods").wait_for("web", conditions.pod_ready()), Unstructured)
+    deployments = client.apps_v1.deployments("x")
+    assert_type(deployments.wait_for("web", conditions.deployment_available()), Deployment)
+    pods.wait_for("web", conditions.deployment_available())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    deployments.wait_for("web", conditions.pod_ready())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+async def waiting_awaited(client: masthead.aio.Client) -> None:
+    pods = client.core_v1.pods("x")
+    assert_type(await pods.wait_for("web", conditions.pod_ready()), Pod)
+    assert_type(await pods.wait_for("web", conditions.deleted()), Pod | None)
+    assert_type(await client.dynamic("pods").wait_for("web", conditions.exists()), Unstructured)
+
+
+def is_scheduled(pod: Pod) -> bool:
+    return pod.spec.node_name is not None
+
+
+def mistakes(client: masthead.Client, event: Event[Pod]) -> None:
+    print(event.type == "ADDDED")  # type: ignore[comparison-overlap]  # pyright: ignore[reportUnnecessaryComparison]
     client.core_v1.pod("x")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     client.core_v1.pods("x").list(labels="a=b")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     client.core_v1.pods("x").create(ConfigMap())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from masthead.client import conditions as conditions
     from masthead.client.client import Client as Client
     from masthead.client.conditions import Condition as Condition
+    from masthead.client.conditions import ObjectCondition as ObjectCondition
     from masthead.client.conflicts import retry_on as retry_on
     from masthead.client.conflicts import retry_on_conflict as retry_on_conflict
     from masthead.client.dynamic import DynamicResource as DynamicResource
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from masthead.client.extraction import extract as extract
     from masthead.client.logs import LogStream as LogStream
     from masthead.client.metadata import MetadataResource as MetadataResource
+    from masthead.client.resource import ResourceClient as ResourceClient
     from masthead.client.reviews import Reviews as Reviews
     from masthead.client.scales import Scales as Scales
     from masthead.client.typed import TypedResource as TypedResource
@@ -94,6 +96,7 @@ _HOMES = {
     "conditions": "masthead.client",
     "Client": "masthead.client.client",
     "Condition": "masthead.client.conditions",
+    "ObjectCondition": "masthead.client.conditions",
     "retry_on": "masthead.client.conflicts",
     "retry_on_conflict": "masthead.client.conflicts",
     "DynamicResource": "masthead.client.dynamic",
@@ -102,6 +105,7 @@ _HOMES = {
     "extract": "masthead.client.extraction",
     "LogStream": "masthead.client.logs",
     "MetadataResource": "masthead.client.metadata",
+    "ResourceClient": "masthead.client.resource",
     "Reviews": "masthead.client.reviews",
     "Scales": "masthead.client.scales",
     "TypedResource": "masthead.client.typed",

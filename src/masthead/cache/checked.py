@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from masthead.client.event import Event, EventType
+from masthead.client.event import EVENT_TYPES, Event
 from masthead.errors import DecodeError, ProtocolError
 from masthead.meta.object import Object, ObjectList
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["batch_of", "event_of", "page_of", "watch_of"]
 
 T = TypeVar("T", bound=Object)
-
-_KINDS: Final = {each.value: each for each in EventType}
 
 
 def page_of(found: ObjectList[T], source: ListWatch[T]) -> ObjectList[T]:
@@ -73,19 +71,16 @@ def batch_of(found: Sequence[Event[T]], source: ListWatch[T]) -> Sequence[Event[
 def event_of(found: Event[T], source: ListWatch[T]) -> Event[T]:
     """An event of a watch.
 
-    One whose type is only the word for it is mended. One whose type is none comes back as broken: what happened to its
-    object, nobody knows.
+    One whose type is unknown comes back as broken: what happened to its object cannot be told.
 
     Raises:
         ProtocolError: if it is no event.
     """
-    if type(found) is Event and type(found.type) is EventType:
-        return found
     if not isinstance(cast("object", found), Event):
         raise ProtocolError(
             f"the watch of {source.resource} yielded a {type(found).__name__} among its events"
         )
-    if (kind := _KINDS.get(found.type)) is not None:
-        return Event(kind, found.object, data=found.data)
+    if found.type in EVENT_TYPES:
+        return found
     error = DecodeError(f"the type of the event is {found.type!r}", subject=found.object.key)
-    return Event(EventType.BROKEN, None, error=error, data=found.data or found.object.to_json())
+    return Event("BROKEN", None, error=error, data=found.data or found.object.to_json())

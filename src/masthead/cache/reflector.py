@@ -20,7 +20,6 @@ from masthead.cache.meters import NO_METER
 from masthead.cache.proof import is_known_server
 from masthead.cache.quarantine import Quarantine
 from masthead.cache.trouble import failure_of, said
-from masthead.client.event import EventType
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from masthead.cache.listwatch import ListWatch
     from masthead.cache.meters import InformerMeter
     from masthead.cache.proof import Known
-    from masthead.client.event import Event
+    from masthead.client.event import Event, EventType
     from masthead.sansio.backoff import Backoff
     from masthead.sansio.changes import Queue
     from masthead.sansio.listwatch import Step
@@ -395,7 +394,7 @@ class Reflector(Generic[T]):
             while (version := self._take(events)) is not None:
                 patience.reschedule(None)  # what is left to do is ours
                 collected = await self._hand_over(version)
-                machine.event(EventType.BOOKMARK, version, ends_initial=True)
+                machine.event("BOOKMARK", version, ends_initial=True)
                 self._complete(collected)
         finally:  # also what came before something that is no event
             if batch and machine.phase is Phase.FOLLOWING:
@@ -414,7 +413,7 @@ class Reflector(Generic[T]):
         for each in batch:
             event = checked.event_of(each, source)
             kind = event.type
-            if kind is EventType.BROKEN:
+            if kind == "BROKEN":
                 self._take_broken(event)
                 continue
             obj = event.object
@@ -423,15 +422,15 @@ class Reflector(Generic[T]):
                 return version
             if machine.event(kind, version) is Role.CHANGE:
                 self._change(kind, obj, version)
-            elif kind is EventType.DELETED:
+            elif kind == "DELETED":
                 self._collected.drop(obj.key)
-            elif kind is not EventType.BOOKMARK:
+            elif kind != "BOOKMARK":
                 self._collect(obj)
         return None
 
     def _change(self, kind: EventType, obj: T, version: str) -> None:
         queue = self._queue
-        if kind is EventType.BOOKMARK:
+        if kind == "BOOKMARK":
             self._bookmark(version)
             return
         self.pulse.event = self._clock()
@@ -442,9 +441,9 @@ class Reflector(Generic[T]):
             return
         if self.pulse.broken:
             self._quarantine.discard(key)
-        if kind is EventType.ADDED:
+        if kind == "ADDED":
             queue.add(key, held, version)
-        elif kind is EventType.MODIFIED:
+        elif kind == "MODIFIED":
             queue.update(key, held, version)
         else:
             queue.delete(key, held, version)
@@ -457,17 +456,17 @@ class Reflector(Generic[T]):
     def _take_broken(self, event: Event[T]) -> None:
         """An event whose object cannot be read."""
         key, version = key_in(event.data), event.version
-        role = self._machine.event(event.told or EventType.MODIFIED, version)
+        role = self._machine.event(event.told or "MODIFIED", version)
         if role is Role.CHANGE:
             self._put_aside(event.told, key, version, str(event.error))
-        elif event.told is EventType.DELETED:
+        elif event.told == "DELETED":
             self._collected.drop(key)
         else:
             self._collected.broken[key] = str(event.error)
 
     def _put_aside(self, kind: EventType | None, key: str, version: str, problem: str) -> None:
         """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
-        if kind is EventType.DELETED and key:
+        if kind == "DELETED" and key:
             self._quarantine.discard(key)
             self._queue.delete(key, None, version, final_state_known=False)
             return

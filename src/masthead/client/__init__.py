@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead.client.extraction import extract as extract
     from masthead.client.logs import LogStream as LogStream
     from masthead.client.metadata import MetadataResource as MetadataResource
-    from masthead.client.resource import Resource as Resource
+    from masthead.client.resource import ResourceClient as ResourceClient
     from masthead.client.scales import Scales as Scales
     from masthead.client.typed import TypedResource as TypedResource
     from masthead.client.watch import Watch as Watch
@@ -46,7 +46,7 @@ _HOMES = {
     "extract": "masthead.client.extraction",
     "LogStream": "masthead.client.logs",
     "MetadataResource": "masthead.client.metadata",
-    "Resource": "masthead.client.resource",
+    "ResourceClient": "masthead.client.resource",
     "Scales": "masthead.client.scales",
     "TypedResource": "masthead.client.typed",
     "Watch": "masthead.client.watch",

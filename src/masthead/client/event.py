@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -16,24 +15,23 @@ from masthead.meta.v1 import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Event", "EventType", "broken_event", "end_of_initial_events", "read_events"]
+__all__ = ["Event", "EVENT_TYPES", "EventType", "broken_event", "end_of_initial_events", "read_events"]
 
 T = TypeVar("T", bound=Object)
 
 
-class EventType(StrEnum):
-    """What happened."""
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
+"""What happened; plain strings, so that type checkers notice one that is misspelt.
 
-    ADDED = "ADDED"
-    """The object came, or was there when the watch began."""
-    MODIFIED = "MODIFIED"
-    """The object changed."""
-    DELETED = "DELETED"
-    """The object is gone; the event has its last state."""
-    BOOKMARK = "BOOKMARK"
-    """Nothing happened: the object has a version alone, from which a watch can go on."""
-    BROKEN = "BROKEN"
-    """Something happened to an object that could not be read; `Event.error` says why."""
+- ``ADDED``: the object is new, or existed when the watch began.
+- ``MODIFIED``: the object changed.
+- ``DELETED``: the object is gone; the event has its last state.
+- ``BOOKMARK``: nothing happened. The object has a version alone, from which a watch can resume; delivered on request.
+- ``BROKEN``: something happened to an object that could not be decoded; `Event.error` says why.
+"""
+
+EVENT_TYPES: Final[tuple[EventType, ...]] = get_args(EventType)
+"""Every type that an event can have."""
 
 
 class Event(Generic[T]):
@@ -57,8 +55,8 @@ class Event(Generic[T]):
         data: bytes = b"",
         told: EventType | None = None,
     ) -> None:
-        self.type = type
-        self.told = told or (None if type is EventType.BROKEN else type)
+        self.type: EventType = type
+        self.told = told or (None if type == "BROKEN" else type)
         self._object = object
         self.error = error
         self.data = data
@@ -85,7 +83,7 @@ class Event(Generic[T]):
     def ends_initial_events(self) -> bool:
         """Whether this is the bookmark that says: all that was there when the watch began has been told."""
         return (
-            self.type is EventType.BOOKMARK
+            self.type == "BOOKMARK"
             and self._object is not None
             and self._object.metadata.annotations.get(_INITIAL_END) == "true"
         )
@@ -115,8 +113,8 @@ class _Versioned(msgspec.Struct):
 
 _line: Final = typeinfo.json_decoder(_Line)
 _versioned: Final = typeinfo.json_decoder(_Versioned)
-_TYPES: Final = {each.value: each for each in EventType if each is not EventType.BROKEN}
-_USUAL: Final = {
+_TYPES: Final[dict[str, EventType]] = {each: each for each in EVENT_TYPES if each != "BROKEN"}
+_USUAL: Final[dict[int, tuple[bytes, EventType]]] = {
     name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
 }
 """How servers begin a line, by the first letter of its type, which stands at `_LETTER`."""
@@ -165,7 +163,7 @@ def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
 def end_of_initial_events(item: type[T], version: str) -> Event[T]:
     """The bookmark behind what there is, for a server that does not send it: the version is that of a list."""
     return Event(
-        EventType.BOOKMARK,
+        "BOOKMARK",
         item(metadata=ObjectMeta(resource_version=version, annotations={_INITIAL_END: "true"})),
     )
 
@@ -176,7 +174,7 @@ def broken_event(error: DecodeError) -> Event[Any]:
 
 
 def _broken(data: bytes, error: DecodeError, told: EventType | None = None) -> Event[Any]:
-    return Event(EventType.BROKEN, None, error=error, data=data, told=told)
+    return Event("BROKEN", None, error=error, data=data, told=told)
 
 
 def _error(data: bytes) -> StatusError:

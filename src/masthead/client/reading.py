@@ -7,7 +7,9 @@ what it should be.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
+
+import msgspec
 
 from masthead.client.access import ResourceAccess, Sought
 from masthead.client.listing import ListWish, in_pages, name_kinds, whole
@@ -20,7 +22,7 @@ from masthead.meta.object import Object, ObjectList
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from masthead.client.conditions import Condition
+    from masthead.client.conditions import Condition, ObjectCondition
     from masthead.client.options import FieldSelection, LabelSelection, Query
     from masthead.errors import DecodeError
     from masthead.meta.v1 import ResourceVersionMatch
@@ -199,7 +201,7 @@ class Reading(ResourceAccess[T], Generic[T]):
         field_selector: FieldSelection | None = None,
         timeout_seconds: int | None = None,
         shard_selector: str | None = None,
-        bookmarks: bool = True,
+        bookmarks: bool = False,
         raw: bool = False,
         send_initial_events: bool | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
@@ -214,13 +216,14 @@ class Reading(ResourceAccess[T], Generic[T]):
 
         Args:
             since: The version after which to begin, such as a list's. None to be told of everything that is there
-                first, each object as ADDED; the bookmark behind them has ``ends_initial_events``.
+                first, each object as ADDED.
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
             timeout_seconds: After how long the server ends one connection; None for its own choice. A watch that is
                 not raw goes on behind it.
             shard_selector: Only the objects of one shard, where the server has them.
-            bookmarks: Whether to ask for bookmarks. Without them, a quiet watch cannot tell a dead connection.
+            bookmarks: Whether BOOKMARK events are delivered. They have a version and no object; the one behind the
+                initial objects has ``ends_initial_events``. The watch resumes from them in any case.
             raw: One plain watch: it ends with its connection, and nothing is resumed.
             send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
             resource_version_match: As the API has it; goes with `send_initial_events`.
@@ -244,6 +247,14 @@ class Reading(ResourceAccess[T], Generic[T]):
             send_initial_events=send_initial_events,
         )
 
+    @overload
+    async def wait_for(
+        self, name: str, condition: ObjectCondition[T], *, timeout: float | None = None
+    ) -> T: ...
+    @overload
+    async def wait_for(
+        self, name: str, condition: Condition[T], *, timeout: float | None = None
+    ) -> T | None: ...
     async def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None:
         """Wait until something is true of an object, which need not be there yet.
 
@@ -253,7 +264,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             timeout: For how many seconds; None for the client's own, ``math.inf`` for ever. With 0, it is looked at once.
 
         Returns:
-            The object of which it is true; None if it is that there is none.
+            The object of which it is true. None only for a condition that is true where there is no object: ``deleted()``,
+            what ``~`` makes, and a `Condition` of one's own.
 
         Raises:
             DeadlineError: if it does not come true in time; the message says what is missing.
@@ -261,9 +273,14 @@ class Reading(ResourceAccess[T], Generic[T]):
         return await wait_for(self, name, condition, timeout=self._patience(timeout))
 
     async def _page(
-        self, query: Query, timeout: float | None, on_error: Callable[[DecodeError], None] | None
+        self,
+        query: Query,
+        timeout: float | None,
+        on_error: Callable[[DecodeError], None] | None,
+        retries: int | None = None,
     ) -> ObjectList[T]:
-        answer = await self._access.rest.call(await self._call("list", query=query, timeout=timeout))
+        call = await self._call("list", query=query, timeout=timeout)
+        answer = await self._access.rest.call(msgspec.structs.replace(call, retries=retries))
         page = (await self._target()).items.from_wire(answer.body, on_error=on_error)
         name_kinds(page)
         return page
@@ -278,8 +295,12 @@ class Reading(ResourceAccess[T], Generic[T]):
         async def call(verb: str, query: Query, silence: float | None) -> Call:
             return await self._call(verb, query=query, silence=silence)
 
-        async def everything(wish: ListWish, on_error: Callable[[DecodeError], None] | None) -> ObjectList[T]:
-            return await whole(lambda query: self._page(query, None, on_error), wish, self._page_size(None))
+        async def everything(
+            wish: ListWish, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
+        ) -> ObjectList[T]:
+            return await whole(
+                lambda query: self._page(query, None, on_error, retries), wish, self._page_size(None)
+            )
 
         found = self._found
         if isinstance(found, Sought):

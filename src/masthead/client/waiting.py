@@ -23,7 +23,6 @@ import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead.client.conditions import Condition
-from masthead.client.event import EventType
 from masthead.errors import (
     DeadlineError,
     ExpiredError,
@@ -172,16 +171,13 @@ class _Wait(Generic[T]):
         self._was_told = False
         async with self._resource.watch(since=version, field_selector=self._selector) as events:
             async for event in events:
-                if (
-                    event.type in {EventType.BOOKMARK, EventType.BROKEN}
-                    or event.object.metadata.name != self._name
-                ):
+                if event.type in {"BOOKMARK", "BROKEN"} or event.object.metadata.name != self._name:
                     continue
                 if self._last is not None and self._last.key != event.object.key:
                     self._refuse_several(self._last, event.object)
                 self._was_told = True
                 self._backoff.reset()
-                self._last = None if event.type is EventType.DELETED else event.object
+                self._last = None if event.type == "DELETED" else event.object
                 if self._condition(self._last):
                     return True
         return False

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import random
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+import msgspec
 
 from masthead.client.event import (
     Event,
-    EventType,
     broken_event,
     end_of_initial_events,
     read_events,
@@ -58,11 +58,14 @@ QUIET: Final = 10.0
 one that does sends the objects at once, and the bookmark right behind them."""
 
 
-def watch_query(wish: ListWish, step: Open, *, bookmarks: bool) -> Query:
-    """The query of one stream of a watch."""
+def watch_query(wish: ListWish, step: Open) -> Query:
+    """The query of one stream of a watch.
+
+    Bookmarks are always asked for: they keep the version fresh, and a stream without them cannot be told from a dead
+    connection.
+    """
     query = [*replace(wish, resource_version=step.version or None).query(), ("watch", "true")]
-    if bookmarks:
-        query.append(("allowWatchBookmarks", "true"))
+    query.append(("allowWatchBookmarks", "true"))
     if step.initial_events:
         query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
     return query
@@ -71,6 +74,22 @@ def watch_query(wish: ListWish, step: Open, *, bookmarks: bool) -> Query:
 def refuses_initial_events(error: StatusError) -> bool:
     """Whether a server says that it cannot begin a watch with what there is."""
     return error.code in _NO_SUCH_OPTION
+
+
+class ReadWhole(Protocol[T]):
+    """Reads everything that is wished for, as a plain list."""
+
+    async def __call__(
+        self, wish: ListWish, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
+    ) -> ObjectList[T]:
+        """Read it.
+
+        Args:
+            wish: What.
+            on_error: Is called with each object that cannot be decoded; without it, the first one raises.
+            retries: How often each page is asked for again at most; None for the client's own.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +102,7 @@ class WatchSource(Generic[T]):
         access: The connection, and what is known of the server.
         target: Finds out which resource it is.
         call: Makes the call for a verb, ``list`` or ``watch``, and a query, and how long it may be silent.
-        whole: Reads everything that is wished for, as a plain list; what cannot be read is told, or raises.
+        whole: Reads everything as a plain list.
     """
 
     item: type[T]
@@ -91,14 +110,14 @@ class WatchSource(Generic[T]):
     access: Access
     target: Callable[[], Awaitable[Target[T]]]
     call: Callable[[str, Query, float | None], Awaitable[Call]]
-    whole: Callable[[ListWish, Callable[[DecodeError], None] | None], Awaitable[ObjectList[T]]]
+    whole: ReadWhole[T]
 
 
 class Watch(Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 
     What is there at the beginning is told as ADDED and, however often the connection breaks, once; each change after
-    it is told once, in the server's order. Bookmarks are told too: their version is where another watch can begin.
+    it is told once, in the server's order. Bookmarks move `version`, and are delivered only if they were asked for.
 
     One watch is for one reader.
     """
@@ -210,10 +229,11 @@ class Watch(Generic[T]):
             self._after(error)
 
     async def _open_stream(self) -> None:
-        query = watch_query(self._wish, self._next, bookmarks=self._bookmarks or self._next.initial_events)
+        query = watch_query(self._wish, self._next)
         if self._send_initial_events is not None:
             query.append(("sendInitialEvents", "true" if self._send_initial_events else "false"))
-        call = await self._source.call("watch", query, None if self._bookmarks else math.inf)
+        # Sent once: when it is sent again is the machine's decision, and no pause may be added to its own.
+        call = msgspec.structs.replace(await self._source.call("watch", query, None), retries=0)
         self._stream = await self._source.access.rest.open(call)
         self._machine.opened()
         self._batches = self._stream.batches()
@@ -233,19 +253,21 @@ class Watch(Generic[T]):
                 self._ready.extend(self._held)
                 self._held.clear()
                 holds = False
-            (self._held if holds else self._ready).append(event)
+            if self._bookmarks or event.type != "BOOKMARK":
+                (self._held if holds else self._ready).append(event)
 
     async def _list_first(self, target: Target[T]) -> None:
         """What a server that cannot begin a watch with what there is makes necessary."""
         broken: list[DecodeError] = []
-        found = await self._source.whole(self._wish, broken.append)
+        found = await self._source.whole(self._wish, broken.append, retries=0)
         if self._is_known_refusal:
             # Only now: what was refused may have been something else in the request, which this list is refused for too.
             self._source.access.without_initial_events.add(target.resource)
         version = found.metadata.resource_version
-        self._ready.extend(Event(EventType.ADDED, item, data=item.wire_bytes or b"") for item in found.items)
+        self._ready.extend(Event("ADDED", item, data=item.wire_bytes or b"") for item in found.items)
         self._ready.extend(broken_event(error) for error in broken)
-        self._ready.append(end_of_initial_events(target.item, version))
+        if self._bookmarks:
+            self._ready.append(end_of_initial_events(target.item, version))
         self._machine = self._machine_from(version, initial_events=False)
         self._next = self._machine.start()
 

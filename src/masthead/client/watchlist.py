@@ -15,7 +15,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead.client.event import EventType, read_events
+from masthead.client.event import read_events
 from masthead.client.watch import QUIET, refuses_initial_events, watch_query
 from masthead.errors import InconsistentListError, StatusError, TransportError
 from masthead.meta.metadata import ListMeta
@@ -85,7 +85,7 @@ async def _streamed(
     on_error: Callable[[DecodeError], None] | None,
 ) -> ObjectList[T] | None:
     """What the beginning of a watch says; None if it ended before all was said."""
-    query = watch_query(wish, Open(wish.resource_version or "", initial_events=True), bookmarks=True)
+    query = watch_query(wish, Open(wish.resource_version or "", initial_events=True))
     async with await source.access.rest.open(await source.call("watch", query, QUIET)) as stream:
         return await _collected(stream, target, on_error)
 
@@ -103,9 +103,9 @@ async def _collected(
             if event.error is not None and on_error is not None:
                 event.error.value = event.data
                 on_error(event.error)
-            elif event.type is EventType.DELETED:
+            elif event.type == "DELETED":
                 held.pop(event.object.key, None)
-            elif event.type is not EventType.BOOKMARK:
+            elif event.type != "BOOKMARK":
                 held[event.object.key] = event.object
     return None
 

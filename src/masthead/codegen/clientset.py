@@ -3,7 +3,7 @@
 With ``--informers``, also the groups of a factory of informers (`masthead.codegen.informers`).
 
 What a resource's class can do, its verbs and subresources say: one base per subresource that has a class of verbs of
-its own in `masthead.client`, `Resource` alone for what has none, `Reviews` for what can only be created.
+its own in `masthead.client`, `ResourceClient` alone for what has none, `Reviews` for what can only be created.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead.meta.gvk import GroupVersion
     from masthead.meta.resource import Resource
 
-_RESOURCE: Final = "Resource"
+_RESOURCE: Final = "ResourceClient"
 _REVIEWS: Final = "Reviews"
 _PARTS: Final[Mapping[str, str]] = {
     "status": "StatusVerbs",

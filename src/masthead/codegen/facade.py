@@ -63,7 +63,7 @@ MIRRORS: Final = (
     Mirror("masthead.client.reading", ("Reading",)),
     Mirror("masthead.client.creating", ("Creating",)),
     Mirror("masthead.client.deleting", ("Patching", "Deleting")),
-    Mirror("masthead.client.resource", ("Resource",)),
+    Mirror("masthead.client.resource", ("ResourceClient",)),
     Mirror("masthead.client.subresources", ("StatusVerbs", "Scaling")),
     Mirror(
         "masthead.client.actions",

@@ -86,10 +86,11 @@ class ClassMirror:
         self.scope = scope
         self.rules = rules
         self.source = scope.classes[name]
-        methods = {each.name: each for each in _methods(self.source)}
+        methods = {each.name: each for each in _methods(self.source) if not _is_overload(each)}
         self.is_stream = "__anext__" in methods
         self.is_root = "__aenter__" in methods and not self.is_stream
         self.methods = methods
+        self.overloads = [each for each in _methods(self.source) if _is_overload(each)]
 
     def rewritten(self) -> ast.ClassDef:
         """The blocking class.
@@ -100,7 +101,10 @@ class ClassMirror:
         body: list[ast.stmt] = [self._doc(self.source)]
         body += [each for each in self.source.body if _is_public_attribute(each)]
         body += self._root() if self.is_root else []
-        body += [self._method(each) for each in self.methods.values() if self._is_mirrored(each.name)]
+        for method in self.methods.values():
+            if self._is_mirrored(method.name):
+                body += [self._overload(each) for each in self.overloads if each.name == method.name]
+                body.append(self._method(method))
         return ast.ClassDef(self.source.name, list(self._bases()), [], body, [])
 
     def _is_mirrored(self, name: str) -> bool:
@@ -148,6 +152,14 @@ class ClassMirror:
             method.decorator_list,
             returns,
         )
+
+    def _overload(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
+        """One of several signatures of a method; its implementation says the rest."""
+        if method.returns is None:
+            raise self._cannot(method, "without the type of what it returns")
+        returns = _without_async(method.returns)
+        self._refuse_deep(method, returns)
+        return ast.FunctionDef(method.name, method.args, _parsed("..."), method.decorator_list, returns)
 
     def _body(self, method: ast.FunctionDef | ast.AsyncFunctionDef, call: str, returns: ast.expr) -> str:
         name = f"{self.source.name}.{method.name}"
@@ -214,6 +226,10 @@ def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
     for each in source.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             yield each
+
+
+def _is_overload(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(_head(each) == "overload" for each in method.decorator_list)
 
 
 def _is_public_attribute(statement: ast.stmt) -> bool:

@@ -33,7 +33,7 @@ class Backoff:
     Args:
         first: The first delay, in seconds.
         factor: How much longer each delay is than the one before.
-        cap: The longest delay, before jitter.
+        cap: The longest delay, jitter included. Clients that have all reached it are out of step by then.
         jitter: Each delay is lengthened by chance, by up to so many times itself.
         reset_after: How many seconds must lie between the end of the last delay and a sign of progress, if the row is
             to start anew. With 0, any progress does.
@@ -68,7 +68,7 @@ class Backoff:
 
     def next(self, now: float, random: Random) -> float:
         """Something failed now: the seconds to wait before it is tried again."""
-        delay = jittered(self._base, self._jitter, random)
+        delay = min(self._cap, jittered(self._base, self._jitter, random))
         self._base = min(self._cap, self._base * self._factor)
         self._waited_until = now + delay
         return delay

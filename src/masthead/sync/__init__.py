@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from masthead.sync.mapper import Mapper as Mapper
     from masthead.sync.metadata import MetadataResource as MetadataResource
     from masthead.sync.registration import Registration as Registration
+    from masthead.sync.resource import ResourceClient as ResourceClient
     from masthead.sync.rest import RestClient as RestClient
     from masthead.sync.reviews import Reviews as Reviews
     from masthead.sync.scales import Scales as Scales
@@ -49,6 +50,7 @@ _HOMES = {
     "MetadataResource": "masthead.sync.metadata",
     "Registration": "masthead.sync.registration",
     "RestClient": "masthead.sync.rest",
+    "ResourceClient": "masthead.sync.resource",
     "Reviews": "masthead.sync.reviews",
     "Scales": "masthead.sync.scales",
     "TypedResource": "masthead.sync.typed",

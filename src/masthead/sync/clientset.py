@@ -19,7 +19,7 @@ from masthead.sync.actions import (
 )
 from masthead.sync.facade import Facade
 from masthead.sync.group import Group
-from masthead.sync.resource import Resource
+from masthead.sync.resource import ResourceClient
 from masthead.sync.reviews import Reviews
 from masthead.sync.subresources import Scaling, StatusVerbs
 
@@ -137,80 +137,80 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
-class APIServices(Resource[T], StatusVerbs[T], Generic[T]):
+class APIServices(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """APIServices, and what can be done with them."""
 
 
-class CertificateSigningRequests(Resource[T], StatusVerbs[T], Approving[T], Generic[T]):
+class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], Approving[T], Generic[T]):
     """CertificateSigningRequests, and what can be done with them."""
 
 
-class CronJobs(Resource[T], StatusVerbs[T], Generic[T]):
+class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """CronJobs, and what can be done with them."""
 
 
-class CustomResourceDefinitions(Resource[T], StatusVerbs[T], Generic[T]):
+class CustomResourceDefinitions(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """CustomResourceDefinitions, and what can be done with them."""
 
 
-class DaemonSets(Resource[T], StatusVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """DaemonSets, and what can be done with them."""
 
 
-class Deployments(Resource[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
     """Deployments, and what can be done with them."""
 
 
-class DeviceTaintRules(Resource[T], StatusVerbs[T], Generic[T]):
+class DeviceTaintRules(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """DeviceTaintRules, and what can be done with them."""
 
 
-class FlowSchemas(Resource[T], StatusVerbs[T], Generic[T]):
+class FlowSchemas(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """FlowSchemas, and what can be done with them."""
 
 
-class HorizontalPodAutoscalers(Resource[T], StatusVerbs[T], Generic[T]):
+class HorizontalPodAutoscalers(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """HorizontalPodAutoscalers, and what can be done with them."""
 
 
-class Ingresses(Resource[T], StatusVerbs[T], Generic[T]):
+class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Ingresses, and what can be done with them."""
 
 
-class Jobs(Resource[T], StatusVerbs[T], Generic[T]):
+class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Jobs, and what can be done with them."""
 
 
-class Namespaces(Resource[T], StatusVerbs[T], Finalizing[T], Generic[T]):
+class Namespaces(ResourceClient[T], StatusVerbs[T], Finalizing[T], Generic[T]):
     """Namespaces, and what can be done with them."""
 
 
-class Nodes(Resource[T], StatusVerbs[T], Generic[T]):
+class Nodes(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Nodes, and what can be done with them."""
 
 
-class PersistentVolumeClaims(Resource[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumeClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PersistentVolumeClaims, and what can be done with them."""
 
 
-class PersistentVolumes(Resource[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumes(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PersistentVolumes, and what can be done with them."""
 
 
-class PodCertificateRequests(Resource[T], StatusVerbs[T], Generic[T]):
+class PodCertificateRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PodCertificateRequests, and what can be done with them."""
 
 
-class PodDisruptionBudgets(Resource[T], StatusVerbs[T], Generic[T]):
+class PodDisruptionBudgets(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PodDisruptionBudgets, and what can be done with them."""
 
 
-class PodGroups(Resource[T], StatusVerbs[T], Generic[T]):
+class PodGroups(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PodGroups, and what can be done with them."""
 
 
 class Pods(
-    Resource[T],
+    ResourceClient[T],
     StatusVerbs[T],
     Binding[T],
     EphemeralContainers[T],
@@ -222,59 +222,59 @@ class Pods(
     """Pods, and what can be done with them."""
 
 
-class PriorityLevelConfigurations(Resource[T], StatusVerbs[T], Generic[T]):
+class PriorityLevelConfigurations(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """PriorityLevelConfigurations, and what can be done with them."""
 
 
-class ReplicaSets(Resource[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
     """ReplicaSets, and what can be done with them."""
 
 
-class ReplicationControllers(Resource[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicationControllers(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
     """ReplicationControllers, and what can be done with them."""
 
 
-class ResourceClaims(Resource[T], StatusVerbs[T], Generic[T]):
+class ResourceClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ResourceClaims, and what can be done with them."""
 
 
-class ResourcePoolStatusRequests(Resource[T], StatusVerbs[T], Generic[T]):
+class ResourcePoolStatusRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ResourcePoolStatusRequests, and what can be done with them."""
 
 
-class ResourceQuotas(Resource[T], StatusVerbs[T], Generic[T]):
+class ResourceQuotas(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ResourceQuotas, and what can be done with them."""
 
 
-class ServiceAccounts(Resource[T], TokenRequests[T], Generic[T]):
+class ServiceAccounts(ResourceClient[T], TokenRequests[T], Generic[T]):
     """ServiceAccounts, and what can be done with them."""
 
 
-class ServiceCIDRs(Resource[T], StatusVerbs[T], Generic[T]):
+class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ServiceCIDRs, and what can be done with them."""
 
 
-class Services(Resource[T], StatusVerbs[T], Generic[T]):
+class Services(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Services, and what can be done with them."""
 
 
-class StatefulSets(Resource[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
     """StatefulSets, and what can be done with them."""
 
 
-class StorageVersionMigrations(Resource[T], StatusVerbs[T], Generic[T]):
+class StorageVersionMigrations(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """StorageVersionMigrations, and what can be done with them."""
 
 
-class StorageVersions(Resource[T], StatusVerbs[T], Generic[T]):
+class StorageVersions(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """StorageVersions, and what can be done with them."""
 
 
-class ValidatingAdmissionPolicies(Resource[T], StatusVerbs[T], Generic[T]):
+class ValidatingAdmissionPolicies(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ValidatingAdmissionPolicies, and what can be done with them."""
 
 
-class VolumeAttachments(Resource[T], StatusVerbs[T], Generic[T]):
+class VolumeAttachments(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """VolumeAttachments, and what can be done with them."""
 
 
@@ -283,21 +283,21 @@ class AdmissionregistrationV1(Group):
 
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
-    def mutating_admission_policies(self) -> Resource[admissionregistration_v1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return Resource(self._portal, self._async.mutating_admission_policies())
+        return ResourceClient(self._portal, self._async.mutating_admission_policies())
 
     def mutating_admission_policy_bindings(
         self,
-    ) -> Resource[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
+    ) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return Resource(self._portal, self._async.mutating_admission_policy_bindings())
+        return ResourceClient(self._portal, self._async.mutating_admission_policy_bindings())
 
     def mutating_webhook_configurations(
         self,
-    ) -> Resource[admissionregistration_v1.MutatingWebhookConfiguration]:
+    ) -> ResourceClient[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
-        return Resource(self._portal, self._async.mutating_webhook_configurations())
+        return ResourceClient(self._portal, self._async.mutating_webhook_configurations())
 
     def validating_admission_policies(
         self,
@@ -307,15 +307,15 @@ class AdmissionregistrationV1(Group):
 
     def validating_admission_policy_bindings(
         self,
-    ) -> Resource[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
+    ) -> ResourceClient[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
         """ValidatingAdmissionPolicyBindings."""
-        return Resource(self._portal, self._async.validating_admission_policy_bindings())
+        return ResourceClient(self._portal, self._async.validating_admission_policy_bindings())
 
     def validating_webhook_configurations(
         self,
-    ) -> Resource[admissionregistration_v1.ValidatingWebhookConfiguration]:
+    ) -> ResourceClient[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
-        return Resource(self._portal, self._async.validating_webhook_configurations())
+        return ResourceClient(self._portal, self._async.validating_webhook_configurations())
 
 
 class AdmissionregistrationV1alpha1(Group):
@@ -323,15 +323,17 @@ class AdmissionregistrationV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1alpha1")
 
-    def mutating_admission_policies(self) -> Resource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(
+        self,
+    ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return Resource(self._portal, self._async.mutating_admission_policies())
+        return ResourceClient(self._portal, self._async.mutating_admission_policies())
 
     def mutating_admission_policy_bindings(
         self,
-    ) -> Resource[admissionregistration_v1alpha1.MutatingAdmissionPolicyBinding]:
+    ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return Resource(self._portal, self._async.mutating_admission_policy_bindings())
+        return ResourceClient(self._portal, self._async.mutating_admission_policy_bindings())
 
 
 class AdmissionregistrationV1beta1(Group):
@@ -339,15 +341,17 @@ class AdmissionregistrationV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1beta1")
 
-    def mutating_admission_policies(self) -> Resource[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(
+        self,
+    ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return Resource(self._portal, self._async.mutating_admission_policies())
+        return ResourceClient(self._portal, self._async.mutating_admission_policies())
 
     def mutating_admission_policy_bindings(
         self,
-    ) -> Resource[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
+    ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return Resource(self._portal, self._async.mutating_admission_policy_bindings())
+        return ResourceClient(self._portal, self._async.mutating_admission_policy_bindings())
 
 
 class ApiextensionsV1(Group):
@@ -387,9 +391,11 @@ class AppsV1(Group):
 
     GROUP_VERSION = GroupVersion("apps", "v1")
 
-    def controller_revisions(self, namespace: str | None = None) -> Resource[apps_v1.ControllerRevision]:
+    def controller_revisions(
+        self, namespace: str | None = None
+    ) -> ResourceClient[apps_v1.ControllerRevision]:
         """ControllerRevisions of one namespace, or of all."""
-        return Resource(self._portal, self._async.controller_revisions(namespace))
+        return ResourceClient(self._portal, self._async.controller_revisions(namespace))
 
     def daemon_sets(self, namespace: str | None = None) -> DaemonSets[apps_v1.DaemonSet]:
         """DaemonSets of one namespace, or of all."""
@@ -501,9 +507,9 @@ class CertificatesV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1alpha1")
 
-    def cluster_trust_bundles(self) -> Resource[certificates_v1alpha1.ClusterTrustBundle]:
+    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1alpha1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return Resource(self._portal, self._async.cluster_trust_bundles())
+        return ResourceClient(self._portal, self._async.cluster_trust_bundles())
 
 
 class CertificatesV1beta1(Group):
@@ -511,9 +517,9 @@ class CertificatesV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1beta1")
 
-    def cluster_trust_bundles(self) -> Resource[certificates_v1beta1.ClusterTrustBundle]:
+    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1beta1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return Resource(self._portal, self._async.cluster_trust_bundles())
+        return ResourceClient(self._portal, self._async.cluster_trust_bundles())
 
     def pod_certificate_requests(
         self, namespace: str | None = None
@@ -527,9 +533,9 @@ class CoordinationV1(Group):
 
     GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1")
 
-    def leases(self, namespace: str | None = None) -> Resource[coordination_v1.Lease]:
+    def leases(self, namespace: str | None = None) -> ResourceClient[coordination_v1.Lease]:
         """Leases of one namespace, or of all."""
-        return Resource(self._portal, self._async.leases(namespace))
+        return ResourceClient(self._portal, self._async.leases(namespace))
 
 
 class CoordinationV1alpha2(Group):
@@ -539,9 +545,9 @@ class CoordinationV1alpha2(Group):
 
     def lease_candidates(
         self, namespace: str | None = None
-    ) -> Resource[coordination_v1alpha2.LeaseCandidate]:
+    ) -> ResourceClient[coordination_v1alpha2.LeaseCandidate]:
         """LeaseCandidates of one namespace, or of all."""
-        return Resource(self._portal, self._async.lease_candidates(namespace))
+        return ResourceClient(self._portal, self._async.lease_candidates(namespace))
 
 
 class CoordinationV1beta1(Group):
@@ -549,9 +555,11 @@ class CoordinationV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1beta1")
 
-    def lease_candidates(self, namespace: str | None = None) -> Resource[coordination_v1beta1.LeaseCandidate]:
+    def lease_candidates(
+        self, namespace: str | None = None
+    ) -> ResourceClient[coordination_v1beta1.LeaseCandidate]:
         """LeaseCandidates of one namespace, or of all."""
-        return Resource(self._portal, self._async.lease_candidates(namespace))
+        return ResourceClient(self._portal, self._async.lease_candidates(namespace))
 
 
 class CoreV1(Group):
@@ -563,25 +571,25 @@ class CoreV1(Group):
         """For sending Bindings."""
         return Reviews(self._portal, self._async.bindings(namespace))
 
-    def component_statuses(self) -> Resource[core_v1.ComponentStatus]:
+    def component_statuses(self) -> ResourceClient[core_v1.ComponentStatus]:
         """ComponentStatuses."""
-        return Resource(self._portal, self._async.component_statuses())
+        return ResourceClient(self._portal, self._async.component_statuses())
 
-    def config_maps(self, namespace: str | None = None) -> Resource[core_v1.ConfigMap]:
+    def config_maps(self, namespace: str | None = None) -> ResourceClient[core_v1.ConfigMap]:
         """ConfigMaps of one namespace, or of all."""
-        return Resource(self._portal, self._async.config_maps(namespace))
+        return ResourceClient(self._portal, self._async.config_maps(namespace))
 
-    def endpoints(self, namespace: str | None = None) -> Resource[core_v1.Endpoints]:
+    def endpoints(self, namespace: str | None = None) -> ResourceClient[core_v1.Endpoints]:
         """Endpoints of one namespace, or of all."""
-        return Resource(self._portal, self._async.endpoints(namespace))
+        return ResourceClient(self._portal, self._async.endpoints(namespace))
 
-    def events(self, namespace: str | None = None) -> Resource[core_v1.Event]:
+    def events(self, namespace: str | None = None) -> ResourceClient[core_v1.Event]:
         """Events of one namespace, or of all."""
-        return Resource(self._portal, self._async.events(namespace))
+        return ResourceClient(self._portal, self._async.events(namespace))
 
-    def limit_ranges(self, namespace: str | None = None) -> Resource[core_v1.LimitRange]:
+    def limit_ranges(self, namespace: str | None = None) -> ResourceClient[core_v1.LimitRange]:
         """LimitRanges of one namespace, or of all."""
-        return Resource(self._portal, self._async.limit_ranges(namespace))
+        return ResourceClient(self._portal, self._async.limit_ranges(namespace))
 
     def namespaces(self) -> Namespaces[core_v1.Namespace]:
         """Namespaces."""
@@ -601,9 +609,9 @@ class CoreV1(Group):
         """PersistentVolumes."""
         return PersistentVolumes(self._portal, self._async.persistent_volumes())
 
-    def pod_templates(self, namespace: str | None = None) -> Resource[core_v1.PodTemplate]:
+    def pod_templates(self, namespace: str | None = None) -> ResourceClient[core_v1.PodTemplate]:
         """PodTemplates of one namespace, or of all."""
-        return Resource(self._portal, self._async.pod_templates(namespace))
+        return ResourceClient(self._portal, self._async.pod_templates(namespace))
 
     def pods(self, namespace: str | None = None) -> Pods[core_v1.Pod]:
         """Pods of one namespace, or of all."""
@@ -619,9 +627,9 @@ class CoreV1(Group):
         """ResourceQuotas of one namespace, or of all."""
         return ResourceQuotas(self._portal, self._async.resource_quotas(namespace))
 
-    def secrets(self, namespace: str | None = None) -> Resource[core_v1.Secret]:
+    def secrets(self, namespace: str | None = None) -> ResourceClient[core_v1.Secret]:
         """Secrets of one namespace, or of all."""
-        return Resource(self._portal, self._async.secrets(namespace))
+        return ResourceClient(self._portal, self._async.secrets(namespace))
 
     def service_accounts(self, namespace: str | None = None) -> ServiceAccounts[core_v1.ServiceAccount]:
         """ServiceAccounts of one namespace, or of all."""
@@ -637,9 +645,9 @@ class DiscoveryV1(Group):
 
     GROUP_VERSION = GroupVersion("discovery.k8s.io", "v1")
 
-    def endpoint_slices(self, namespace: str | None = None) -> Resource[discovery_v1.EndpointSlice]:
+    def endpoint_slices(self, namespace: str | None = None) -> ResourceClient[discovery_v1.EndpointSlice]:
         """EndpointSlices of one namespace, or of all."""
-        return Resource(self._portal, self._async.endpoint_slices(namespace))
+        return ResourceClient(self._portal, self._async.endpoint_slices(namespace))
 
 
 class EventsV1(Group):
@@ -647,9 +655,9 @@ class EventsV1(Group):
 
     GROUP_VERSION = GroupVersion("events.k8s.io", "v1")
 
-    def events(self, namespace: str | None = None) -> Resource[events_v1.Event]:
+    def events(self, namespace: str | None = None) -> ResourceClient[events_v1.Event]:
         """Events of one namespace, or of all."""
-        return Resource(self._portal, self._async.events(namespace))
+        return ResourceClient(self._portal, self._async.events(namespace))
 
 
 class FlowcontrolV1(Group):
@@ -673,21 +681,21 @@ class NetworkingV1(Group):
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1")
 
-    def ingress_classes(self) -> Resource[networking_v1.IngressClass]:
+    def ingress_classes(self) -> ResourceClient[networking_v1.IngressClass]:
         """IngressClasses."""
-        return Resource(self._portal, self._async.ingress_classes())
+        return ResourceClient(self._portal, self._async.ingress_classes())
 
     def ingresses(self, namespace: str | None = None) -> Ingresses[networking_v1.Ingress]:
         """Ingresses of one namespace, or of all."""
         return Ingresses(self._portal, self._async.ingresses(namespace))
 
-    def ip_addresses(self) -> Resource[networking_v1.IPAddress]:
+    def ip_addresses(self) -> ResourceClient[networking_v1.IPAddress]:
         """IPAddresses."""
-        return Resource(self._portal, self._async.ip_addresses())
+        return ResourceClient(self._portal, self._async.ip_addresses())
 
-    def network_policies(self, namespace: str | None = None) -> Resource[networking_v1.NetworkPolicy]:
+    def network_policies(self, namespace: str | None = None) -> ResourceClient[networking_v1.NetworkPolicy]:
         """NetworkPolicies of one namespace, or of all."""
-        return Resource(self._portal, self._async.network_policies(namespace))
+        return ResourceClient(self._portal, self._async.network_policies(namespace))
 
     def service_cidrs(self) -> ServiceCIDRs[networking_v1.ServiceCIDR]:
         """ServiceCIDRs."""
@@ -699,9 +707,9 @@ class NetworkingV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1beta1")
 
-    def ip_addresses(self) -> Resource[networking_v1beta1.IPAddress]:
+    def ip_addresses(self) -> ResourceClient[networking_v1beta1.IPAddress]:
         """IPAddresses."""
-        return Resource(self._portal, self._async.ip_addresses())
+        return ResourceClient(self._portal, self._async.ip_addresses())
 
     def service_cidrs(self) -> ServiceCIDRs[networking_v1beta1.ServiceCIDR]:
         """ServiceCIDRs."""
@@ -713,9 +721,9 @@ class NodeV1(Group):
 
     GROUP_VERSION = GroupVersion("node.k8s.io", "v1")
 
-    def runtime_classes(self) -> Resource[node_v1.RuntimeClass]:
+    def runtime_classes(self) -> ResourceClient[node_v1.RuntimeClass]:
         """RuntimeClasses."""
-        return Resource(self._portal, self._async.runtime_classes())
+        return ResourceClient(self._portal, self._async.runtime_classes())
 
 
 class PolicyV1(Group):
@@ -735,21 +743,21 @@ class RbacV1(Group):
 
     GROUP_VERSION = GroupVersion("rbac.authorization.k8s.io", "v1")
 
-    def cluster_role_bindings(self) -> Resource[rbac_v1.ClusterRoleBinding]:
+    def cluster_role_bindings(self) -> ResourceClient[rbac_v1.ClusterRoleBinding]:
         """ClusterRoleBindings."""
-        return Resource(self._portal, self._async.cluster_role_bindings())
+        return ResourceClient(self._portal, self._async.cluster_role_bindings())
 
-    def cluster_roles(self) -> Resource[rbac_v1.ClusterRole]:
+    def cluster_roles(self) -> ResourceClient[rbac_v1.ClusterRole]:
         """ClusterRoles."""
-        return Resource(self._portal, self._async.cluster_roles())
+        return ResourceClient(self._portal, self._async.cluster_roles())
 
-    def role_bindings(self, namespace: str | None = None) -> Resource[rbac_v1.RoleBinding]:
+    def role_bindings(self, namespace: str | None = None) -> ResourceClient[rbac_v1.RoleBinding]:
         """RoleBindings of one namespace, or of all."""
-        return Resource(self._portal, self._async.role_bindings(namespace))
+        return ResourceClient(self._portal, self._async.role_bindings(namespace))
 
-    def roles(self, namespace: str | None = None) -> Resource[rbac_v1.Role]:
+    def roles(self, namespace: str | None = None) -> ResourceClient[rbac_v1.Role]:
         """Roles of one namespace, or of all."""
-        return Resource(self._portal, self._async.roles(namespace))
+        return ResourceClient(self._portal, self._async.roles(namespace))
 
 
 class ResourceV1(Group):
@@ -757,23 +765,23 @@ class ResourceV1(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1")
 
-    def device_classes(self) -> Resource[resource_v1.DeviceClass]:
+    def device_classes(self) -> ResourceClient[resource_v1.DeviceClass]:
         """DeviceClasses."""
-        return Resource(self._portal, self._async.device_classes())
+        return ResourceClient(self._portal, self._async.device_classes())
 
     def resource_claim_templates(
         self, namespace: str | None = None
-    ) -> Resource[resource_v1.ResourceClaimTemplate]:
+    ) -> ResourceClient[resource_v1.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return Resource(self._portal, self._async.resource_claim_templates(namespace))
+        return ResourceClient(self._portal, self._async.resource_claim_templates(namespace))
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
         return ResourceClaims(self._portal, self._async.resource_claims(namespace))
 
-    def resource_slices(self) -> Resource[resource_v1.ResourceSlice]:
+    def resource_slices(self) -> ResourceClient[resource_v1.ResourceSlice]:
         """ResourceSlices."""
-        return Resource(self._portal, self._async.resource_slices())
+        return ResourceClient(self._portal, self._async.resource_slices())
 
 
 class ResourceV1alpha3(Group):
@@ -797,23 +805,23 @@ class ResourceV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1beta1")
 
-    def device_classes(self) -> Resource[resource_v1beta1.DeviceClass]:
+    def device_classes(self) -> ResourceClient[resource_v1beta1.DeviceClass]:
         """DeviceClasses."""
-        return Resource(self._portal, self._async.device_classes())
+        return ResourceClient(self._portal, self._async.device_classes())
 
     def resource_claim_templates(
         self, namespace: str | None = None
-    ) -> Resource[resource_v1beta1.ResourceClaimTemplate]:
+    ) -> ResourceClient[resource_v1beta1.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return Resource(self._portal, self._async.resource_claim_templates(namespace))
+        return ResourceClient(self._portal, self._async.resource_claim_templates(namespace))
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta1.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
         return ResourceClaims(self._portal, self._async.resource_claims(namespace))
 
-    def resource_slices(self) -> Resource[resource_v1beta1.ResourceSlice]:
+    def resource_slices(self) -> ResourceClient[resource_v1beta1.ResourceSlice]:
         """ResourceSlices."""
-        return Resource(self._portal, self._async.resource_slices())
+        return ResourceClient(self._portal, self._async.resource_slices())
 
 
 class ResourceV1beta2(Group):
@@ -821,9 +829,9 @@ class ResourceV1beta2(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1beta2")
 
-    def device_classes(self) -> Resource[resource_v1beta2.DeviceClass]:
+    def device_classes(self) -> ResourceClient[resource_v1beta2.DeviceClass]:
         """DeviceClasses."""
-        return Resource(self._portal, self._async.device_classes())
+        return ResourceClient(self._portal, self._async.device_classes())
 
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1beta2.DeviceTaintRule]:
         """DeviceTaintRules."""
@@ -831,17 +839,17 @@ class ResourceV1beta2(Group):
 
     def resource_claim_templates(
         self, namespace: str | None = None
-    ) -> Resource[resource_v1beta2.ResourceClaimTemplate]:
+    ) -> ResourceClient[resource_v1beta2.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return Resource(self._portal, self._async.resource_claim_templates(namespace))
+        return ResourceClient(self._portal, self._async.resource_claim_templates(namespace))
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
         return ResourceClaims(self._portal, self._async.resource_claims(namespace))
 
-    def resource_slices(self) -> Resource[resource_v1beta2.ResourceSlice]:
+    def resource_slices(self) -> ResourceClient[resource_v1beta2.ResourceSlice]:
         """ResourceSlices."""
-        return Resource(self._portal, self._async.resource_slices())
+        return ResourceClient(self._portal, self._async.resource_slices())
 
 
 class SchedulingV1(Group):
@@ -849,9 +857,9 @@ class SchedulingV1(Group):
 
     GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1")
 
-    def priority_classes(self) -> Resource[scheduling_v1.PriorityClass]:
+    def priority_classes(self) -> ResourceClient[scheduling_v1.PriorityClass]:
         """PriorityClasses."""
-        return Resource(self._portal, self._async.priority_classes())
+        return ResourceClient(self._portal, self._async.priority_classes())
 
 
 class SchedulingV1alpha2(Group):
@@ -863,9 +871,9 @@ class SchedulingV1alpha2(Group):
         """PodGroups of one namespace, or of all."""
         return PodGroups(self._portal, self._async.pod_groups(namespace))
 
-    def workloads(self, namespace: str | None = None) -> Resource[scheduling_v1alpha2.Workload]:
+    def workloads(self, namespace: str | None = None) -> ResourceClient[scheduling_v1alpha2.Workload]:
         """Workloads of one namespace, or of all."""
-        return Resource(self._portal, self._async.workloads(namespace))
+        return ResourceClient(self._portal, self._async.workloads(namespace))
 
 
 class StorageV1(Group):
@@ -873,29 +881,31 @@ class StorageV1(Group):
 
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1")
 
-    def csi_drivers(self) -> Resource[storage_v1.CSIDriver]:
+    def csi_drivers(self) -> ResourceClient[storage_v1.CSIDriver]:
         """CSIDrivers."""
-        return Resource(self._portal, self._async.csi_drivers())
+        return ResourceClient(self._portal, self._async.csi_drivers())
 
-    def csi_nodes(self) -> Resource[storage_v1.CSINode]:
+    def csi_nodes(self) -> ResourceClient[storage_v1.CSINode]:
         """CSINodes."""
-        return Resource(self._portal, self._async.csi_nodes())
+        return ResourceClient(self._portal, self._async.csi_nodes())
 
-    def csi_storage_capacities(self, namespace: str | None = None) -> Resource[storage_v1.CSIStorageCapacity]:
+    def csi_storage_capacities(
+        self, namespace: str | None = None
+    ) -> ResourceClient[storage_v1.CSIStorageCapacity]:
         """CSIStorageCapacities of one namespace, or of all."""
-        return Resource(self._portal, self._async.csi_storage_capacities(namespace))
+        return ResourceClient(self._portal, self._async.csi_storage_capacities(namespace))
 
-    def storage_classes(self) -> Resource[storage_v1.StorageClass]:
+    def storage_classes(self) -> ResourceClient[storage_v1.StorageClass]:
         """StorageClasses."""
-        return Resource(self._portal, self._async.storage_classes())
+        return ResourceClient(self._portal, self._async.storage_classes())
 
     def volume_attachments(self) -> VolumeAttachments[storage_v1.VolumeAttachment]:
         """VolumeAttachments."""
         return VolumeAttachments(self._portal, self._async.volume_attachments())
 
-    def volume_attributes_classes(self) -> Resource[storage_v1.VolumeAttributesClass]:
+    def volume_attributes_classes(self) -> ResourceClient[storage_v1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return Resource(self._portal, self._async.volume_attributes_classes())
+        return ResourceClient(self._portal, self._async.volume_attributes_classes())
 
 
 class StorageV1beta1(Group):
@@ -903,9 +913,9 @@ class StorageV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1beta1")
 
-    def volume_attributes_classes(self) -> Resource[storage_v1beta1.VolumeAttributesClass]:
+    def volume_attributes_classes(self) -> ResourceClient[storage_v1beta1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return Resource(self._portal, self._async.volume_attributes_classes())
+        return ResourceClient(self._portal, self._async.volume_attributes_classes())
 
 
 class StoragemigrationV1beta1(Group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead.meta.unstructured import Unstructured
-from masthead.sync.resource import Resource
+from masthead.sync.resource import ResourceClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["DynamicResource"]
 
 
-class DynamicResource(Resource[Unstructured]):
+class DynamicResource(ResourceClient[Unstructured]):
     """The objects of a resource that is known by its name only.
 
-    Every verb of `Resource` is there, and takes plain data as well as objects. Those for single objects can go to a
+    Every verb of `ResourceClient` is there, and takes plain data as well as objects. Those for single objects can go to a
     part of the object: ``get("web", subresource="scale")``.
     """
 
@@ -150,7 +150,7 @@ class DynamicResource(Resource[Unstructured]):
         ignore_store_read_error: bool = False,
         timeout: float | None = None,
     ) -> Unstructured | None:
-        """Delete an object, or send a DELETE to a part of it. The options are those of `Resource.delete`.
+        """Delete an object, or send a DELETE to a part of it. The options are those of `ResourceClient.delete`.
 
         Returns:
             The object, if it is still there because something has to end first; None if it is gone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead.meta.object import Object
 from masthead.sync.access import ResourceAccess
@@ -12,7 +12,7 @@ from masthead.sync.watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead.client.conditions import Condition
+    from masthead.client.conditions import Condition, ObjectCondition
     from masthead.client.options import FieldSelection, LabelSelection
     from masthead.errors import DecodeError
     from masthead.meta.object import ObjectList
@@ -205,7 +205,7 @@ class Reading(ResourceAccess[T], Generic[T]):
         field_selector: FieldSelection | None = None,
         timeout_seconds: int | None = None,
         shard_selector: str | None = None,
-        bookmarks: bool = True,
+        bookmarks: bool = False,
         raw: bool = False,
         send_initial_events: bool | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
@@ -220,13 +220,14 @@ class Reading(ResourceAccess[T], Generic[T]):
 
         Args:
             since: The version after which to begin, such as a list's. None to be told of everything that is there
-                first, each object as ADDED; the bookmark behind them has ``ends_initial_events``.
+                first, each object as ADDED.
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
             timeout_seconds: After how long the server ends one connection; None for its own choice. A watch that is
                 not raw goes on behind it.
             shard_selector: Only the objects of one shard, where the server has them.
-            bookmarks: Whether to ask for bookmarks. Without them, a quiet watch cannot tell a dead connection.
+            bookmarks: Whether BOOKMARK events are delivered. They have a version and no object; the one behind the
+                initial objects has ``ends_initial_events``. The watch resumes from them in any case.
             raw: One plain watch: it ends with its connection, and nothing is resumed.
             send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
             resource_version_match: As the API has it; goes with `send_initial_events`.
@@ -249,6 +250,12 @@ class Reading(ResourceAccess[T], Generic[T]):
             ),
         )
 
+    @overload
+    def wait_for(self, name: str, condition: ObjectCondition[T], *, timeout: float | None = None) -> T: ...
+
+    @overload
+    def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None: ...
+
     def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None:
         """Wait until something is true of an object, which need not be there yet.
 
@@ -258,7 +265,8 @@ class Reading(ResourceAccess[T], Generic[T]):
             timeout: For how many seconds; None for the client's own, ``math.inf`` for ever. With 0, it is looked at once.
 
         Returns:
-            The object of which it is true; None if it is that there is none.
+            The object of which it is true. None only for a condition that is true where there is no object: ``deleted()``,
+            what ``~`` makes, and a `Condition` of one's own.
 
         Raises:
             DeadlineError: if it does not come true in time; the message says what is missing.

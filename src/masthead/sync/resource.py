@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
     from masthead.client.options import FieldValidation
 
-__all__ = ["Resource"]
+__all__ = ["ResourceClient"]
 
 T = TypeVar("T", bound=Object)
 
 
-class Resource(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
-    """The objects of one kind, in one namespace or in all."""
+class ResourceClient(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
+    """The objects of one kind, in one namespace or in all.
+
+    Annotates whatever works with any of them: ``client.core_v1.pods("x")`` and ``client.resource(Pod, "x")`` are both a
+    ``ResourceClient[Pod]``, and ``client.dynamic("pods")`` is a ``ResourceClient[Unstructured]``.
+    """
 
     def update(
         self,

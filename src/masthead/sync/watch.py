@@ -17,7 +17,7 @@ class Watch(StreamFacade[Event[T]], Generic[T]):
     """The changes of a resource, one after the other; an iterator, to be used in ``with``.
 
     What is there at the beginning is told as ADDED and, however often the connection breaks, once; each change after
-    it is told once, in the server's order. Bookmarks are told too: their version is where another watch can begin.
+    it is told once, in the server's order. Bookmarks move `version`, and are delivered only if they were asked for.
 
     One watch is for one reader.
     """

@@ -13,7 +13,7 @@ from tests.unit.cache.worlds import QUICK, reached, state_of, turns_until
 
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.cache.informer import SharedInformer
-from masthead.client.event import Event, EventType
+from masthead.client.event import Event
 from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class Rude(Collection):
 A_MAP = ConfigMap.from_dict({"metadata": {"name": "x", "namespace": "shop", "resourceVersion": "11"}})
 RUBBISH: dict[str, tuple[Any, str]] = {
     "a number": (5, "yielded a int; it must yield lists of events"),
-    "a bare event": (Event(EventType.ADDED, A_MAP), "yielded a Event; it must yield lists of events"),
+    "a bare event": (Event("ADDED", A_MAP), "yielded a Event; it must yield lists of events"),
     "words": (["event"], "yielded a str among its events"),
     "nothing": ([None], "yielded a NoneType among its events"),
     "plain data": ([{"type": "ADDED"}], "yielded a dict among its events"),
@@ -385,7 +385,7 @@ class Inventive(Wordy):
 
     def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
         word: Any = "PATCHED"
-        is_odd = event.type is EventType.MODIFIED and event.object.metadata.name == "odd"
+        is_odd = event.type == "MODIFIED" and event.object.metadata.name == "odd"
         return Event(word, event.object) if is_odd else event
 
 

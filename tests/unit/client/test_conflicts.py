@@ -15,7 +15,7 @@ from masthead.auth.tokens import BearerToken
 from masthead.client.access import Access, Habits
 from masthead.client.changes import changed, laid_over, schedule, to_create
 from masthead.client.conflicts import retry_on, retry_on_conflict
-from masthead.client.resource import Resource
+from masthead.client.resource import ResourceClient
 from masthead.client.target import typed
 from masthead.errors import (
     AlreadyExistsError,
@@ -40,10 +40,10 @@ AT_ONCE = Attempts(count=3, first=0.0, factor=1.0, jitter=0.0)
 @asynccontextmanager
 async def config_maps(
     server: Server, namespace: str | None = "default"
-) -> AsyncIterator[Resource[ConfigMap]]:
+) -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield Resource(Access(rest, Habits()), typed(ConfigMap), namespace)
+        yield ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace)
     finally:
         await rest.close()
 
@@ -218,7 +218,7 @@ async def test_a_server_that_fills_in_more_is_believed_when_it_says_that_nothing
     wanted = Service.new("a", namespace="default", spec={"ports": [{"port": 80}]})
 
     async with config_maps(kube_server) as maps:
-        services = Resource(maps._access, typed(Service), "default")
+        services = ResourceClient(maps._access, typed(Service), "default")
         assert (await services.create_or_update(wanted))[1] == "created"
         live, outcome = await services.create_or_update(wanted)
         assert outcome == "unchanged"

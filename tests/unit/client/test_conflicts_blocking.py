@@ -11,7 +11,7 @@ import pytest
 from masthead.api.core.v1 import ConfigMap
 from masthead.auth.tokens import BearerToken
 from masthead.client.access import Access, Habits
-from masthead.client.resource import Resource
+from masthead.client.resource import ResourceClient
 from masthead.client.target import typed
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 from masthead.meta.secret import Secret
@@ -35,7 +35,7 @@ def config_maps(server: Server, namespace: str | None = "default") -> Iterator[R
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     portal.at_close(rest.close)
     try:
-        yield Retrying(portal, Resource(Access(rest, Habits()), typed(ConfigMap), namespace))
+        yield Retrying(portal, ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace))
     finally:
         portal.close()
 

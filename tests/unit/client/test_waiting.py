@@ -14,7 +14,7 @@ from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.auth.tokens import BearerToken
 from masthead.client.access import Access, Habits
 from masthead.client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
-from masthead.client.resource import Resource
+from masthead.client.resource import ResourceClient
 from masthead.client.target import typed
 from masthead.errors import (
     ConnectError,
@@ -41,10 +41,10 @@ PATIENCE = 30.0
 @asynccontextmanager
 async def config_maps(
     server: Server, namespace: str | None = "default"
-) -> AsyncIterator[Resource[ConfigMap]]:
+) -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield Resource(Access(rest, Habits()), typed(ConfigMap), namespace)
+        yield ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace)
     finally:
         await rest.close()
 
@@ -159,8 +159,8 @@ def listed(*items: object, version: str = "7") -> Reply:
     )
 
 
-def pods(network: Network) -> Resource[Pod]:
-    return Resource(access_over(network), typed(Pod), "default")
+def pods(network: Network) -> ResourceClient[Pod]:
+    return ResourceClient(access_over(network), typed(Pod), "default")
 
 
 async def test_a_deadline_tells_what_was_waited_for_and_how_things_are() -> None:

@@ -14,7 +14,7 @@ from tests.unit.codegen.tools import reformatted
 
 from masthead.client import clientset as generated
 from masthead.client.access import Access, Habits, ResourceAccess
-from masthead.client.resource import Resource
+from masthead.client.resource import ResourceClient
 from masthead.client.reviews import Reviews
 from masthead.codegen import clientset
 from masthead.codegen.spec import Schema, Spec
@@ -97,8 +97,8 @@ def test_a_class_stands_on_what_its_subresources_call_for() -> None:
     (group,) = clientset.groups_of(spec)
 
     assert {each.name: (each.returns, each.bases) for each in group.methods} == {
-        "plains": ("Resource", ("Resource",)),
-        "pods": ("Pods", ("Resource", "StatusVerbs", "Evicting", "Logging")),
+        "plains": ("ResourceClient", ("ResourceClient",)),
+        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "Evicting", "Logging")),
         "reviews": ("Reviews", ("Reviews",)),
     }
 
@@ -194,7 +194,7 @@ def test_each_method_returns_objects_of_the_class_that_its_annotation_names() ->
             _, _, kind = inspect.signature(method).return_annotation.partition("[")
             assert kind == f"{accessor}.{target.item.__name__}]"
             assert target.item is registry.object_class(group.GROUP_VERSION.kind(target.item.__name__))
-            assert isinstance(made, Reviews if target.facts.verbs == ("create",) else Resource)
+            assert isinstance(made, Reviews if target.facts.verbs == ("create",) else ResourceClient)
 
 
 def test_a_group_is_made_once_and_a_resource_for_every_call() -> None:

@@ -32,6 +32,14 @@ def test_jitter_only_lengthens_and_at_most_doubles(chances: list[float]) -> None
         assert base <= spread.next(0, chance) <= 2 * base
 
 
+@given(st.lists(CHANCES, min_size=1, max_size=50))
+def test_no_delay_is_longer_than_the_cap(chances: list[float]) -> None:
+    backoff = Backoff()
+    chance = iter(chances).__next__
+
+    assert all(backoff.next(0, chance) <= 30.0 for _ in chances)
+
+
 def test_an_outage_of_any_length_neither_overflows_nor_starts_anew() -> None:
     backoff = Backoff()
     delays = [backoff.next(now * 60.0, never) for now in range(5000)]

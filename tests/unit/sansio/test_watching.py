@@ -97,7 +97,7 @@ def test_failures_wait_longer_each_time_until_something_new_comes() -> None:
 
 
 def test_the_backoff_is_the_callers_to_choose() -> None:
-    machine = Watching("7", random=lambda: 0.5, backoff=Backoff(first=1, cap=1, jitter=1))
+    machine = Watching("7", random=lambda: 0.5, backoff=Backoff(first=1, cap=2, jitter=1))
 
     assert after(machine.failed(0)) == 1.5
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead.sync.resource import Resource
+    from masthead.sync.resource import ResourceClient
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
 
 
 @pytest.fixture
-def maps(client: Client) -> Resource[ConfigMap]:
+def maps(client: Client) -> ResourceClient[ConfigMap]:
     return client.core_v1.config_maps("default")
 
 
@@ -40,7 +40,7 @@ def threads() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name == "masthead-client"]
 
 
-def test_objects_are_created_read_changed_and_deleted(maps: Resource[ConfigMap]) -> None:
+def test_objects_are_created_read_changed_and_deleted(maps: ResourceClient[ConfigMap]) -> None:
     made = maps.create(ConfigMap.new("web", data={"colour": "red"}))
     assert made.metadata.uid
 
@@ -55,7 +55,7 @@ def test_objects_are_created_read_changed_and_deleted(maps: Resource[ConfigMap])
         maps.get("web")
 
 
-def test_lists_come_whole_in_pages_and_one_by_one(maps: Resource[ConfigMap]) -> None:
+def test_lists_come_whole_in_pages_and_one_by_one(maps: ResourceClient[ConfigMap]) -> None:
     names = [f"map-{number}" for number in range(7)]
     for name in names:
         maps.create(ConfigMap.new(name))
@@ -65,7 +65,7 @@ def test_lists_come_whole_in_pages_and_one_by_one(maps: Resource[ConfigMap]) -> 
     assert [each.metadata.name for each in maps.iterate(page_size=3)] == names
 
 
-def test_a_watch_tells_what_is_there_and_what_happens(maps: Resource[ConfigMap]) -> None:
+def test_a_watch_tells_what_is_there_and_what_happens(maps: ResourceClient[ConfigMap]) -> None:
     maps.create(ConfigMap.new("first"))
     with maps.watch() as events:
         changes = (each for each in events if each.type in {"ADDED", "DELETED"})
@@ -77,7 +77,7 @@ def test_a_watch_tells_what_is_there_and_what_happens(maps: Resource[ConfigMap])
     assert list(events) == []
 
 
-def test_a_condition_is_waited_for(maps: Resource[ConfigMap]) -> None:
+def test_a_condition_is_waited_for(maps: ResourceClient[ConfigMap]) -> None:
     def is_blue(found: ConfigMap | None) -> bool:
         return found is not None and found.data.get("colour") == "blue"
 
@@ -127,7 +127,7 @@ def test_namespaces_are_as_in_the_async_client(client: Client) -> None:
     assert client.core_v1.pods().namespace is None
 
 
-def test_many_threads_share_a_client(maps: Resource[ConfigMap]) -> None:
+def test_many_threads_share_a_client(maps: ResourceClient[ConfigMap]) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: maps.create(ConfigMap.new(f"map-{number}")), range(40)))
 
@@ -170,7 +170,9 @@ def test_a_client_that_was_never_used_starts_nothing(kubeconfig_file: Path) -> N
         del client
 
 
-def test_a_condition_that_calls_the_client_is_told_why_that_cannot_be(maps: Resource[ConfigMap]) -> None:
+def test_a_condition_that_calls_the_client_is_told_why_that_cannot_be(
+    maps: ResourceClient[ConfigMap],
+) -> None:
     def calls_back(_: ConfigMap | None) -> bool:
         return bool(maps.list().items)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from masthead.sync.registration import Registration
-    from masthead.sync.resource import Resource
+    from masthead.sync.resource import ResourceClient
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
 
 
 @pytest.fixture
-def maps(client: Client) -> Resource[ConfigMap]:
+def maps(client: Client) -> ResourceClient[ConfigMap]:
     return client.core_v1.config_maps("default")
 
 
 @pytest.fixture
-def informer(maps: Resource[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
+def informer(maps: ResourceClient[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
     made = SharedInformer(maps)
     yield made
     made.stop()
@@ -52,7 +52,7 @@ def informer(maps: Resource[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
 
 class TestReading:
     def test_the_copy_is_read_from_memory_by_any_thread(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web", labels={"app": "web"}))
         informer.add_indexers({"app": lambda each: [each.metadata.labels["app"]]})
@@ -68,7 +68,7 @@ class TestReading:
         assert informer.lister.get("default/web").metadata.name == "web"
 
     def test_one_reads_what_one_has_written(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         with informer:
             made = maps.create(ConfigMap.new("web"))
@@ -84,7 +84,7 @@ class TestReading:
             informer.wait_for(far, 0.05)
 
     def test_one_waits_until_what_was_deleted_is_gone(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web"))
         with informer:
@@ -105,7 +105,9 @@ class TestReading:
             informer.wait_synced(PATIENCE)
             assert sorted(informer.indexer.list_keys()) == ["blue/colour", "red/colour"]
 
-    def test_a_snapshot_is_saved_and_begun_with(self, maps: Resource[ConfigMap], tmp_path: Path) -> None:
+    def test_a_snapshot_is_saved_and_begun_with(
+        self, maps: ResourceClient[ConfigMap], tmp_path: Path
+    ) -> None:
         maps.create(ConfigMap.new("web"))
         with SharedInformer(maps) as first:
             first.wait_synced(PATIENCE)
@@ -119,7 +121,7 @@ class TestReading:
 
 class TestHandlers:
     def test_each_handler_has_a_thread_of_its_own_and_may_call_the_client(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web", data={"colour": "red"}))
         one, other, read = Heard(), Heard(), list[dict[str, str]]()
@@ -139,7 +141,7 @@ class TestHandlers:
         assert threads() == ["masthead-client"]
 
     def test_a_handler_that_blocks_delays_no_other(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         go_on, heard = threading.Event(), Heard()
         slow = informer.add_event_handler(on_add=lambda _: go_on.wait(PATIENCE), name="slow")
@@ -154,7 +156,7 @@ class TestHandlers:
             go_on.set()
 
     def test_a_class_is_told_of_everything(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         told: list[str] = []
         over = threading.Event()
@@ -190,7 +192,7 @@ class TestHandlers:
             informer.add_event_handler(on_add=wait)
 
     def test_one_that_is_removed_hears_nothing_more(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         gone, stays = Heard(), Heard()
         handle = informer.add_event_handler(on_add=gone)
@@ -207,7 +209,7 @@ class TestHandlers:
         assert gone.names == ["a"]
 
     def test_removing_waits_for_the_call_that_is_under_way(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         inside, go_on, returned = threading.Event(), threading.Event(), threading.Event()
 
@@ -233,7 +235,7 @@ class TestHandlers:
 
     @pytest.mark.parametrize("ends", ["remove", "stop"])
     def test_a_handler_may_end_itself(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap], ends: str
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap], ends: str
     ) -> None:
         names: list[str] = []
         done = threading.Event()
@@ -272,7 +274,7 @@ class TestLife:
             informer.add_event_handler(on_add=print)
 
     def test_running_lasts_until_it_is_stopped(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web"))
         heard = Heard()
@@ -394,7 +396,7 @@ class TestLife:
         assert informer.is_stopped
 
     def test_many_handlers_come_and_go_while_others_are_told(
-        self, maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+        self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         for number in range(20):
             maps.create(ConfigMap.new(f"map-{number}"))

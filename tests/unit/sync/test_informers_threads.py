@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from masthead.sync.registration import Registration
-    from masthead.sync.resource import Resource
+    from masthead.sync.resource import ResourceClient
 
 
 @pytest.fixture
-def maps(kubeconfig_file: Path) -> Iterator[Resource[ConfigMap]]:
+def maps(kubeconfig_file: Path) -> Iterator[ResourceClient[ConfigMap]]:
     with Client(kubeconfig=kubeconfig_file) as client:
         yield client.core_v1.config_maps("default")
 
 
 @pytest.fixture
-def informer(maps: Resource[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
+def informer(maps: ResourceClient[ConfigMap]) -> Iterator[SharedInformer[ConfigMap]]:
     made = SharedInformer(maps)
     yield made
     made.stop()
 
 
 def test_handlers_may_remove_each_other(
-    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+    maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     both, removed = threading.Barrier(2), threading.Barrier(3)
     handles: list[Registration] = []
@@ -54,7 +54,7 @@ def test_handlers_may_remove_each_other(
 
 
 def test_stopping_waits_for_one_that_has_removed_itself(
-    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+    maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     left, go_on, returned = threading.Event(), threading.Event(), threading.Event()
     handles: list[Registration] = []
@@ -77,7 +77,7 @@ def test_stopping_waits_for_one_that_has_removed_itself(
 
 
 def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
-    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+    maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     called: list[str] = []
     added: list[object] = []
@@ -102,7 +102,7 @@ def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
 
 
 def test_nothing_is_added_on_the_loop_itself(
-    maps: Resource[ConfigMap], informer: SharedInformer[ConfigMap]
+    maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     refused: list[str] = []
 

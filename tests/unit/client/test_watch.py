@@ -1,0 +1,113 @@
+"""Watches on a scripted network, in virtual time: what they deliver, and how they come back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from typing import TYPE_CHECKING
+
+from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
+
+from masthead.api.core.v1 import ConfigMap
+from masthead.auth.tokens import Anonymous
+from masthead.client.access import Access, Habits
+from masthead.client.resource import ResourceClient
+from masthead.client.target import typed
+from masthead.errors import ConnectError
+from masthead.rest.client import RestClient
+from masthead.testing.virtual import in_virtual_time, now
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import pytest
+
+    from masthead.client.event import Event
+
+
+def maps_over(network: Network) -> ResourceClient[ConfigMap]:
+    """The config maps behind a client with every default, retries of calls included."""
+    return ResourceClient(Access(RestClient(network, Anonymous()), Habits()), typed(ConfigMap), "default")
+
+
+def event(type_: str, name: str, version: str) -> dict[str, object]:
+    metadata = {"name": name, "namespace": "default", "resourceVersion": version}
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return {"type": type_, "object": {**kind, "metadata": metadata if name else {"resourceVersion": version}}}
+
+
+@in_virtual_time
+async def test_a_bookmark_that_is_not_delivered_is_resumed_from() -> None:
+    streams = iter(
+        [
+            stream(event("ADDED", "a", "5"), event("BOOKMARK", "", "90"), stays_open=False),
+            stream(event("ADDED", "b", "91")),
+        ]
+    )
+    network = Network(lambda _: next(streams))
+
+    async with maps_over(network).watch(since="4") as events:
+        seen = [(each.type, each.object.key) async for each in _first(2, events)]
+
+    assert seen == [("ADDED", "default/a"), ("ADDED", "default/b")]
+    assert [each.query["resourceVersion"] for each in network.asked] == ["4", "90"]
+    assert all(each.query["allowWatchBookmarks"] == "true" for each in network.asked)
+
+
+@in_virtual_time
+async def test_bookmarks_are_delivered_to_those_who_ask_for_them() -> None:
+    network = Network(lambda _: stream(event("BOOKMARK", "", "90")))
+
+    async with maps_over(network).watch(since="4", bookmarks=True) as events:
+        found = await anext(events)
+
+    assert (found.type, found.version) == ("BOOKMARK", "90")
+
+
+@in_virtual_time
+async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_30_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    moments: list[float] = []
+
+    def answer(_: Asked) -> Reply:
+        moments.append(now())
+        if now() < 600:
+            raise ConnectError("nobody listens there")
+        return stream(event("ADDED", "a", "5"))
+
+    with caplog.at_level(logging.INFO, "masthead"):
+        async with maps_over(Network(answer)).watch(since="4") as events:
+            assert (await anext(events)).object.metadata.name == "a"
+
+    pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    assert max(pauses) <= 30.001
+    assert min(pauses[5:]) >= 25.0  # it is left alone once it has been down for a while
+    assert {record.name for record in caplog.records} == {"masthead.client"}
+    assert len(caplog.records) == len(pauses)
+
+
+@in_virtual_time
+async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone() -> None:
+    moments: list[float] = []
+
+    def answer(asked: Asked) -> Reply:
+        if asked.is_watch:
+            return reply(failure(422, "Invalid"), 422)
+        moments.append(now())
+        if len(moments) < 4:
+            return reply(failure(503, "ServiceUnavailable"), 503)
+        return reply({"metadata": {"resourceVersion": "5"}, "items": [{"metadata": {"name": "a"}}]})
+
+    async with maps_over(Network(answer)).watch() as events:
+        assert (await anext(events)).object.metadata.name == "a"
+
+    pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    assert [0.8 * 2**index <= pause <= 1.6 * 2**index for index, pause in enumerate(pauses)] == [True] * 3
+
+
+async def _first(count: int, events: AsyncIterator[Event[ConfigMap]]) -> AsyncIterator[Event[ConfigMap]]:
+    async with asyncio.timeout(60):
+        for _ in range(count):
+            yield await anext(events)
