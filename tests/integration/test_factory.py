@@ -73,11 +73,15 @@ async def test_a_program_shares_what_it_reads(client: Any, namespace: str) -> No
     maps = await filled(client, namespace, "a", "b", kind="test")
     factory = factory_of(client, namespace=namespace, label_selector="kind=test")
     shared, heard = factory.core_v1.config_maps, Heard()
-    shared.informer.add_event_handler(on_add=heard.add, on_update=heard.update, on_delete=heard.delete)
+    handle = shared.informer.add_event_handler(
+        on_add=heard.add, on_update=heard.update, on_delete=heard.delete
+    )
     shared.informer.add_indexers({"colour": lambda each: [each.data["colour"]] if each.data else []})
 
     async with factory:
-        await factory.wait_for_cache_sync(PATIENCE, handlers=True)
+        assert await factory.wait_for_cache_sync(PATIENCE, handlers=True)
+        assert await shared.informer.wait_synced(PATIENCE)
+        assert await handle.wait_synced(PATIENCE)
         assert sorted(heard.told) == ["add a", "add b"]
         assert names(shared.lister) == ["a", "b"]
 

@@ -58,6 +58,14 @@ def test_every_offered_name_is_there(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+def test_dir_shows_what_is_offered_and_nothing_else(package: str) -> None:
+    module = importlib.import_module(package)
+    shown = {name for name in dir(module) if not name.startswith("__")}
+
+    assert shown == {*names_for_type_checkers(package)}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_name_that_is_not_offered_is_an_attribute_error(package: str) -> None:
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
         _ = importlib.import_module(package).nonsense

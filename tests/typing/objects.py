@@ -6,18 +6,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_type
 
 import masthead
+from masthead.api.coordination.v1 import Lease, LeaseSpec
 from masthead.api.core.v1 import (
     ConfigMap,
     Container,
     ContainerPort,
     Pod,
+    PodCondition,
     PodList,
     PodSpec,
     PodStatus,
     Secret,
     ServicePort,
 )
-from masthead.meta import LabelSelector, ObjectMeta, OwnerReference, Unstructured
+from masthead.meta import LabelSelector, MicroTime, ObjectMeta, OwnerReference, Unstructured, set_condition
 from masthead.meta.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -58,7 +60,20 @@ def making() -> None:
     assert_type(masthead.Quantity("1") + 1, Quantity)
 
 
+def times(lease: Lease, pod: Pod, now: datetime) -> None:
+    spec = LeaseSpec(renew_time=now, acquire_time=MicroTime.of(now))
+    spec.renew_time = now
+    assert_type(spec.renew_time, datetime)
+    assert_type(lease.spec.renew_time, datetime | None)
+    Lease.new("x", spec=LeaseSpec(acquire_time=now))
+    pod.metadata.creation_timestamp = now
+    set_condition(pod.status.conditions, PodCondition(type="Ready", status="True"))
+    set_condition(pod.status.conditions, PodCondition(type="Ready", last_transition_time=now), now=now)
+
+
 def mistakes(pod: Pod) -> None:
+    print({pod})  # pyright: ignore[reportUnhashable]
+    LeaseSpec(renew_time="2026-01-01")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pod.spec.nodename = "x"  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     pod.spec.node_name = 5  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
     Pod.new("web", sepc={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -299,12 +299,15 @@ class SharedInformerFactory(InformerGroups):
         for each in self._all():
             begin(each)
 
-    async def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> None:
+    async def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full state is in the store of every informer that was made so far.
 
         Args:
             timeout: For how many seconds.
             handlers: Wait also until every handler has returned from every initial add.
+
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says which are late, and what went wrong last.
@@ -321,6 +324,7 @@ class SharedInformerFactory(InformerGroups):
         except TimeoutError:
             late = "; ".join(late_ones(self._named(), handlers=handlers))
             raise DeadlineError(f"not synced within {timeout:g} s: {late}") from None
+        return True
 
     async def shutdown(self, *, grace: float = GRACE) -> None:
         """Stop every informer, and wait until nothing of them is left. Doing it twice does nothing.

@@ -178,12 +178,15 @@ class SharedInformer(Arranged[T]):
                 raise
             _log.error("informer %s: %s", self._name, found)
 
-    async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> None:
+    async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full state is in the store.
 
         Args:
             timeout: For how many seconds.
             handlers: Wait also until every handler has returned from every initial add.
+
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
@@ -192,12 +195,13 @@ class SharedInformer(Arranged[T]):
         """
         if not handlers:
             await self._reach(lambda: self.has_synced, timeout, "has not synced")
-            return
+            return True
 
         def is_reached() -> bool:
             return self.has_synced and all(each.has_synced for each in list(self._registrations))
 
         await self._reach(is_reached, timeout, "and its handlers have not synced")
+        return True
 
     async def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the copy is at least as new as a version: read your own writes.

@@ -68,8 +68,11 @@ class Registration:
         """How many notices it has yet to hear."""
         return self._listener.pending
 
-    async def wait_synced(self, timeout: float | None = None) -> None:
+    async def wait_synced(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
+
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds.
@@ -80,6 +83,7 @@ class Registration:
             raise ClosedError(
                 f"handler {self.name} will not hear all that there is: it was removed, or its informer has stopped"
             )
+        return True
 
     @property
     def is_called_here(self) -> bool:

@@ -56,7 +56,7 @@ class Event(Generic[T]):
         told: EventType | None = None,
     ) -> None:
         self.type: EventType = type
-        self.told = told or (None if type == "BROKEN" else type)
+        self.told: EventType | None = told or (None if type == "BROKEN" else type)
         self._object = object
         self.error = error
         self.data = data

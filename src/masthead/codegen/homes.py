@@ -37,7 +37,7 @@ VALUES: Final[Mapping[str, Reference]] = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": JSON,
     f"{_META}Time": TIME,
-    f"{_META}MicroTime": Reference("masthead.meta.time", "MicroTime"),
+    f"{_META}MicroTime": Reference("masthead.meta.time", "MicroTimeField"),
     f"{_META}FieldsV1": Reference("masthead.meta.shape", "FieldsV1"),
     f"{_META}Patch": JSON,
     f"{_EXTENSIONS}JSON": JSON,

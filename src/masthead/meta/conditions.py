@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
-    from datetime import datetime
 
     from masthead.meta.time import Time
     from masthead.meta.v1 import ConditionStatus
@@ -54,7 +54,7 @@ def has_condition_status(conditions: Iterable[ConditionLike], type_: str, status
     return found is not None and found.status == status
 
 
-def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime) -> bool:
+def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | None = None) -> bool:
     """Put a condition into a list, in the place of the one of its type.
 
     The time of the last transition moves only when the status does: to the time that `wanted` brings, or to now.
@@ -62,7 +62,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime) -
     Args:
         conditions: The list to change.
         wanted: What to say; stays as it is.
-        now: The time to note for a transition, cut to the second as the API has it.
+        now: The time to note for a transition, cut to the second as the API has it; None for the present time.
 
     Returns:
         Whether anything changed, so that a controller can save itself an update.
@@ -72,7 +72,8 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime) -
     if standing is not None and standing.status == wanted.status:
         stamped.last_transition_time = standing.last_transition_time
     else:
-        stamped.last_transition_time = wanted.last_transition_time or now.replace(microsecond=0)
+        transition = (now or datetime.now(UTC)).replace(microsecond=0)
+        stamped.last_transition_time = wanted.last_transition_time or transition
     if standing is None:
         conditions.append(stamped)
         return True

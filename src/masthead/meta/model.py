@@ -9,8 +9,9 @@ A class body reads like a dataclass::
 
 and behaves as Go's types do, only more exactly:
 
-* **A value type is never None.** Strings, numbers, lists, maps and nested types with a default read as that
-  default when they are unset: ``Deployment().spec.template.spec.containers`` is an empty list.
+* **A value type is never None.** Lists, maps, nested types and scalars with a default read as that default when they
+  are unset: ``Deployment().spec.template.spec.containers`` is an empty list. A field whose default is None, an
+  optional scalar or a pointer in Go, reads as None.
 * **What was not set is not written; what was set is.** The slot of an unset field holds msgspec's UNSET and a
   descriptor supplies the default. A list, map or nested type that reading has brought to life, and that is
   still empty, stays unwritten; an explicit ``[]`` or ``0``, from the wire or from code, is kept.
@@ -23,8 +24,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, dataclass_transform
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast, dataclass_transform
 
 import msgspec
 from msgspec import field
@@ -117,14 +118,12 @@ class Struct(
     """A type of the Kubernetes API.
 
     Made with keyword arguments, which are checked; nested types may be given as dicts, with the names of the
-    wire or of Python. Equality compares what would be read: an unset list equals an empty one. The hash is
-    the identity's, because instances change.
+    wire or of Python. Equality compares what would be read: an unset list equals an empty one. Instances change,
+    so they have no hash: use a key, a uid or a name where one is needed.
 
     Raises:
         DecodeError: if an argument does not fit its field.
     """
-
-    _NOT_SHOWN: ClassVar[frozenset[str]] = frozenset()
 
     # gc=False: an API object never contains itself, and the collector need not walk a cache of millions.
 
@@ -148,19 +147,32 @@ class Struct(
         except DecodeError:  # what cannot be read equals nothing but itself
             return self is other
 
-    def __hash__(self) -> int:
-        return id(self)
+    if TYPE_CHECKING:
+        # As typeshed has it for list and dict: type checkers refuse an instance as a member of a set.
+        __hash__: ClassVar[None]  # type: ignore[assignment]
+    else:
+
+        def __hash__(self):  # noqa: ANN204
+            raise TypeError(
+                f"unhashable type: {type(self).__name__!r}, because it can change. {self._INSTEAD_OF_HASH}"
+            )
+
+    _INSTEAD_OF_HASH: ClassVar[str] = "Use one of its fields, or its to_json(), as the key."
 
     def __repr__(self) -> str:
         try:
-            shown = ", ".join(
-                f"{name}={'<hidden>' if name in self.SENSITIVE else walk.show(value)}"
-                for name, value in walk.set_fields(self)
-                if name not in self._NOT_SHOWN
-            )
+            shown = walk.shown_fields(self, self.SENSITIVE)
         except RecursionError:
             shown = "..."
         return f"{type(self).__name__}({shown})"
+
+    def __dir__(self) -> Iterable[str]:
+        """What the instance has to offer: neither the facts about its type nor what is for this package alone."""
+        return [
+            name
+            for name in super().__dir__()
+            if not name.isupper() and name not in _INNER and (name[0] != "_" or name.startswith("__"))
+        ]
 
     if not TYPE_CHECKING:
 
@@ -265,6 +277,10 @@ class Struct(
     def decode_error(self, fault: shape.Fault) -> DecodeError:
         """Say what is wrong with a field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, path=fault.path)
+
+
+_INNER: Final = frozenset({"api_type", "checked", "declared", "decode_error", "is_implicit", "module_globals", "to_write"})
+"""Attributes that the modules beside this one use, and nobody else."""
 
 
 def _restore(cls: type[Struct], data: bytes) -> Struct:

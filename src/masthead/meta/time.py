@@ -1,7 +1,8 @@
 """Points in time, as the API has them: to the second or to the microsecond.
 
-A field of kind ``Time`` is a plain aware ``datetime``; the server drops what is finer than a second. A field of kind ``MicroTime`` has a class of its own,
-because the API server refuses one that is not written with six digits of fraction.
+A field of kind ``Time`` is a plain aware ``datetime``; the server drops what is finer than a second. A field of kind
+``MicroTime`` has a class of its own, because the API server refuses one that is not written with six digits of
+fraction. Both take any aware ``datetime``: ``LeaseSpec(renew_time=datetime.now(UTC))``.
 """
 
 from __future__ import annotations
@@ -65,6 +66,14 @@ class MicroTime(datetime):
         """
         clock = (when.hour, when.minute, when.second, when.microsecond)
         return cls(when.year, when.month, when.day, *clock, tzinfo=when.tzinfo, fold=when.fold)
+
+
+if TYPE_CHECKING:
+    MicroTimeField: TypeAlias = datetime
+else:
+    MicroTimeField = MicroTime
+    """A field that holds a `MicroTime`, and makes one of any aware ``datetime`` that it is given. To type checkers it
+    is a ``datetime``, which both are."""
 
 
 def parse_time(text: str) -> datetime:

@@ -11,10 +11,10 @@ from masthead.meta import shape, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta, new_metadata
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, identity_of, is_changed
 from masthead.meta.parts import split, subject_in, subject_of
 from masthead.meta.slots import member_of
-from masthead.meta.walk import same, to_encode
+from masthead.meta.walk import brief, same, to_encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -207,14 +207,14 @@ class Unstructured(Object):
             and same({name: self[name] for name in self}, {name: other[name] for name in other})
         )
 
-    def __hash__(self) -> int:
-        return id(self)
+    if not TYPE_CHECKING:  # to type checkers it is None, as for every class with an __eq__ alone
+        __hash__ = Object.__hash__
 
     def __repr__(self) -> str:
-        sections = ", ".join(f"{name}=..." for name in self)
-        return (
-            f"Unstructured({self.api_version} {self.kind} {self.key!r}{', ' if sections else ''}{sections})"
-        )
+        """What the object is, which one, and at which version; `to_yaml` has the rest."""
+        kind = f"{self.api_version} {self.kind}".strip()
+        shown = (brief(kind) if kind else "", identity_of(self))
+        return f"{type(self).__name__}({', '.join(filter(None, shown))})"
 
     def _sections_held(self) -> dict[str, Any]:
         try:

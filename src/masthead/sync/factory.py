@@ -302,19 +302,23 @@ class SharedInformerFactory(InformerGroups):
         """
         self._portal.call(self._async.start())
 
-    def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> None:
+    def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full state is in the store of every informer that was made so far.
 
         Args:
             timeout: For how many seconds.
             handlers: Wait also until every handler has returned from every initial add.
 
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says which are late, and what went wrong last.
             InformerStateError: if the factory was not started.
             ClosedError: if an informer has stopped.
         """
-        self._portal.call(self._async.wait_for_cache_sync(timeout, handlers=handlers))
+        result: bool = self._portal.call(self._async.wait_for_cache_sync(timeout, handlers=handlers))
+        return result
 
     def shutdown(self, *, grace: float = GRACE) -> None:
         """Stop every informer, and wait until nothing of them is left. Doing it twice does nothing.

@@ -228,19 +228,23 @@ class SharedInformer(Arranged[T]):
             if self._has_own_portal:
                 self._portal.close()
 
-    def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> None:
+    def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full state is in the store.
 
         Args:
             timeout: For how many seconds.
             handlers: Wait also until every handler has returned from every initial add.
 
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: if the informer has stopped.
             InformerStateError: if it has not been started.
         """
-        self._portal.call(self._async.wait_synced(timeout, handlers=handlers))
+        result: bool = self._portal.call(self._async.wait_synced(timeout, handlers=handlers))
+        return result
 
     def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the copy is at least as new as a version: read your own writes.

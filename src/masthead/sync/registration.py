@@ -40,14 +40,18 @@ class Registration(Facade):
         result: int = self._async.failures
         return result
 
-    def wait_synced(self, timeout: float | None = None) -> None:
+    def wait_synced(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
+
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: if that takes longer than `timeout` seconds.
             ClosedError: if it will never be so: the handler is removed, or the informer has stopped.
         """
-        self._portal.call(self._async.wait_synced(timeout))
+        result: bool = self._portal.call(self._async.wait_synced(timeout))
+        return result
 
     def remove(self) -> None:
         """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.

@@ -60,6 +60,18 @@ def test_a_new_condition_is_stamped_with_now() -> None:
     assert conditions == [Condition(type="Ready", status="True", reason="Up", last_transition_time=NOON)]
 
 
+def test_without_now_the_present_is_noted_in_utc_to_the_second() -> None:
+    conditions: list[Condition] = []
+    before = datetime.now(UTC).replace(microsecond=0)
+    set_condition(conditions, Condition(type="Ready", status="True"))
+    after = datetime.now(UTC)
+
+    noted = conditions[0].last_transition_time
+    assert noted is not None
+    assert before <= noted <= after
+    assert (noted.tzinfo, noted.microsecond) == (UTC, 0)
+
+
 def test_the_transition_time_moves_with_the_status_only() -> None:
     conditions = [Condition(type="Ready", status="True", reason="Up", last_transition_time=NOON)]
 

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from masthead.api.core.v1 import (
     ContainerPort,
     Event,
     Pod,
+    PodList,
     PodSpec,
     PodStatus,
     ResourceRequirements,
@@ -28,6 +30,10 @@ from masthead.errors import DecodeError
 from masthead.meta.metadata import ObjectMeta
 from masthead.meta.quantity import Quantity
 from masthead.meta.slots import member_of
+from masthead.meta.unstructured import Unstructured
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def plain(data: bytes) -> dict[str, object]:
@@ -274,23 +280,70 @@ def test_objects_that_differ_anywhere_are_unequal() -> None:
     assert PodSpec() != PodStatus()
 
 
-def test_the_hash_is_the_identitys_so_that_objects_can_be_keys_and_still_change() -> None:
-    pod, twin = Pod.from_json(WEB), Pod.from_json(WEB)
-    seen = {pod}
-    pod.spec.node_name = "elsewhere"
+@pytest.mark.parametrize(
+    ("make", "instead"),
+    [
+        (Pod, "its key (namespace/name) or its metadata.uid"),
+        (Unstructured, "its key"),
+        (PodSpec, "to_json()"),
+    ],
+)
+def test_what_can_change_has_no_hash_and_says_what_to_use_instead(
+    make: Callable[[], object], instead: str
+) -> None:
+    with pytest.raises(TypeError, match="unhashable type") as caught:
+        hash(make())
 
-    assert pod in seen
-    assert twin not in seen
+    assert instead in str(caught.value)
 
 
-def test_repr_shows_what_is_set_and_decodes_what_it_shows() -> None:
+def test_repr_of_an_object_says_which_one_and_at_which_version() -> None:
+    metadata = {"name": "web", "namespace": "default", "resourceVersion": "6"}
+    labels = {"app": "x" * 9000}
+
+    assert (
+        repr(Pod.from_dict({"metadata": {**metadata, "labels": labels}})) == "Pod('default/web', version='6')"
+    )
+    assert repr(Pod.new("web")) == "Pod('web')"
+    assert repr(Pod.new(generate_name="web-")) == "Pod(generate_name='web-')"
+    assert repr(Pod()) == "Pod()"
+    assert len(repr(Pod.from_dict({"metadata": {"name": "x" * 1_000_000}}))) < 1100
+
+
+def test_repr_of_a_list_says_how_many_items_it_has() -> None:
+    pods = PodList.from_json(b'{"metadata":{"resourceVersion":"42"},"items":[{},{},{}]}')
+
+    assert repr(pods) == "PodList(3 items, version='42')"
+    assert repr(PodList(items=[Pod.new("web")])) == "PodList(1 item)"
+
+
+def test_repr_of_a_section_shows_what_is_set() -> None:
     pod = Pod.new("web", spec={"containers": [{"name": "web", "ports": [{"containerPort": 80}]}]})
 
-    assert repr(pod) == (
-        "Pod(metadata=ObjectMeta(name='web'), "
-        "spec=PodSpec(containers=[Container(name='web', ports=[ContainerPort(container_port=80)])]))"
+    assert repr(pod.spec) == (
+        "PodSpec(containers=[Container(name='web', ports=[ContainerPort(container_port=80)])])"
     )
-    assert repr(pod.copy()) == repr(pod)
+    assert repr(pod.copy().spec) == repr(pod.spec)
+
+
+def test_repr_of_a_section_is_bounded() -> None:
+    spec = PodSpec(
+        containers=[Container(name=f"c{number}", args=["x" * 5000] * 100) for number in range(1000)],
+        node_selector={f"key-{number}": "x" * 100 for number in range(1000)},
+    )
+
+    assert len(repr(spec)) < 1100
+    assert repr(spec).startswith("PodSpec(containers=[Container(args=['xxx")
+
+
+def test_dir_shows_fields_and_methods_but_no_facts_about_the_type() -> None:
+    pod = Pod.new("web")
+    offered = [name for name in dir(pod) if not name.startswith("__")]
+
+    assert {"metadata", "spec", "status", "key", "copy", "to_yaml", "is_modified"} <= {*offered}
+    assert not [name for name in offered if name.isupper() or name.startswith("_")]
+    assert "containers" in dir(pod.spec)
+    assert "MERGE" not in dir(pod.spec)
 
 
 def test_repr_keeps_secrets_to_itself() -> None:
@@ -301,7 +354,7 @@ def test_repr_keeps_secrets_to_itself() -> None:
 
 
 def test_repr_of_a_broken_section_says_so_instead_of_raising() -> None:
-    assert "undecodable: spec.containers" in repr(Pod.from_json(b'{"spec":{"containers":3}}'))
+    assert repr(Pod.from_json(b'{"metadata":{"name":"web"},"spec":{"containers":3}}')) == "Pod('web')"
 
 
 # -- Mutation ------------------------------------------------------------------------------------------------

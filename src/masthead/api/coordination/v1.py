@@ -6,18 +6,18 @@ from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.model import Struct, field
 from masthead.meta.object import Data, Object, ObjectList
 from masthead.meta.resource import Resource
-from masthead.meta.time import MicroTime
+from masthead.meta.time import MicroTimeField
 
 __all__ = ["Lease", "LeaseList", "LeaseSpec"]
 
 
 class LeaseSpec(Struct):
-    acquire_time: MicroTime | None = None
+    acquire_time: MicroTimeField | None = None
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     lease_transitions: int | None = None
     preferred_holder: str | None = None
-    renew_time: MicroTime | None = None
+    renew_time: MicroTimeField | None = None
     strategy: str | None = None
 
 

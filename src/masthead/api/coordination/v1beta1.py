@@ -6,7 +6,7 @@ from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.model import Struct, field
 from masthead.meta.object import Data, Object, ObjectList
 from masthead.meta.resource import Resource
-from masthead.meta.time import MicroTime
+from masthead.meta.time import MicroTimeField
 
 __all__ = ["LeaseCandidate", "LeaseCandidateList", "LeaseCandidateSpec"]
 
@@ -15,8 +15,8 @@ class LeaseCandidateSpec(Struct):
     binary_version: str = ""
     emulation_version: str | None = None
     lease_name: str = ""
-    ping_time: MicroTime | None = None
-    renew_time: MicroTime | None = None
+    ping_time: MicroTimeField | None = None
+    renew_time: MicroTimeField | None = None
     strategy: str = ""
 
 

@@ -10,7 +10,7 @@ from masthead.meta.model import Struct, field
 from masthead.meta.object import Data, Object, ObjectList
 from masthead.meta.quantity import Quantity
 from masthead.meta.resource import Resource, Subresource
-from masthead.meta.time import MicroTime, Time
+from masthead.meta.time import MicroTimeField, Time
 from masthead.meta.v1 import Condition, LabelSelector, ObjectMeta
 
 __all__ = [
@@ -1102,7 +1102,7 @@ class EphemeralVolumeSource(Struct):
 
 class EventSeries(Struct):
     count: int | None = None
-    last_observed_time: MicroTime | None = None
+    last_observed_time: MicroTimeField | None = None
 
 
 class EventSource(Struct):
@@ -1122,7 +1122,7 @@ class Event(Object):
 
     action: str | None = None
     count: int | None = None
-    event_time: MicroTime | None = None
+    event_time: MicroTimeField | None = None
     first_timestamp: Time | None = None
     involved_object: ObjectReference = field(default_factory=ObjectReference)
     last_timestamp: Time | None = None
@@ -1148,7 +1148,7 @@ class Event(Object):
             annotations: dict[str, str] | None = None,
             action: str | None = ...,
             count: int | None = ...,
-            event_time: MicroTime | None = ...,
+            event_time: MicroTimeField | None = ...,
             first_timestamp: Time | None = ...,
             involved_object: ObjectReference | Data = ...,
             last_timestamp: Time | None = ...,

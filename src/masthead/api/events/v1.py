@@ -7,14 +7,14 @@ from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.model import Struct, field
 from masthead.meta.object import Data, Object, ObjectList
 from masthead.meta.resource import Resource
-from masthead.meta.time import MicroTime, Time
+from masthead.meta.time import MicroTimeField, Time
 
 __all__ = ["Event", "EventList", "EventSeries"]
 
 
 class EventSeries(Struct):
     count: int = 0
-    last_observed_time: MicroTime | None = None
+    last_observed_time: MicroTimeField | None = None
 
 
 class Event(Object):
@@ -32,7 +32,7 @@ class Event(Object):
     deprecated_first_timestamp: Time | None = None
     deprecated_last_timestamp: Time | None = None
     deprecated_source: EventSource = field(default_factory=EventSource)
-    event_time: MicroTime | None = None
+    event_time: MicroTimeField | None = None
     note: str | None = None
     reason: str | None = None
     regarding: ObjectReference = field(default_factory=ObjectReference)
@@ -58,7 +58,7 @@ class Event(Object):
             deprecated_first_timestamp: Time | None = ...,
             deprecated_last_timestamp: Time | None = ...,
             deprecated_source: EventSource | Data = ...,
-            event_time: MicroTime | None = ...,
+            event_time: MicroTimeField | None = ...,
             note: str | None = ...,
             reason: str | None = ...,
             regarding: ObjectReference | Data = ...,
