@@ -58,7 +58,7 @@ class SharedInformerFactory(InformerGroups):
 
         factory = SharedInformerFactory(client, namespace="shop")
         pods = factory.core_v1.pods
-        pods.informer.add_event_handler(on_add=..., on_update=..., on_delete=...)
+        pods.informer.add_event_handler(on_add=lambda pod: print("added", pod.key))
         async with factory:
             await factory.wait_for_cache_sync(timeout=30)
             pods.lister.namespace("shop").get("web")

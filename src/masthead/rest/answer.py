@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,7 +21,6 @@ from masthead.rest.call import Shown
 
 if TYPE_CHECKING:
     from masthead.meta.model import Struct
-    from masthead.meta.shape import JSON
     from masthead.rest.call import Call, Subject
     from masthead.sansio.warnings import ServerWarning
     from masthead.transport.contract import Response
@@ -67,14 +66,14 @@ class Answer(Shown, frozen=True):
         """The body as text."""
         return self.body.decode("utf-8", "replace")
 
-    def json(self) -> JSON:
+    def json(self) -> Any:  # noqa: ANN401 - plain data
         """The body as plain data.
 
         Raises:
             DecodeError: if it is not JSON.
         """
         try:
-            return cast("JSON", msgspec.json.decode(self.body))
+            return msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # Unicode's error would bring the whole text along.
             why = (

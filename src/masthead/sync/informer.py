@@ -77,10 +77,10 @@ class SharedInformer(Arranged[T]):
     ::
 
         informer = SharedInformer(client.core_v1.pods(), label_selector="app=web")
-        informer.add_indexers({"node": lambda pod: [pod.spec.node_name]})
-        informer.add_event_handler(on_add=..., on_update=..., on_delete=...)
+        informer.add_indexers({"node": lambda pod: [pod.spec.node_name] if pod.spec.node_name else []})
+        informer.add_event_handler(on_add=lambda pod: print("added", pod.key))
         with informer:
-            informer.wait_synced()
+            informer.wait_synced(timeout=30)
             informer.lister.namespace("default").get("web")
 
     ::
