@@ -18,6 +18,7 @@ from masthead.errors import (
     SelectorError,
 )
 from masthead.meta.patch import Patch
+from masthead.meta.v1 import Table
 
 
 def config_map(name: str, **data: str) -> ConfigMap:
@@ -286,3 +287,18 @@ async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: s
 async def test_a_patch_says_of_which_kind_it_is(client: Any, namespace: str) -> None:
     with pytest.raises(InvalidValueError, match=r"Patch\.merge"):
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
+
+
+@pytest.mark.real_only
+async def test_the_server_prints_a_table_to_those_who_ask_for_one(client: Any, namespace: str) -> None:
+    await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
+
+    answer = await client.rest.get(
+        f"/api/v1/namespaces/{namespace}/configmaps", accept="application/json;as=Table;v=v1;g=meta.k8s.io"
+    )
+    table = answer.into(Table)
+
+    assert [column.name for column in table.column_definitions] == ["Name", "Data", "Age"]
+    (row,) = [each for each in table.rows if each.cells[0] == "settings"]
+    assert row.cells[1] == 1
+    assert row.object["metadata"]["name"] == "settings"

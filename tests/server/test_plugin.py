@@ -217,6 +217,81 @@ async def test_it(kube_server):
     )
 
 
+AWAITED = """
+import pytest
+
+@pytest.fixture
+def maps(kube_aio_client):
+    return kube_aio_client.core_v1.config_maps("default")
+
+@MARK
+async def test_awaited(kube_server, maps, kube_aio_client):
+    await maps.create({"metadata": {"name": "a"}})
+    assert [each.metadata.name for each in await maps.list()] == ["a"]
+    assert [each.call.verb for each in kube_server.requests] == ["create", "list"]
+    closed.append(kube_aio_client)
+
+@MARK
+async def test_each_has_a_client_of_its_own(maps):
+    assert len(await maps.list()) == 0
+    with pytest.raises(ClosedError):
+        await closed[0].core_v1.config_maps("default").list()
+"""
+
+
+@pytest.mark.parametrize("mode", ["strict", "auto", "anyio", "anyio beside strict"])
+def test_an_async_client_is_a_fixture_away_whoever_runs_the_test(
+    pytester: pytest.Pytester, mode: str
+) -> None:
+    marks = {"strict": "@pytest.mark.asyncio\n", "auto": ""}
+    if "anyio" in mode:
+        pytest.importorskip("anyio")
+        pytester.makeconftest(
+            "import pytest\n\n@pytest.fixture\ndef anyio_backend():\n    return 'asyncio'\n"
+        )
+    if mode == "anyio":
+        pytester.makeini("[pytest]")
+    head = "from masthead.errors import ClosedError\n\nclosed = []\n"
+    pytester.makepyfile(head + AWAITED.replace("@MARK\n", marks.get(mode, "@pytest.mark.anyio\n")))
+    options = {"auto": ["--asyncio-mode=auto"], "anyio": ["-p", "no:asyncio"]}.get(mode, [])
+
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", *options)
+
+    done.assert_outcomes(passed=2)
+
+
+def test_an_async_client_without_anybody_to_run_it_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(kube_aio_client):\n    pass\n")
+
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
+
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["*kube_aio_client is for async tests: install pytest-asyncio, or mark*"])
+
+
+def test_objects_that_differ_are_shown_where_they_do_unless_they_are_secrets(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("""
+from masthead.api.core.v1 import ConfigMap, Secret
+
+def test_differ():
+    assert ConfigMap.new("a", data={"colour": "red", "x": "y"}) == ConfigMap.new("a", data={"colour": "blue"})
+
+def test_secrets():
+    assert Secret.new("a", string_data={"b": "hunter2"}) == Secret.new("a", string_data={"b": "hunter3"})
+""")
+
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--tb=line", "-rf", "-vv")
+
+    done.assert_outcomes(failed=2)
+    shown = done.stdout.str()
+    assert "ConfigMap('a') == ConfigMap('a')" in shown
+    assert "colour: red" in shown
+    assert "colour: blue" in shown
+    assert "b: hunter" not in shown
+
+
 def test_fixtures_and_the_mark_are_documented(pytester: pytest.Pytester) -> None:
     fixtures = pytester.runpytest_inprocess("--fixtures").stdout.str()
     marks = pytester.runpytest_inprocess("--markers").stdout.str()
@@ -224,6 +299,7 @@ def test_fixtures_and_the_mark_are_documented(pytester: pytest.Pytester) -> None
     for name in (
         "kube_server",
         "kube_server_options",
+        "kube_aio_client",
         "shared_kube_server",
         "kube_namespace",
         "kubeconfig_file",

@@ -18,6 +18,8 @@ Fixture                   What it is
 ``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
 ``kube_config``           where ``kube_server`` is, for ``masthead.Client(kube_config)`` and ``masthead.aio.Client(...)``
 ``kube_client``           a blocking client of ``kube_server``; closed when the test is done
+``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed when the test is done.
+                          For tests that pytest-asyncio (in either mode) or anyio runs, on asyncio
 ``shared_kube_config``    the same for ``shared_kube_server``
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
 ========================  ==========================================================================================
@@ -26,6 +28,8 @@ The servers run in threads of their own, so that they serve blocking and async t
 kube_server.quiesce()`` works in the one, ``kube_server.wait_until_quiet()`` in the other. Nothing of the server is
 imported before a test asks for one.
 
+Where ``assert one == other`` fails for two objects, the differing lines of their YAML are shown.
+
 A mark is made once, also for a test that runs with many parameters; so name the class of a virtual clock, which makes
 each server one of its own. The faults of the shared server are taken away before and after each test that has a
 ``kube_namespace``.
@@ -33,26 +37,34 @@ each server one of its own. The faults of the shared server are taken away befor
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
+from masthead.errors import MastheadError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
 
-    from masthead import Client
+    from masthead import Client, aio
     from masthead.config import Config
+    from masthead.meta import Object
     from masthead.server import Server
 
 __all__ = [
+    "kube_aio_client",
     "kube_client",
     "kube_config",
     "kube_namespace",
     "kube_server",
     "kube_server_options",
     "kubeconfig_file",
+    "pytest_assertrepr_compare",
     "pytest_configure",
     "shared_kube_client",
     "shared_kube_config",
@@ -63,6 +75,8 @@ _LONGEST: Final = 63
 """How many characters a namespace's name may have."""
 _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
 _PATIENCE: Final = 30
+_LONGEST_DIFF: Final = 100
+"""How many lines are shown of what two objects do not share."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,6 +84,22 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
     )
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Show where two objects differ: their reprs say no more than which they are."""
+    meta = sys.modules.get("masthead.meta.object")
+    if op != "==" or meta is None or type(left) is not type(right) or not isinstance(left, meta.Object):
+        return None
+    one, other = cast("Object", left), cast("Object", right)
+    if one.kind == "Secret":  # what a run prints may be kept, and read by anybody
+        return None
+    try:
+        texts = one.to_yaml().splitlines(), other.to_yaml().splitlines()
+    except MastheadError:  # one of them cannot be read
+        return None
+    differing = difflib.unified_diff(*texts, "left", "right", n=1, lineterm="")
+    return [f"{one!r} == {other!r}", *itertools.islice(differing, _LONGEST_DIFF)]
 
 
 @pytest.fixture
@@ -139,6 +169,48 @@ def kube_client(kube_config: Config) -> Iterator[Client]:
 
     with masthead.Client(kube_config) as client:
         yield client
+
+
+@pytest.fixture
+def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
+    """An async client of ``kube_server``, made and closed by whatever runs the test."""
+    if "anyio_backend" in request.fixturenames:
+        made = request.getfixturevalue("_kube_aio_client_of_anyio")
+    elif request.config.pluginmanager.hasplugin("asyncio"):
+        made = request.getfixturevalue("_kube_aio_client_of_asyncio")
+    else:
+        raise pytest.UsageError(
+            "kube_aio_client is for async tests: install pytest-asyncio, or mark the test with pytest.mark.anyio"
+        )
+    return cast("aio.Client", made)
+
+
+def _asyncio_fixture(function: Callable[[Config], AsyncIterator[aio.Client]]) -> object:
+    """A fixture of pytest-asyncio, whose strict mode takes no other; pytest's own where it is not installed."""
+    name = "_kube_aio_client_of_asyncio"
+    try:
+        import pytest_asyncio
+    except ImportError:
+        return pytest.fixture(function, name=name)
+    return pytest_asyncio.fixture(function, name=name)
+
+
+@pytest.fixture(name="_kube_aio_client_of_anyio")
+async def _of_anyio(kube_config: Config) -> AsyncIterator[aio.Client]:
+    async with _async_client(kube_config) as client:
+        yield client
+
+
+@_asyncio_fixture
+async def _of_asyncio(kube_config: Config) -> AsyncIterator[aio.Client]:
+    async with _async_client(kube_config) as client:
+        yield client
+
+
+def _async_client(config: Config) -> aio.Client:
+    import masthead.aio
+
+    return masthead.aio.Client(config)
 
 
 @pytest.fixture(scope="session")
