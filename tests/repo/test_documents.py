@@ -10,14 +10,21 @@ from pathlib import Path
 
 import pytest
 
-import masthead.server
-
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(
     path.name.removesuffix(".py")
     for path in (ROOT / "src" / "masthead").iterdir()
     if not path.name.startswith(("_", "."))
 )
+
+BESIDE_A_SERVER = """
+import os, runpy, sys
+import masthead.server
+
+with masthead.server.run() as server:
+    server.write_kubeconfig(os.environ["KUBECONFIG"])
+    runpy.run_path(sys.argv[1], run_name="__main__")
+"""
 
 
 def read(name: str) -> str:
@@ -81,15 +88,13 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     script.write_text("\n".join(blocks), encoding="utf-8")
 
     # Where readers have a cluster of theirs, the examples find an empty one.
-    with masthead.server.run() as server:
-        config = server.write_kubeconfig(tmp_path / "config")
-        done = subprocess.run(
-            [sys.executable, "-W", "error", script],
-            env={**os.environ, "KUBECONFIG": str(config)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BESIDE_A_SERVER, script],
+        env={**os.environ, "KUBECONFIG": str(tmp_path / "config")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode == 0, done.stderr
 
