@@ -58,8 +58,8 @@ class Event(Generic[T]):
         self.type: EventType = type
         self.told: EventType | None = told or (None if type == "BROKEN" else type)
         self._object = object
-        self.error = error
-        self.data = data
+        self.error: DecodeError | None = error
+        self.data: bytes = data
 
     @property
     def object(self) -> T:

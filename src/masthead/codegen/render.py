@@ -114,6 +114,7 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
             yield from [types.OBJECT_LIST] if each.item else [types.OBJECT, types.TYPE_CHECKING_, types.SELF]
         else:
             yield types.STRUCT
+        yield from _names_of_facts(each)
         if each.resource:
             yield types.RESOURCE
         if each.resource and each.resource.subresources:
@@ -127,6 +128,20 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
             if each.gvk and one.takes_data:
                 yield types.DATA
                 yield from [types.SEQUENCE] if one.annotation.startswith("list[") else []
+
+
+def _names_of_facts(each: ClassDef) -> Iterator[Reference]:
+    """What the annotations of a class' facts need. Without them, their types would be guessed by each checker."""
+    has_maps = any(one.merge or one.server_default is not None for one in each.fields)
+    if has_maps:
+        yield types.MAPPING
+    if has_maps or each.resource or each.is_atomic or each.sensitive or _nullable(each):
+        yield types.CLASS_VAR
+
+
+def _nullable(each: ClassDef) -> list[str]:
+    # Lists and maps keep a null in any case: unset, they are empty and not None.
+    return [one.attribute for one in each.fields if one.is_nullable and one.default == "None"]
 
 
 class _Class:
@@ -158,22 +173,28 @@ class _Class:
         if definition.item:
             lines.append(f"ITEM = {definition.item}")
         if definition.resource:
-            lines += lay_out("RESOURCE = ", self._resource(definition.resource), indent=4)
+            fact = self._fact("RESOURCE", f"{self.module.local(types.RESOURCE)} | None")
+            lines += lay_out(fact, self._resource(definition.resource), indent=4)
         if definition.is_atomic:
-            lines.append("ATOMIC = True")
+            lines.append(self._fact("ATOMIC", "bool") + "True")
         if merges := [self._merge(each.wire, each.merge) for each in definition.fields if each.merge]:
-            lines += lay_out("MERGE = ", Brackets("{", merges, "}", is_call=False, is_spread=True), indent=4)
+            fact = self._fact("MERGE", f"{self._mapping}[str, {self.module.local(types.MERGE)}]")
+            lines += lay_out(fact, Brackets("{", merges, "}", is_call=False, is_spread=True), indent=4)
         if filled := [each for each in definition.fields if each.server_default is not None]:
             defaults = [f"{text(each.wire)}: {_literal(each.server_default)}" for each in filled]
-            lines += lay_out("DEFAULTS = ", Brackets("{", defaults, "}", is_call=False), indent=4)
-        if definition.sensitive:
-            lines += lay_out("SENSITIVE = ", tuple_of(definition.sensitive), indent=4)
-        # Lists and maps keep a null in any case: unset, they are empty and not None.
-        if nullable := [
-            each.attribute for each in definition.fields if each.is_nullable and each.default == "None"
-        ]:
-            lines += lay_out("NULLABLE = ", tuple_of(nullable), indent=4)
+            fact = self._fact("DEFAULTS", f"{self._mapping}[str, str | float | bool]")
+            lines += lay_out(fact, Brackets("{", defaults, "}", is_call=False), indent=4)
+        for name, attributes in (("SENSITIVE", definition.sensitive), ("NULLABLE", _nullable(definition))):
+            if attributes:
+                lines += lay_out(self._fact(name, "tuple[str, ...]"), tuple_of(attributes), indent=4)
         return lines
+
+    def _fact(self, name: str, annotation: str) -> str:
+        return f"{name}: {self.module.local(types.CLASS_VAR)}[{annotation}] = "
+
+    @property
+    def _mapping(self) -> str:
+        return self.module.local(types.MAPPING)
 
     def _fields(self) -> list[str]:
         return [line for each in self.definition.fields for line in self._field(each)]

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from masthead.codegen.spec import Spec
 
+MAPPING: Final = Reference("collections.abc", "Mapping")
 SEQUENCE: Final = Reference("collections.abc", "Sequence")
 TYPE_CHECKING_: Final = Reference("typing", "TYPE_CHECKING")
+CLASS_VAR: Final = Reference("typing", "ClassVar")
 SELF: Final = Reference("typing", "Self")
 GVK: Final = Reference("masthead.meta.gvk", "GroupVersionKind")
 MERGE: Final = Reference("masthead.meta.merge", "Merge")
@@ -40,7 +42,7 @@ OBJECT_LIST: Final = Reference("masthead.meta.object", "ObjectList")
 RESOURCE: Final = Reference("masthead.meta.resource", "Resource")
 SUBRESOURCE: Final = Reference("masthead.meta.resource", "Subresource")
 FRAME: Final = (
-    *(SEQUENCE, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
+    *(MAPPING, SEQUENCE, CLASS_VAR, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
     *(DATA, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
 )
 """What a module may import whatever its fields are."""

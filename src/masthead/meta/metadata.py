@@ -1,7 +1,7 @@
 """The metadata that every object and every list carries."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from masthead.errors import DecodeError
 from masthead.meta import names
@@ -14,7 +14,7 @@ from masthead.meta.time import Time
 class OwnerReference(Struct):
     """Names an object that this one belongs to; it goes when all its owners have gone."""
 
-    ATOMIC = True
+    ATOMIC: ClassVar[bool] = True
 
     api_version: str = ""
     block_owner_deletion: bool | None = None
@@ -45,7 +45,7 @@ _MAPS_AND_LISTS = ("annotations", "finalizers", "labels", "managed_fields", "own
 class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
     """What every object has. Strings are never None: an unset one is empty. Maps and lists wait to be read."""
 
-    MERGE = {
+    MERGE: ClassVar[Mapping[str, Merge]] = {
         "finalizers": Merge(list_type="set", strategy=("merge",)),
         "ownerReferences": Merge(list_type="map", keys=("uid",), strategy=("merge",), merge_key="uid"),
     }

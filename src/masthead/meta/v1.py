@@ -224,7 +224,7 @@ class LabelSelectorRequirement(Struct):
 class LabelSelector(Struct):
     """Selects objects by their labels; `masthead.meta.labels` matches with it."""
 
-    ATOMIC = True
+    ATOMIC: ClassVar[bool] = True
 
     match_expressions: list[LabelSelectorRequirement] = []
     match_labels: dict[str, str] = {}

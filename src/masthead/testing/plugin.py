@@ -48,7 +48,7 @@ import pytest
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
     from pathlib import Path
 
     from masthead import Client, aio
@@ -75,15 +75,21 @@ _LONGEST: Final = 63
 """How many characters a namespace's name may have."""
 _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
 _PATIENCE: Final = 30
+_ASYNCIO: Final = "asyncio"
+"""As pytest-asyncio calls itself."""
 _LONGEST_DIFF: Final = 100
 """How many lines are shown of what two objects do not share."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker is for."""
+    """Say what the marker is for, and get ready for async tests where somebody runs them."""
     config.addinivalue_line(
         "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
     )
+    if config.pluginmanager.hasplugin(_ASYNCIO):
+        from masthead.testing import asyncio_plugin
+
+        config.pluginmanager.register(asyncio_plugin)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -175,9 +181,9 @@ def kube_client(kube_config: Config) -> Iterator[Client]:
 def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
     """An async client of ``kube_server``, made and closed by whatever runs the test."""
     if "anyio_backend" in request.fixturenames:
-        made = request.getfixturevalue("_kube_aio_client_of_anyio")
-    elif request.config.pluginmanager.hasplugin("asyncio"):
-        made = request.getfixturevalue("_kube_aio_client_of_asyncio")
+        made = request.getfixturevalue("_anyio_kube_client")
+    elif request.config.pluginmanager.hasplugin(_ASYNCIO):
+        made = request.getfixturevalue("_asyncio_kube_client")
     else:
         raise pytest.UsageError(
             "kube_aio_client is for async tests: install pytest-asyncio, or mark the test with pytest.mark.anyio"
@@ -185,32 +191,13 @@ def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
     return cast("aio.Client", made)
 
 
-def _asyncio_fixture(function: Callable[[Config], AsyncIterator[aio.Client]]) -> object:
-    """A fixture of pytest-asyncio, whose strict mode takes no other; pytest's own where it is not installed."""
-    name = "_kube_aio_client_of_asyncio"
-    try:
-        import pytest_asyncio
-    except ImportError:
-        return pytest.fixture(function, name=name)
-    return pytest_asyncio.fixture(function, name=name)
-
-
-@pytest.fixture(name="_kube_aio_client_of_anyio")
-async def _of_anyio(kube_config: Config) -> AsyncIterator[aio.Client]:
-    async with _async_client(kube_config) as client:
-        yield client
-
-
-@_asyncio_fixture
-async def _of_asyncio(kube_config: Config) -> AsyncIterator[aio.Client]:
-    async with _async_client(kube_config) as client:
-        yield client
-
-
-def _async_client(config: Config) -> aio.Client:
+@pytest.fixture(name="_anyio_kube_client")
+async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
+    """What ``kube_aio_client`` is in a test that anyio runs, which takes any async fixture."""
     import masthead.aio
 
-    return masthead.aio.Client(config)
+    async with masthead.aio.Client(kube_config) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
