@@ -46,7 +46,7 @@ class InformerMeter:
         self._store_version = to.gauge(known.INFORMER_STORE_RESOURCE_VERSION, **labels)
         self._broken = to.gauge(known.INFORMER_BROKEN_OBJECTS, **labels)
         self._relists = to.counter(known.INFORMER_RELISTS, **labels)
-        self.is_on = to is not NO_METRICS
+        self.is_on: bool = to is not NO_METRICS
 
     def handler(self, name: str) -> HandlerMeter:
         """What is counted about one handler."""

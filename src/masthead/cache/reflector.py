@@ -125,7 +125,7 @@ class Reflector(Generic[T]):
         self._clock: Callable[[], float] = _no_clock
         self._events = 0
         self._label = (name or source.resource) + (f" in {scope}" if scope else "")
-        self.pulse = Pulse()
+        self.pulse: Pulse = Pulse()
         self._quarantine = Quarantine(self.pulse, self._label, known.has if known is not None else None)
 
     @property

@@ -111,7 +111,8 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
     for each in module.classes:
         if each.gvk:
             yield types.GVK
-            yield from [types.OBJECT_LIST] if each.item else [types.OBJECT, types.TYPE_CHECKING_, types.SELF]
+            yield types.OBJECT
+            yield from [types.OBJECT_LIST] if each.item else [types.TYPE_CHECKING_, types.SELF]
         else:
             yield types.STRUCT
         yield from _names_of_facts(each)
@@ -135,7 +136,7 @@ def _names_of_facts(each: ClassDef) -> Iterator[Reference]:
     has_maps = any(one.merge or one.server_default is not None for one in each.fields)
     if has_maps:
         yield types.MAPPING
-    if has_maps or each.resource or each.is_atomic or each.sensitive or _nullable(each):
+    if has_maps or each.resource or each.item or each.is_atomic or each.sensitive or _nullable(each):
         yield types.CLASS_VAR
 
 
@@ -171,7 +172,8 @@ class _Class:
         if definition.gvk:
             lines += lay_out("GVK = ", self._gvk(definition.gvk), indent=4)
         if definition.item:
-            lines.append(f"ITEM = {definition.item}")
+            fact = self._fact("ITEM", f"type[{self.module.local(types.OBJECT)}]")
+            lines.append(f"{fact}{definition.item}")
         if definition.resource:
             fact = self._fact("RESOURCE", f"{self.module.local(types.RESOURCE)} | None")
             lines += lay_out(fact, self._resource(definition.resource), indent=4)

@@ -275,4 +275,4 @@ class UnstructuredList(ObjectList[Unstructured]):
     """A list of objects of any kind."""
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
-    ITEM = Unstructured
+    ITEM: ClassVar[type[Object]] = Unstructured

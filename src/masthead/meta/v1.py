@@ -355,7 +355,7 @@ class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
     """A list of any kind of which the server sends the metadata only."""
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadataList")
-    ITEM = PartialObjectMetadata
+    ITEM: ClassVar[type[Object]] = PartialObjectMetadata
 
 
 class TableColumnDefinition(Struct):

@@ -98,7 +98,7 @@ class RestClient:
             headers: What goes with every call, such as whom to impersonate.
             random: Where jitter comes from.
         """
-        self.settings = settings or RestSettings()
+        self.settings: RestSettings = settings or RestSettings()
         self._transport = transport
         self._credentials = credentials
         agent = self.settings.user_agent or default_user_agent()

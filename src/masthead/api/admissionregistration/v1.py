@@ -198,12 +198,12 @@ class MutatingAdmissionPolicyBinding(Object):
 
 class MutatingAdmissionPolicyBindingList(ObjectList[MutatingAdmissionPolicyBinding]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBindingList")
-    ITEM = MutatingAdmissionPolicyBinding
+    ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicyBinding
 
 
 class MutatingAdmissionPolicyList(ObjectList[MutatingAdmissionPolicy]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyList")
-    ITEM = MutatingAdmissionPolicy
+    ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicy
 
 
 class RuleWithOperations(Struct):
@@ -278,7 +278,7 @@ class MutatingWebhookConfiguration(Object):
 
 class MutatingWebhookConfigurationList(ObjectList[MutatingWebhookConfiguration]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfigurationList")
-    ITEM = MutatingWebhookConfiguration
+    ITEM: ClassVar[type[Object]] = MutatingWebhookConfiguration
 
 
 class TypeChecking(Struct):
@@ -393,12 +393,12 @@ class ValidatingAdmissionPolicyBinding(Object):
 
 class ValidatingAdmissionPolicyBindingList(ObjectList[ValidatingAdmissionPolicyBinding]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBindingList")
-    ITEM = ValidatingAdmissionPolicyBinding
+    ITEM: ClassVar[type[Object]] = ValidatingAdmissionPolicyBinding
 
 
 class ValidatingAdmissionPolicyList(ObjectList[ValidatingAdmissionPolicy]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyList")
-    ITEM = ValidatingAdmissionPolicy
+    ITEM: ClassVar[type[Object]] = ValidatingAdmissionPolicy
 
 
 class ValidatingWebhook(Struct):
@@ -451,4 +451,4 @@ class ValidatingWebhookConfiguration(Object):
 
 class ValidatingWebhookConfigurationList(ObjectList[ValidatingWebhookConfiguration]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfigurationList")
-    ITEM = ValidatingWebhookConfiguration
+    ITEM: ClassVar[type[Object]] = ValidatingWebhookConfiguration

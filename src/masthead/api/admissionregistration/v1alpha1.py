@@ -166,9 +166,9 @@ class MutatingAdmissionPolicyBinding(Object):
 
 class MutatingAdmissionPolicyBindingList(ObjectList[MutatingAdmissionPolicyBinding]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicyBindingList")
-    ITEM = MutatingAdmissionPolicyBinding
+    ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicyBinding
 
 
 class MutatingAdmissionPolicyList(ObjectList[MutatingAdmissionPolicy]):
     GVK = GroupVersionKind("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicyList")
-    ITEM = MutatingAdmissionPolicy
+    ITEM: ClassVar[type[Object]] = MutatingAdmissionPolicy

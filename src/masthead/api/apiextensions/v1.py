@@ -248,4 +248,4 @@ class CustomResourceDefinition(Object):
 
 class CustomResourceDefinitionList(ObjectList[CustomResourceDefinition]):
     GVK = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinitionList")
-    ITEM = CustomResourceDefinition
+    ITEM: ClassVar[type[Object]] = CustomResourceDefinition

@@ -90,4 +90,4 @@ class APIService(Object):
 
 class APIServiceList(ObjectList[APIService]):
     GVK = GroupVersionKind("apiregistration.k8s.io", "v1", "APIServiceList")
-    ITEM = APIService
+    ITEM: ClassVar[type[Object]] = APIService

@@ -93,4 +93,4 @@ class StorageVersion(Object):
 
 class StorageVersionList(ObjectList[StorageVersion]):
     GVK = GroupVersionKind("internal.apiserver.k8s.io", "v1alpha1", "StorageVersionList")
-    ITEM = StorageVersion
+    ITEM: ClassVar[type[Object]] = StorageVersion

@@ -78,7 +78,7 @@ class ControllerRevision(Object):
 
 class ControllerRevisionList(ObjectList[ControllerRevision]):
     GVK = GroupVersionKind("apps", "v1", "ControllerRevisionList")
-    ITEM = ControllerRevision
+    ITEM: ClassVar[type[Object]] = ControllerRevision
 
 
 class RollingUpdateDaemonSet(Struct):
@@ -159,7 +159,7 @@ class DaemonSet(Object):
 
 class DaemonSetList(ObjectList[DaemonSet]):
     GVK = GroupVersionKind("apps", "v1", "DaemonSetList")
-    ITEM = DaemonSet
+    ITEM: ClassVar[type[Object]] = DaemonSet
 
 
 class RollingUpdateDeployment(Struct):
@@ -248,7 +248,7 @@ class Deployment(Object):
 
 class DeploymentList(ObjectList[Deployment]):
     GVK = GroupVersionKind("apps", "v1", "DeploymentList")
-    ITEM = Deployment
+    ITEM: ClassVar[type[Object]] = Deployment
 
 
 class ReplicaSetSpec(Struct):
@@ -316,7 +316,7 @@ class ReplicaSet(Object):
 
 class ReplicaSetList(ObjectList[ReplicaSet]):
     GVK = GroupVersionKind("apps", "v1", "ReplicaSetList")
-    ITEM = ReplicaSet
+    ITEM: ClassVar[type[Object]] = ReplicaSet
 
 
 class RollingUpdateStatefulSetStrategy(Struct):
@@ -413,4 +413,4 @@ class StatefulSet(Object):
 
 class StatefulSetList(ObjectList[StatefulSet]):
     GVK = GroupVersionKind("apps", "v1", "StatefulSetList")
-    ITEM = StatefulSet
+    ITEM: ClassVar[type[Object]] = StatefulSet

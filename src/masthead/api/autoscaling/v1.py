@@ -84,7 +84,7 @@ class HorizontalPodAutoscaler(Object):
 
 class HorizontalPodAutoscalerList(ObjectList[HorizontalPodAutoscaler]):
     GVK = GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscalerList")
-    ITEM = HorizontalPodAutoscaler
+    ITEM: ClassVar[type[Object]] = HorizontalPodAutoscaler
 
 
 class ScaleSpec(Struct):

@@ -222,4 +222,4 @@ class HorizontalPodAutoscaler(Object):
 
 class HorizontalPodAutoscalerList(ObjectList[HorizontalPodAutoscaler]):
     GVK = GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscalerList")
-    ITEM = HorizontalPodAutoscaler
+    ITEM: ClassVar[type[Object]] = HorizontalPodAutoscaler

@@ -143,7 +143,7 @@ class CronJob(Object):
 
 class CronJobList(ObjectList[CronJob]):
     GVK = GroupVersionKind("batch", "v1", "CronJobList")
-    ITEM = CronJob
+    ITEM: ClassVar[type[Object]] = CronJob
 
 
 class JobCondition(Struct):
@@ -217,4 +217,4 @@ class Job(Object):
 
 class JobList(ObjectList[Job]):
     GVK = GroupVersionKind("batch", "v1", "JobList")
-    ITEM = Job
+    ITEM: ClassVar[type[Object]] = Job

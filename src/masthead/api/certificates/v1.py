@@ -91,4 +91,4 @@ class CertificateSigningRequest(Object):
 
 class CertificateSigningRequestList(ObjectList[CertificateSigningRequest]):
     GVK = GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequestList")
-    ITEM = CertificateSigningRequest
+    ITEM: ClassVar[type[Object]] = CertificateSigningRequest

@@ -43,4 +43,4 @@ class ClusterTrustBundle(Object):
 
 class ClusterTrustBundleList(ObjectList[ClusterTrustBundle]):
     GVK = GroupVersionKind("certificates.k8s.io", "v1alpha1", "ClusterTrustBundleList")
-    ITEM = ClusterTrustBundle
+    ITEM: ClassVar[type[Object]] = ClusterTrustBundle

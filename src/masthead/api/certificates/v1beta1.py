@@ -55,7 +55,7 @@ class ClusterTrustBundle(Object):
 
 class ClusterTrustBundleList(ObjectList[ClusterTrustBundle]):
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "ClusterTrustBundleList")
-    ITEM = ClusterTrustBundle
+    ITEM: ClassVar[type[Object]] = ClusterTrustBundle
 
 
 class PodCertificateRequestSpec(Struct):
@@ -124,4 +124,4 @@ class PodCertificateRequest(Object):
 
 class PodCertificateRequestList(ObjectList[PodCertificateRequest]):
     GVK = GroupVersionKind("certificates.k8s.io", "v1beta1", "PodCertificateRequestList")
-    ITEM = PodCertificateRequest
+    ITEM: ClassVar[type[Object]] = PodCertificateRequest

@@ -49,4 +49,4 @@ class Lease(Object):
 
 class LeaseList(ObjectList[Lease]):
     GVK = GroupVersionKind("coordination.k8s.io", "v1", "LeaseList")
-    ITEM = Lease
+    ITEM: ClassVar[type[Object]] = Lease

@@ -48,4 +48,4 @@ class LeaseCandidate(Object):
 
 class LeaseCandidateList(ObjectList[LeaseCandidate]):
     GVK = GroupVersionKind("coordination.k8s.io", "v1beta1", "LeaseCandidateList")
-    ITEM = LeaseCandidate
+    ITEM: ClassVar[type[Object]] = LeaseCandidate

@@ -503,7 +503,7 @@ class ComponentStatus(Object):
 
 class ComponentStatusList(ObjectList[ComponentStatus]):
     GVK = GroupVersionKind("", "v1", "ComponentStatusList")
-    ITEM = ComponentStatus
+    ITEM: ClassVar[type[Object]] = ComponentStatus
 
 
 class ConfigMap(Object):
@@ -552,7 +552,7 @@ class ConfigMapKeySelector(Struct):
 
 class ConfigMapList(ObjectList[ConfigMap]):
     GVK = GroupVersionKind("", "v1", "ConfigMapList")
-    ITEM = ConfigMap
+    ITEM: ClassVar[type[Object]] = ConfigMap
 
 
 class ConfigMapNodeConfigSource(Struct):
@@ -1015,7 +1015,7 @@ class Endpoints(Object):
 
 class EndpointsList(ObjectList[Endpoints]):
     GVK = GroupVersionKind("", "v1", "EndpointsList")
-    ITEM = Endpoints
+    ITEM: ClassVar[type[Object]] = Endpoints
 
 
 class EphemeralContainer(Struct):
@@ -1169,7 +1169,7 @@ class Event(Object):
 
 class EventList(ObjectList[Event]):
     GVK = GroupVersionKind("", "v1", "EventList")
-    ITEM = Event
+    ITEM: ClassVar[type[Object]] = Event
 
 
 class FCVolumeSource(Struct):
@@ -1320,7 +1320,7 @@ class LimitRange(Object):
 
 class LimitRangeList(ObjectList[LimitRange]):
     GVK = GroupVersionKind("", "v1", "LimitRangeList")
-    ITEM = LimitRange
+    ITEM: ClassVar[type[Object]] = LimitRange
 
 
 class PortStatus(Struct):
@@ -1412,7 +1412,7 @@ class Namespace(Object):
 
 class NamespaceList(ObjectList[Namespace]):
     GVK = GroupVersionKind("", "v1", "NamespaceList")
-    ITEM = Namespace
+    ITEM: ClassVar[type[Object]] = Namespace
 
 
 class NodeConfigSource(Struct):
@@ -1568,7 +1568,7 @@ class NodeAllocatableResourceClaimStatus(Struct):
 
 class NodeList(ObjectList[Node]):
     GVK = GroupVersionKind("", "v1", "NodeList")
-    ITEM = Node
+    ITEM: ClassVar[type[Object]] = Node
 
 
 class PhotonPersistentDiskVolumeSource(Struct):
@@ -1780,7 +1780,7 @@ class PersistentVolumeClaim(Object):
 
 class PersistentVolumeClaimList(ObjectList[PersistentVolumeClaim]):
     GVK = GroupVersionKind("", "v1", "PersistentVolumeClaimList")
-    ITEM = PersistentVolumeClaim
+    ITEM: ClassVar[type[Object]] = PersistentVolumeClaim
 
 
 class PersistentVolumeClaimVolumeSource(Struct):
@@ -1790,7 +1790,7 @@ class PersistentVolumeClaimVolumeSource(Struct):
 
 class PersistentVolumeList(ObjectList[PersistentVolume]):
     GVK = GroupVersionKind("", "v1", "PersistentVolumeList")
-    ITEM = PersistentVolume
+    ITEM: ClassVar[type[Object]] = PersistentVolume
 
 
 class PodDNSConfigOption(Struct):
@@ -2155,7 +2155,7 @@ class Pod(Object):
 
 class PodList(ObjectList[Pod]):
     GVK = GroupVersionKind("", "v1", "PodList")
-    ITEM = Pod
+    ITEM: ClassVar[type[Object]] = Pod
 
 
 class PodTemplateSpec(Struct):
@@ -2191,7 +2191,7 @@ class PodTemplate(Object):
 
 class PodTemplateList(ObjectList[PodTemplate]):
     GVK = GroupVersionKind("", "v1", "PodTemplateList")
-    ITEM = PodTemplate
+    ITEM: ClassVar[type[Object]] = PodTemplate
 
 
 class ReplicationControllerSpec(Struct):
@@ -2265,7 +2265,7 @@ class ReplicationController(Object):
 
 class ReplicationControllerList(ObjectList[ReplicationController]):
     GVK = GroupVersionKind("", "v1", "ReplicationControllerList")
-    ITEM = ReplicationController
+    ITEM: ClassVar[type[Object]] = ReplicationController
 
 
 class ScopedResourceSelectorRequirement(Struct):
@@ -2325,7 +2325,7 @@ class ResourceQuota(Object):
 
 class ResourceQuotaList(ObjectList[ResourceQuota]):
     GVK = GroupVersionKind("", "v1", "ResourceQuotaList")
-    ITEM = ResourceQuota
+    ITEM: ClassVar[type[Object]] = ResourceQuota
 
 
 class Secret(Object):
@@ -2363,7 +2363,7 @@ class Secret(Object):
 
 class SecretList(ObjectList[Secret]):
     GVK = GroupVersionKind("", "v1", "SecretList")
-    ITEM = Secret
+    ITEM: ClassVar[type[Object]] = Secret
 
 
 class ServicePort(Struct):
@@ -2497,12 +2497,12 @@ class ServiceAccount(Object):
 
 class ServiceAccountList(ObjectList[ServiceAccount]):
     GVK = GroupVersionKind("", "v1", "ServiceAccountList")
-    ITEM = ServiceAccount
+    ITEM: ClassVar[type[Object]] = ServiceAccount
 
 
 class ServiceList(ObjectList[Service]):
     GVK = GroupVersionKind("", "v1", "ServiceList")
-    ITEM = Service
+    ITEM: ClassVar[type[Object]] = Service
 
 
 class TopologySelectorLabelRequirement(Struct):

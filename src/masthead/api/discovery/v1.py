@@ -97,4 +97,4 @@ class EndpointSlice(Object):
 
 class EndpointSliceList(ObjectList[EndpointSlice]):
     GVK = GroupVersionKind("discovery.k8s.io", "v1", "EndpointSliceList")
-    ITEM = EndpointSlice
+    ITEM: ClassVar[type[Object]] = EndpointSlice

@@ -72,4 +72,4 @@ class Event(Object):
 
 class EventList(ObjectList[Event]):
     GVK = GroupVersionKind("events.k8s.io", "v1", "EventList")
-    ITEM = Event
+    ITEM: ClassVar[type[Object]] = Event

@@ -163,7 +163,7 @@ class FlowSchema(Object):
 
 class FlowSchemaList(ObjectList[FlowSchema]):
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "FlowSchemaList")
-    ITEM = FlowSchema
+    ITEM: ClassVar[type[Object]] = FlowSchema
 
 
 class QueuingConfiguration(Struct):
@@ -243,4 +243,4 @@ class PriorityLevelConfiguration(Object):
 
 class PriorityLevelConfigurationList(ObjectList[PriorityLevelConfiguration]):
     GVK = GroupVersionKind("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfigurationList")
-    ITEM = PriorityLevelConfiguration
+    ITEM: ClassVar[type[Object]] = PriorityLevelConfiguration

@@ -117,7 +117,7 @@ class IPAddress(Object):
 
 class IPAddressList(ObjectList[IPAddress]):
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IPAddressList")
-    ITEM = IPAddress
+    ITEM: ClassVar[type[Object]] = IPAddress
 
 
 class IPBlock(Struct):
@@ -237,12 +237,12 @@ class IngressClass(Object):
 
 class IngressClassList(ObjectList[IngressClass]):
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IngressClassList")
-    ITEM = IngressClass
+    ITEM: ClassVar[type[Object]] = IngressClass
 
 
 class IngressList(ObjectList[Ingress]):
     GVK = GroupVersionKind("networking.k8s.io", "v1", "IngressList")
-    ITEM = Ingress
+    ITEM: ClassVar[type[Object]] = Ingress
 
 
 class NetworkPolicyPeer(Struct):
@@ -303,7 +303,7 @@ class NetworkPolicy(Object):
 
 class NetworkPolicyList(ObjectList[NetworkPolicy]):
     GVK = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicyList")
-    ITEM = NetworkPolicy
+    ITEM: ClassVar[type[Object]] = NetworkPolicy
 
 
 class ServiceCIDRSpec(Struct):
@@ -355,4 +355,4 @@ class ServiceCIDR(Object):
 
 class ServiceCIDRList(ObjectList[ServiceCIDR]):
     GVK = GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDRList")
-    ITEM = ServiceCIDR
+    ITEM: ClassVar[type[Object]] = ServiceCIDR

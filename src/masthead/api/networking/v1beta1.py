@@ -62,7 +62,7 @@ class IPAddress(Object):
 
 class IPAddressList(ObjectList[IPAddress]):
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "IPAddressList")
-    ITEM = IPAddress
+    ITEM: ClassVar[type[Object]] = IPAddress
 
 
 class ServiceCIDRSpec(Struct):
@@ -114,4 +114,4 @@ class ServiceCIDR(Object):
 
 class ServiceCIDRList(ObjectList[ServiceCIDR]):
     GVK = GroupVersionKind("networking.k8s.io", "v1beta1", "ServiceCIDRList")
-    ITEM = ServiceCIDR
+    ITEM: ClassVar[type[Object]] = ServiceCIDR

@@ -59,4 +59,4 @@ class RuntimeClass(Object):
 
 class RuntimeClassList(ObjectList[RuntimeClass]):
     GVK = GroupVersionKind("node.k8s.io", "v1", "RuntimeClassList")
-    ITEM = RuntimeClass
+    ITEM: ClassVar[type[Object]] = RuntimeClass

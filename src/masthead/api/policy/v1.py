@@ -102,4 +102,4 @@ class PodDisruptionBudget(Object):
 
 class PodDisruptionBudgetList(ObjectList[PodDisruptionBudget]):
     GVK = GroupVersionKind("policy", "v1", "PodDisruptionBudgetList")
-    ITEM = PodDisruptionBudget
+    ITEM: ClassVar[type[Object]] = PodDisruptionBudget

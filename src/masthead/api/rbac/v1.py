@@ -112,12 +112,12 @@ class ClusterRoleBinding(Object):
 
 class ClusterRoleBindingList(ObjectList[ClusterRoleBinding]):
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRoleBindingList")
-    ITEM = ClusterRoleBinding
+    ITEM: ClassVar[type[Object]] = ClusterRoleBinding
 
 
 class ClusterRoleList(ObjectList[ClusterRole]):
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRoleList")
-    ITEM = ClusterRole
+    ITEM: ClassVar[type[Object]] = ClusterRole
 
 
 class Role(Object):
@@ -176,9 +176,9 @@ class RoleBinding(Object):
 
 class RoleBindingList(ObjectList[RoleBinding]):
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleBindingList")
-    ITEM = RoleBinding
+    ITEM: ClassVar[type[Object]] = RoleBinding
 
 
 class RoleList(ObjectList[Role]):
     GVK = GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleList")
-    ITEM = Role
+    ITEM: ClassVar[type[Object]] = Role

@@ -289,7 +289,7 @@ class DeviceClass(Object):
 
 class DeviceClassList(ObjectList[DeviceClass]):
     GVK = GroupVersionKind("resource.k8s.io", "v1", "DeviceClassList")
-    ITEM = DeviceClass
+    ITEM: ClassVar[type[Object]] = DeviceClass
 
 
 class ResourceClaimSpec(Struct):
@@ -351,7 +351,7 @@ class ResourceClaim(Object):
 
 class ResourceClaimList(ObjectList[ResourceClaim]):
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimList")
-    ITEM = ResourceClaim
+    ITEM: ClassVar[type[Object]] = ResourceClaim
 
 
 class ResourceClaimTemplateSpec(Struct):
@@ -387,7 +387,7 @@ class ResourceClaimTemplate(Object):
 
 class ResourceClaimTemplateList(ObjectList[ResourceClaimTemplate]):
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceClaimTemplateList")
-    ITEM = ResourceClaimTemplate
+    ITEM: ClassVar[type[Object]] = ResourceClaimTemplate
 
 
 class ResourcePool(Struct):
@@ -435,4 +435,4 @@ class ResourceSlice(Object):
 
 class ResourceSliceList(ObjectList[ResourceSlice]):
     GVK = GroupVersionKind("resource.k8s.io", "v1", "ResourceSliceList")
-    ITEM = ResourceSlice
+    ITEM: ClassVar[type[Object]] = ResourceSlice

@@ -89,7 +89,7 @@ class DeviceTaintRule(Object):
 
 class DeviceTaintRuleList(ObjectList[DeviceTaintRule]):
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRuleList")
-    ITEM = DeviceTaintRule
+    ITEM: ClassVar[type[Object]] = DeviceTaintRule
 
 
 class PoolStatus(Struct):
@@ -160,4 +160,4 @@ class ResourcePoolStatusRequest(Object):
 
 class ResourcePoolStatusRequestList(ObjectList[ResourcePoolStatusRequest]):
     GVK = GroupVersionKind("resource.k8s.io", "v1alpha3", "ResourcePoolStatusRequestList")
-    ITEM = ResourcePoolStatusRequest
+    ITEM: ClassVar[type[Object]] = ResourcePoolStatusRequest

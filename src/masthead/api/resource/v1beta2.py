@@ -294,7 +294,7 @@ class DeviceClass(Object):
 
 class DeviceClassList(ObjectList[DeviceClass]):
     GVK = GroupVersionKind("resource.k8s.io", "v1beta2", "DeviceClassList")
-    ITEM = DeviceClass
+    ITEM: ClassVar[type[Object]] = DeviceClass
 
 
 class DeviceTaintSelector(Struct):
@@ -353,7 +353,7 @@ class DeviceTaintRule(Object):
 
 class DeviceTaintRuleList(ObjectList[DeviceTaintRule]):
     GVK = GroupVersionKind("resource.k8s.io", "v1beta2", "DeviceTaintRuleList")
-    ITEM = DeviceTaintRule
+    ITEM: ClassVar[type[Object]] = DeviceTaintRule
 
 
 class ResourceClaimSpec(Struct):
@@ -415,7 +415,7 @@ class ResourceClaim(Object):
 
 class ResourceClaimList(ObjectList[ResourceClaim]):
     GVK = GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceClaimList")
-    ITEM = ResourceClaim
+    ITEM: ClassVar[type[Object]] = ResourceClaim
 
 
 class ResourceClaimTemplateSpec(Struct):
@@ -451,7 +451,7 @@ class ResourceClaimTemplate(Object):
 
 class ResourceClaimTemplateList(ObjectList[ResourceClaimTemplate]):
     GVK = GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceClaimTemplateList")
-    ITEM = ResourceClaimTemplate
+    ITEM: ClassVar[type[Object]] = ResourceClaimTemplate
 
 
 class ResourcePool(Struct):
@@ -499,4 +499,4 @@ class ResourceSlice(Object):
 
 class ResourceSliceList(ObjectList[ResourceSlice]):
     GVK = GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceSliceList")
-    ITEM = ResourceSlice
+    ITEM: ClassVar[type[Object]] = ResourceSlice

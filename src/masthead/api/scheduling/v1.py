@@ -44,4 +44,4 @@ class PriorityClass(Object):
 
 class PriorityClassList(ObjectList[PriorityClass]):
     GVK = GroupVersionKind("scheduling.k8s.io", "v1", "PriorityClassList")
-    ITEM = PriorityClass
+    ITEM: ClassVar[type[Object]] = PriorityClass

@@ -139,7 +139,7 @@ class PodGroup(Object):
 
 class PodGroupList(ObjectList[PodGroup]):
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "PodGroupList")
-    ITEM = PodGroup
+    ITEM: ClassVar[type[Object]] = PodGroup
 
 
 class PodGroupTemplate(Struct):
@@ -201,4 +201,4 @@ class Workload(Object):
 
 class WorkloadList(ObjectList[Workload]):
     GVK = GroupVersionKind("scheduling.k8s.io", "v1alpha2", "WorkloadList")
-    ITEM = Workload
+    ITEM: ClassVar[type[Object]] = Workload

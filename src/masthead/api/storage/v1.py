@@ -89,7 +89,7 @@ class CSIDriver(Object):
 
 class CSIDriverList(ObjectList[CSIDriver]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIDriverList")
-    ITEM = CSIDriver
+    ITEM: ClassVar[type[Object]] = CSIDriver
 
 
 class VolumeNodeResources(Struct):
@@ -139,7 +139,7 @@ class CSINode(Object):
 
 class CSINodeList(ObjectList[CSINode]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSINodeList")
-    ITEM = CSINode
+    ITEM: ClassVar[type[Object]] = CSINode
 
 
 class CSIStorageCapacity(Object):
@@ -176,7 +176,7 @@ class CSIStorageCapacity(Object):
 
 class CSIStorageCapacityList(ObjectList[CSIStorageCapacity]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "CSIStorageCapacityList")
-    ITEM = CSIStorageCapacity
+    ITEM: ClassVar[type[Object]] = CSIStorageCapacity
 
 
 class StorageClass(Object):
@@ -220,7 +220,7 @@ class StorageClass(Object):
 
 class StorageClassList(ObjectList[StorageClass]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "StorageClassList")
-    ITEM = StorageClass
+    ITEM: ClassVar[type[Object]] = StorageClass
 
 
 class VolumeAttachmentSource(Struct):
@@ -284,7 +284,7 @@ class VolumeAttachment(Object):
 
 class VolumeAttachmentList(ObjectList[VolumeAttachment]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachmentList")
-    ITEM = VolumeAttachment
+    ITEM: ClassVar[type[Object]] = VolumeAttachment
 
 
 class VolumeAttributesClass(Object):
@@ -318,4 +318,4 @@ class VolumeAttributesClass(Object):
 
 class VolumeAttributesClassList(ObjectList[VolumeAttributesClass]):
     GVK = GroupVersionKind("storage.k8s.io", "v1", "VolumeAttributesClassList")
-    ITEM = VolumeAttributesClass
+    ITEM: ClassVar[type[Object]] = VolumeAttributesClass

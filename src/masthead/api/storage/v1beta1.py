@@ -40,4 +40,4 @@ class VolumeAttributesClass(Object):
 
 class VolumeAttributesClassList(ObjectList[VolumeAttributesClass]):
     GVK = GroupVersionKind("storage.k8s.io", "v1beta1", "VolumeAttributesClassList")
-    ITEM = VolumeAttributesClass
+    ITEM: ClassVar[type[Object]] = VolumeAttributesClass

@@ -68,4 +68,4 @@ class StorageVersionMigration(Object):
 
 class StorageVersionMigrationList(ObjectList[StorageVersionMigration]):
     GVK = GroupVersionKind("storagemigration.k8s.io", "v1beta1", "StorageVersionMigrationList")
-    ITEM = StorageVersionMigration
+    ITEM: ClassVar[type[Object]] = StorageVersionMigration
