@@ -16,6 +16,7 @@ from masthead.lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead import aio as aio
+    from masthead import api as api
     from masthead import config as config
     from masthead import errors as errors
     from masthead import meta as meta
@@ -86,6 +87,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "aio": "masthead",
+    "api": "masthead",
     "config": "masthead",
     "errors": "masthead",
     "meta": "masthead",

@@ -28,7 +28,8 @@ class Backoff:
 
     A connection that was made is no progress: a server in trouble takes connections and drops them again. And time
     alone never starts the row anew, so that a long outage is not met with a burst every few minutes.
-    differs from client-go: there, it starts anew two minutes after it last did, whatever happened.
+    differs from client-go: there, it starts anew two minutes after it last did, whatever happened; and jitter comes on
+    top of the cap, so that a pause of 30 seconds may be one of 60.
 
     Args:
         first: The first delay, in seconds.
