@@ -19,22 +19,24 @@ from tests.unit.transport.servers import serving
 
 import masthead.server
 from masthead.auth.exec import ExecPlugin
-from masthead.config import in_cluster
+from masthead.config import Config, Impersonation, in_cluster
 from masthead.errors import (
     AuthError,
     ClosedError,
+    ConfigError,
     ForbiddenError,
     MastheadError,
+    NameFormatError,
     TransportError,
     UnauthorizedError,
 )
+from masthead.meta import yaml
 from masthead.rest import wiring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead.config import Config
     from masthead.server import Server
 
 TOKEN = "t0ken-that-opens"
@@ -191,6 +193,49 @@ async def test_another_user_can_be_acted_as(gate: Gate, tmp_path: Path, facade: 
         ("impersonate-extra-example.com%2fscope", "read"),
     ]
     assert seen.headers["authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("whom", "headers"),
+    [
+        ("bob", [("impersonate-user", "bob")]),
+        (
+            Impersonation(user="bob", groups=["ops"]),
+            [("impersonate-user", "bob"), ("impersonate-group", "ops")],
+        ),
+    ],
+    ids=["name", "value"],
+)
+@pytest.mark.parametrize("is_config", [True, False], ids=["config", "kubeconfig"])
+async def test_a_client_is_told_as_whom_to_act(
+    gate: Gate, tmp_path: Path, facade: str, whom: Any, headers: list[Any], *, is_config: bool
+) -> None:
+    async with serving(gate.handle, gate.context(optional=True)) as guarded:
+        user = {"token": TOKEN, "as": "alice", "as-groups": ["dev"]}
+        config: Any = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user)
+        options = {} if is_config else {"kubeconfig": tmp_path / "kubeconfig.yaml"}
+        await ask(config if is_config else None, facade, impersonate=whom, **options)
+
+    (seen,) = gate.seen
+    assert [pair for pair in seen.pairs if pair[0].startswith("impersonate-")] == headers
+
+
+async def test_a_client_takes_a_kubeconfig_as_plain_data(server: Server, facade: str) -> None:
+    (data,) = yaml.load_all(server.kubeconfig())
+    no_config: Any = None
+
+    async with connected(no_config, facade, kubeconfig=data, namespace="shop") as client:
+        assert (await client.core_v1.namespaces().get("default")).metadata.name == "default"
+        assert client.namespace == client.config.namespace == "shop"
+
+
+def test_what_is_wrong_with_the_arguments_is_said_by_name(facade: str) -> None:
+    whom: Any = {"user": "bob"}
+    nowhere = Config(server="https://127.0.0.1:1")
+    with pytest.raises(ConfigError, match=r"impersonate is of type dict; give a user's name, or masthead"):
+        connected(nowhere, facade, impersonate=whom)
+    with pytest.raises(NameFormatError, match="'No Such'"):
+        connected(nowhere, facade, namespace="No Such")
 
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])

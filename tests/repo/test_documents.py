@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from masthead.config import Config
 
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(
@@ -103,3 +106,10 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
 def test_what_is_shown_for_pytest_is_python(document: str) -> None:
     for block in re.findall(r"```py\n(.*?)```", read(document), re.DOTALL):
         compile(block, document, "exec")
+
+
+@pytest.mark.parametrize("field", [each.name for each in dataclasses.fields(Config)])
+def test_every_field_of_config_is_in_the_manual(field: str) -> None:
+    table = read("docs/client.md").partition("### The fields of `Config`")[2].partition("\n## ")[0]
+
+    assert f"`{field}`" in table

@@ -15,6 +15,7 @@ from masthead.client.target import any_kind, metadata_only, typed
 from masthead.client.typed import TypedResource
 from masthead.config.loading import load
 from masthead.config.model import Config
+from masthead.config.overrides import adjusted
 from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.disk import DiskCache
 from masthead.discovery.mapper import Mapper
@@ -26,13 +27,14 @@ from masthead.rest.settings import RestSettings
 from masthead.rest.wiring import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Self
 
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
     from masthead.client.target import Target
+    from masthead.config.model import Impersonation
     from masthead.meta.gvk import GroupVersionKind
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
@@ -61,9 +63,10 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | None = None,
+        kubeconfig: str | PathLike[str] | Mapping[str, object] | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        impersonate: str | Impersonation | None = None,
         timeout: float = 60.0,
         silence: float = 90.0,
         retries: int = 10,
@@ -82,9 +85,11 @@ class Client(Clientset):
 
         Args:
             config: Where the cluster is and who we are there; None to look for it.
-            kubeconfig: The file to look in, or its text; not together with `config`.
+            kubeconfig: The file to look in; or its text, or what it says as plain data; not together with `config`.
             context: Which of its contexts to use; not together with `config`.
-            namespace: What `namespace` says, in place of what the configuration has.
+            namespace: The default namespace, in place of what the configuration has.
+            impersonate: As whom to act: a user's name, or an `Impersonation` with groups; in place of what the
+                configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
                 credentials is not counted: somebody may be logging in, and that has a limit of its own.
             silence: Seconds without a byte after which a watch counts as dead, and is resumed.
@@ -114,9 +119,9 @@ class Client(Clientset):
                 "address masthead.Config(server=...)"
             )
         found = config or load(kubeconfig, context=context)
-        self._config = found
-        self._namespace = namespace or found.namespace
-        names.check_dns1123_label(self._namespace)
+        if namespace:
+            names.check_dns1123_label(namespace)
+        self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
             raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)
         settings = RestSettings(
@@ -148,7 +153,7 @@ class Client(Clientset):
     @property
     def namespace(self) -> str:
         """Where objects are when nobody says otherwise: ``client.core_v1.pods(client.namespace)``."""
-        return self._namespace
+        return self._config.namespace
 
     @property
     def rest(self) -> RestClient:

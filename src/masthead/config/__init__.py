@@ -3,7 +3,7 @@
 | module | what lives there |
 |---|---|
 | `model`, `checks`, `converted` | `Config` and its parts; what may be wrong with them |
-| `loading`, `overrides`, `selection` | `load` and `from_kubeconfig`: what is looked for, and what of it counts |
+| `loading`, `overrides`, `selection` | `load`, `from_kubeconfig` and `list_contexts`: what is looked for, and what of it counts |
 | `files`, `kubeconfig`, `node` | kubeconfig files, found, read and merged |
 | `incluster` | what a pod knows |
 | `proxies`, `address` | proxies in the environment; addresses and their parts |
@@ -17,7 +17,9 @@ from masthead.lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead.config.incluster import in_cluster as in_cluster
+    from masthead.config.loading import KubeContext as KubeContext
     from masthead.config.loading import from_kubeconfig as from_kubeconfig
+    from masthead.config.loading import list_contexts as list_contexts
     from masthead.config.loading import load as load
     from masthead.config.model import Config as Config
     from masthead.config.model import ExecConfig as ExecConfig
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "in_cluster": "masthead.config.incluster",
+    "KubeContext": "masthead.config.loading",
     "from_kubeconfig": "masthead.config.loading",
+    "list_contexts": "masthead.config.loading",
     "load": "masthead.config.loading",
     "Config": "masthead.config.model",
     "ExecConfig": "masthead.config.model",

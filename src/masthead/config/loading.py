@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from masthead.config.files import expand, find, listed_in, read_file, read_files
 from masthead.config.incluster import SERVICE_ACCOUNT, select_in_cluster
@@ -17,14 +19,16 @@ from masthead.errors import ConfigError
 from masthead.meta.names import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
     from typing import Unpack
 
     from masthead.config.kubeconfig import Kubeconfig
     from masthead.config.model import Config
 
-__all__ = ["from_kubeconfig", "load"]
+__all__ = ["KubeContext", "KubeconfigSource", "from_kubeconfig", "list_contexts", "load"]
+
+KubeconfigSource: TypeAlias = "str | PathLike[str] | Mapping[str, object]"
+"""Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data."""
 
 _ADVICE = (
     "Name a kubeconfig, or set KUBECONFIG. Without a cluster, `masthead serve --kubeconfig-out FILE` "
@@ -35,7 +39,7 @@ _log = logging.getLogger("masthead.config")
 
 
 def load(
-    kubeconfig: str | PathLike[str] | None = None,
+    kubeconfig: KubeconfigSource | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
@@ -48,7 +52,8 @@ def load(
     ``~/.kube/config``; the service account of the pod that this runs in. With ``server=``, nothing need be there.
 
     Args:
-        kubeconfig: A kubeconfig file, or the text of one, such as ``Server.kubeconfig()``; empty for none.
+        kubeconfig: A kubeconfig file; or the text of one, such as ``Server.kubeconfig()``; or the same as plain data.
+            Relative paths in text and data begin in the current folder. Empty text is as good as None.
         environ: The environment; the process' own by default.
         home: The home folder; what the environment says by default.
         service_account: Where a pod has its service account's files.
@@ -60,18 +65,66 @@ def load(
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
-    home = home or _home(environ)
-    if isinstance(kubeconfig, str) and _is_content(kubeconfig):
-        return from_kubeconfig(kubeconfig, environ=environ, **overrides)
-    if kubeconfig is not None and os.fspath(kubeconfig):
-        return settle(select(_read_given(expand(kubeconfig, home)), overrides), overrides, environ)
-    found, tried = read_files(find(environ, home))
+    found, tried = _read(kubeconfig, environ, home)
     if found:
         return settle(select(found, overrides), overrides, environ)
-    reasons = [f"{path} {why}" for path, why in tried.items()] or ["HOME is not set"]
-    if not listed_in(environ):
-        reasons.insert(0, "KUBECONFIG is not set")
-    return settle(_without_kubeconfig(environ, service_account, reasons, overrides), overrides, environ)
+    return settle(_without_kubeconfig(environ, service_account, tried, overrides), overrides, environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeContext:
+    """A context of a kubeconfig.
+
+    Attributes:
+        name: What to give as ``Client(context=...)``.
+        cluster: Which cluster it is about, by its name in the kubeconfig.
+        user: As which user, by its name in the kubeconfig; empty for none.
+        namespace: The default namespace; empty if the context names none.
+        is_current: Whether it is used where no other is asked for.
+    """
+
+    name: str
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+    is_current: bool = False
+
+
+def list_contexts(
+    kubeconfig: KubeconfigSource | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> list[KubeContext]:
+    """List the contexts of a kubeconfig, in the order in which they are written. Nothing is sent.
+
+    ::
+
+        for each in masthead.config.list_contexts():
+            print("*" if each.is_current else " ", each.name, each.cluster, each.namespace or "default")
+
+    Args:
+        kubeconfig: As for `load`: by default the files of ``KUBECONFIG``, merged, or ``~/.kube/config``.
+        environ: The environment; the process' own by default.
+        home: The home folder; what the environment says by default.
+
+    Returns:
+        The contexts; none where there is no kubeconfig at all, as in a pod.
+
+    Raises:
+        ConfigError: If the kubeconfig that is given is missing or empty, or one that was found cannot be read.
+    """
+    found, _ = _read(kubeconfig, os.environ if environ is None else environ, home)
+    return [
+        KubeContext(
+            name=name,
+            cluster=each.cluster,
+            user=each.user,
+            namespace=each.namespace,
+            is_current=name == found.current_context,
+        )
+        for name, each in found.contexts.items()
+    ]
 
 
 def from_kubeconfig(
@@ -94,9 +147,35 @@ def from_kubeconfig(
         TypeError: for an override that nobody knows.
     """
     refuse_unknown(overrides, "from_kubeconfig")
-    source = Source("the kubeconfig", folder=Path(folder) if folder is not None else None)
-    selection = select(_refuse_empty(parse(content, source)), overrides)
+    selection = select(_parse_given(content, Path(folder) if folder is not None else None), overrides)
     return settle(selection, overrides, os.environ if environ is None else environ)
+
+
+def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple[Kubeconfig, list[str]]:
+    """The kubeconfig that is given or else found, and why other places did not do; empty if none was found.
+
+    Raises:
+        ConfigError: If what is given is missing, empty or nothing of the kind, or what was found cannot be read.
+    """
+    home = home or _home(environ)
+    if isinstance(given, Mapping):
+        return _parse_given(cast("Mapping[str, object]", given)), []
+    if isinstance(given, str) and _is_content(given):
+        return _parse_given(given), []
+    if given is not None and not isinstance(given, str | os.PathLike):
+        raise ConfigError(
+            f"kubeconfig is of type {type(given).__name__}; give the path of a file, the text of one, or a dict of what "
+            "it says"
+        )
+    if given and (path := os.fspath(cast("str | PathLike[str]", given))):
+        return _read_given(expand(path, home)), []
+    found, unfit = read_files(find(environ, home))
+    tried = [f"{path} {why}" for path, why in unfit.items()] or ["HOME is not set"]
+    return found, tried if listed_in(environ) else ["KUBECONFIG is not set", *tried]
+
+
+def _parse_given(content: str | bytes | Mapping[str, object], folder: Path | None = None) -> Kubeconfig:
+    return _refuse_empty(parse(content, Source("the kubeconfig", folder=folder)))
 
 
 def _is_content(kubeconfig: str) -> bool:

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from masthead.config.model import Impersonation
+from masthead.errors import ConfigError
 from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from masthead.config.kubeconfig import Cluster, User
+    from masthead.config.model import Config
 
-__all__ = ["Overrides", "override_cluster", "override_user", "refuse_unknown"]
+__all__ = ["Overrides", "adjusted", "override_cluster", "override_user", "refuse_unknown"]
 
 
 class Overrides(TypedDict, total=False):
@@ -86,6 +88,29 @@ def override_user(user: User, overrides: Overrides) -> User:
             user, token=kept, token_file=None, username="", password=Secret(), exec=None, auth_provider=None
         )
     if impersonate := overrides.get("impersonate"):
-        other = impersonate if isinstance(impersonate, Impersonation) else Impersonation(user=impersonate)
-        user = replace(user, impersonate=other)
+        user = replace(user, impersonate=_impersonation(impersonate))
     return user
+
+
+def adjusted(
+    config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None
+) -> Config:
+    """A whole configuration as the caller wants it; None and the empty text change nothing.
+
+    Raises:
+        ConfigError: If it cannot be used like that.
+    """
+    if namespace:
+        config = replace(config, namespace=namespace)
+    return replace(config, impersonate=_impersonation(impersonate)) if impersonate else config
+
+
+def _impersonation(whom: object) -> Impersonation:
+    if isinstance(whom, Impersonation):
+        return whom
+    if isinstance(whom, str):
+        return Impersonation(user=whom)
+    raise ConfigError(
+        f"impersonate is of type {type(whom).__name__}; give a user's name, or "
+        "masthead.config.Impersonation(user=..., groups=[...])"
+    )

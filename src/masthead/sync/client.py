@@ -17,13 +17,13 @@ from masthead.sync.scales import Scales
 from masthead.sync.typed import TypedResource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Self
 
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
-    from masthead.config.model import Config
+    from masthead.config.model import Config, Impersonation
     from masthead.meta.gvk import GroupVersionResource
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
@@ -51,9 +51,10 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | None = None,
+        kubeconfig: str | PathLike[str] | Mapping[str, object] | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        impersonate: str | Impersonation | None = None,
         timeout: float = 60.0,
         silence: float = 90.0,
         retries: int = 10,
@@ -72,9 +73,11 @@ class Client(Clientset):
 
         Args:
             config: Where the cluster is and who we are there; None to look for it.
-            kubeconfig: The file to look in, or its text; not together with `config`.
+            kubeconfig: The file to look in; or its text, or what it says as plain data; not together with `config`.
             context: Which of its contexts to use; not together with `config`.
-            namespace: What `namespace` says, in place of what the configuration has.
+            namespace: The default namespace, in place of what the configuration has.
+            impersonate: As whom to act: a user's name, or an `Impersonation` with groups; in place of what the
+                configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
                 credentials is not counted: somebody may be logging in, and that has a limit of its own.
             silence: Seconds without a byte after which a watch counts as dead, and is resumed.
@@ -101,6 +104,7 @@ class Client(Clientset):
             kubeconfig=kubeconfig,
             context=context,
             namespace=namespace,
+            impersonate=impersonate,
             timeout=timeout,
             silence=silence,
             retries=retries,

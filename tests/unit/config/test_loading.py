@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.config.samples import SERVER, packed, plain, several, single, written
 
-from masthead.config import Impersonation, from_kubeconfig, load
+from masthead.config import Impersonation, KubeContext, from_kubeconfig, list_contexts, load
 from masthead.config.files import MAX_SIZE
 from masthead.errors import ConfigError
 from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 IN_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
@@ -376,3 +377,71 @@ def test_the_process_own_environment_is_the_default(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "config", single("mine"))))
 
     assert load().server == "https://mine"
+
+
+def test_a_kubeconfig_may_be_given_as_plain_data() -> None:
+    assert load(plain(user={"token": "t"}), environ={}).token == Secret("t")
+    assert load(several("a", "b"), environ={}, context="b").server == "https://b"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({}, "the kubeconfig: names no cluster, user or context"),
+        ({"kind": "Pod", "apiVersion": "v1"}, "the kubeconfig: is not a kubeconfig but kind 'Pod'"),
+        ({"clusters": {"dev": {}}}, "the kubeconfig: clusters: must be a list, and is a map"),
+        (
+            plain(cluster={"server": 6443}),
+            "the kubeconfig: clusters[0].cluster.server: must be text, and is a number",
+        ),
+        (
+            {**plain(), "current-context": "prod"},
+            "the kubeconfig: there is no context 'prod'; there are 'dev'",
+        ),
+        (
+            plain(context={"cluster": "prod"}),
+            "the kubeconfig, context 'dev': there is no cluster 'prod'; there are 'dev'",
+        ),
+    ],
+)
+def test_an_error_names_what_is_wrong_in_plain_data(data: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(data, environ={})
+
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("given", [42, b"clusters: []\n", ["a"]])
+def test_what_is_no_kubeconfig_at_all_is_refused_by_its_type(given: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"kubeconfig is of type {type(given).__name__}; give the path"):
+        load(given, environ={})
+
+
+def test_contexts_are_listed_in_order_with_the_current_one_marked(tmp_path: Path) -> None:
+    data = {**several("b", "a"), "current-context": "a"}
+    data["contexts"].append({"name": "c", "context": {"cluster": "a", "namespace": "shop"}})
+    expected = [
+        KubeContext(name="b", cluster="b", user="b"),
+        KubeContext(name="a", cluster="a", user="a", is_current=True),
+        KubeContext(name="c", cluster="a", namespace="shop"),
+    ]
+    file = written(tmp_path / "config", data)
+
+    assert list_contexts(data) == expected
+    assert list_contexts(file, environ={}) == expected
+    assert list_contexts(file.read_text()) == expected
+    assert list_contexts(environ={"KUBECONFIG": str(file)}) == expected
+
+
+def test_the_contexts_of_several_files_are_merged(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "1", single("a")), written(tmp_path / "2", single("b"))
+
+    found = list_contexts(environ={"KUBECONFIG": f"{first}{os.pathsep}{second}"})
+
+    assert {each.name: each.is_current for each in found} == {"a": True, "b": False}
+
+
+def test_without_a_kubeconfig_there_are_no_contexts(tmp_path: Path) -> None:
+    assert list_contexts(environ={}, home=tmp_path) == []
+    with pytest.raises(ConfigError, match="is not there"):
+        list_contexts(tmp_path / "absent")
