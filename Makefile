@@ -45,7 +45,7 @@ lint: $(READY) ## Check format, style, types and the import rows
 
 check: test lint ## Both of the above
 
-format: $(READY) ## Format the code and mend what ruff can
+format: $(READY) ## Format the code and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

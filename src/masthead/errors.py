@@ -37,6 +37,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from masthead.advice import Refusal, advice_for, names_another
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -269,8 +271,18 @@ class StatusError(MastheadError):
         )
 
     def _next_step(self) -> str:
-        """What to do now."""
-        return self.advice
+        """What to do now: in this case, or else whenever the reason is this."""
+        if self.code == _NOT_IMPLEMENTED:
+            return ""
+        refusal = Refusal(
+            reason=self.reason_name,
+            verb=self.verb,
+            resource=self.resource,
+            namespace=self.namespace,
+            message=self.message,
+            has_causes=bool(self.details is not None and self.details.causes),
+        )
+        return advice_for(refusal) or self.advice
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with every attribute, so that an error survives a process pool."""
@@ -287,7 +299,7 @@ class BadRequestError(StatusError):
     """The request itself is wrong."""
 
     reason_name, usual_code = "BadRequest", 400
-    advice = "Check the body and the options against the API's schema; sending it again will not help."
+    advice = "Change what the message names; sending the same again will not help."
 
 
 class UnauthorizedError(StatusError):
@@ -301,14 +313,14 @@ class ForbiddenError(StatusError):
     """The server knows who is asking, and says no."""
 
     reason_name, usual_code = "Forbidden", 403
-    advice = "Grant the user a role with this verb on this resource, or check the admission rule named above."
+    advice = "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
 
 
 class NotFoundError(StatusError):
     """There is no such object, or no such resource."""
 
     reason_name, usual_code = "NotFound", 404
-    advice = "Check name and namespace; for a custom resource, that its definition is installed."
+    advice = "Check name and namespace."
 
 
 class MethodNotAllowedError(StatusError):
@@ -337,11 +349,6 @@ class ConflictError(StatusError):
 
     reason_name, usual_code = "Conflict", 409
     advice = "Read the object again, repeat the change on the new version, and retry."
-
-    def _next_step(self) -> str:
-        if self.verb != "apply":
-            return self.advice
-        return "Leave out the fields that error.details.causes names, or take them over with force=True."
 
 
 class GoneError(StatusError):
@@ -373,24 +380,19 @@ class UnsupportedMediaTypeError(StatusError):
         "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
     )
 
-    def _next_step(self) -> str:
-        if self.verb != "apply":
-            return self.advice
-        return "The server knows no server-side apply (the embedded one does not yet); update, or patch by merge."
-
 
 class InvalidError(StatusError):
     """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
 
     reason_name, usual_code = "Invalid", 422
-    advice = "Mend the fields that error.details.causes names."
+    advice = "Fix the fields that the message names; error.details.causes lists them."
 
 
 class TooManyRequestsError(StatusError):
     """The server is protecting itself."""
 
     reason_name, usual_code = "TooManyRequests", 429
-    advice = "Wait for retry_after seconds, then try again."
+    advice = "Wait a little (error.retry_after, where the server says how long), then try again."
 
 
 class InternalError(StatusError):
@@ -398,9 +400,6 @@ class InternalError(StatusError):
 
     reason_name, usual_code = "InternalError", 500
     advice = "Try again; if it stays, the API server's log says more."
-
-    def _next_step(self) -> str:
-        return "" if self.code == _NOT_IMPLEMENTED else self.advice
 
 
 class StoreReadError(StatusError):
@@ -493,8 +492,9 @@ def error_from_status(
     details = status.details
     if details is not None:
         group = f".{details.group}" if details.group else ""
+        is_of_another = names_another(details.kind or "", resource)
         resource = resource or (f"{details.kind}{group}" if details.kind else "")
-        name = name or details.name or ""
+        name = name or ("" if is_of_another else details.name or "")
     code, reason = status.code or 0, status.reason or ""
     return status_error_class(reason=reason, code=code, verb=verb)(
         status.message or "",

@@ -17,11 +17,14 @@ from masthead.config import Config
 from masthead.errors import (
     BY_REASON,
     AuthError,
+    BadRequestError,
     ClosedError,
     ConfigError,
     ConflictError,
     ConnectError,
     DeadlineError,
+    DecodeError,
+    InternalError,
     InvalidError,
     InvalidValueError,
     NameFormatError,
@@ -30,6 +33,7 @@ from masthead.errors import (
     StatusError,
     UnknownKindError,
 )
+from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
@@ -63,8 +67,9 @@ async def test_a_refusal_says_everything(
     assert (error.verb, error.resource) == ("patch", "configmaps")
     assert (error.namespace, error.name) == (namespace, "settings")
     assert (error.code, error.reason, error.message) == (kind.usual_code, kind.reason_name, "because.")
+    advice = "Fix what the message names." if kind is InvalidError else kind.advice
     assert str(error) == (
-        f"patch configmaps {namespace}/settings: because. ({kind.usual_code} {kind.reason_name}). {kind.advice}"
+        f"patch configmaps {namespace}/settings: because. ({kind.usual_code} {kind.reason_name}). {advice}"
     )
     assert the_same(error, pickle.loads(pickle.dumps(error)))
 
@@ -104,7 +109,116 @@ async def test_an_invalid_object_has_its_causes(client: Any, namespace: str) -> 
 
     error = pickle.loads(pickle.dumps(caught.value))
     assert "spec.containers" in {cause.field for cause in error.details.causes}
-    assert "Mend the fields that error.details.causes names" in str(error)
+    assert "Fix the fields that the message names; error.details.causes lists them." in str(error)
+
+
+async def test_a_missing_namespace_is_told_from_a_missing_object(client: Any) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        await client.core_v1.config_maps("no-such-ns").create(ConfigMap.new("settings"))
+
+    assert str(caught.value) == (
+        'create configmaps no-such-ns/settings: namespaces "no-such-ns" not found (404 NotFound). '
+        "The namespace is missing: create it, or check its spelling."
+    )
+
+
+async def test_a_kind_without_a_scale_says_so(client: Any, namespace: str) -> None:
+    await client.core_v1.config_maps(namespace).create(ConfigMap.new("settings"))
+
+    with pytest.raises(NotFoundError, match=r"configmaps have no scale\.$"):
+        await client.scales(namespace).get("configmaps", "settings")
+
+
+async def test_a_field_that_cannot_be_selected_by_is_no_fault_of_the_body(
+    client: Any, namespace: str
+) -> None:
+    with pytest.raises(BadRequestError, match=r"Select by another field .* or by labels\.$"):
+        await client.core_v1.pods(namespace).list(field_selector="spec.foo=bar")
+
+
+@pytest.mark.real_only
+async def test_a_log_of_several_containers_asks_for_one(client: Any, namespace: str) -> None:
+    pods = client.core_v1.pods(namespace)
+    await client.core_v1.service_accounts(namespace).create({"metadata": {"name": "default"}})
+    await pods.create(
+        {
+            "metadata": {"name": "two"},
+            "spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "x"}]},
+        }
+    )
+
+    with pytest.raises(BadRequestError, match=r"choose one of: .* Name one of them: container="):
+        await pods.logs("two").read()
+
+
+@pytest.mark.real_only
+async def test_http_to_a_port_that_speaks_tls_says_so(cluster: Cluster, facade: str) -> None:
+    plain = Config(server=cluster.config.server.replace("https:", "http:"))
+    async with connected(plain, facade) as client:
+        with pytest.raises(BadRequestError, match="begin its address with https://"):
+            await client.core_v1.pods("default").list()
+
+
+@pytest.mark.real_only
+async def test_a_typo_under_server_side_apply_is_not_to_be_tried_again(client: Any, namespace: str) -> None:
+    typo = {"metadata": {"name": "web"}, "spec": {"replcas": 1}}
+
+    with pytest.raises(
+        InternalError, match=r"\.spec\.replcas: .* fix the spelling, or leave it out"
+    ) as caught:
+        await client.dynamic("apps/v1", "deployments", namespace=namespace).apply(typo, field_manager="me")
+
+    assert "Try again" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "example"),
+    [
+        (lambda client: client.core_v1.config_maps().get("x"), "config_maps('default')"),
+        (lambda client: client.networking_v1.network_policies().get("x"), "network_policies('default')"),
+        (
+            lambda client: client.dynamic("apps/v1", "deployments").get("x"),
+            "client.dynamic('apps/v1', 'deployments', namespace='default')",
+        ),
+    ],
+)
+@pytest.mark.embedded_only
+async def test_where_a_namespace_is_missing_the_example_is_the_callers_own(
+    client: Any, call: Callable[[Any], Awaitable[Any]], example: str
+) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        await call(client)
+
+    assert str(caught.value).endswith(f"live in namespaces; say which: {example}")
+
+
+@pytest.mark.embedded_only
+async def test_plain_data_is_checked_as_new_checks_it(client: Any, namespace: str) -> None:
+    maps, pods = client.core_v1.config_maps(namespace), client.core_v1.pods(namespace)
+    typo = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "imge": "nginx"}]}}
+
+    for call in (pods.create, pods.update, pods.apply):
+        with pytest.raises(DecodeError) as caught:
+            await call(typo)
+        assert str(caught.value) == (
+            'Pod "web": spec.containers[0]: Container has no field "imge"; did you mean "image"?'
+        )
+        assert 'say field_validation="Warn"' in caught.value.__notes__[0]
+
+    stored = await maps.create({"metadata": {"name": "a"}, "dta": {}}, field_validation="Ignore")
+    assert stored.metadata.name == "a"
+    with pytest.raises(BadRequestError, match='unknown field "dta"'):
+        await maps.create(
+            ConfigMap.from_dict({"metadata": {"name": "b"}, "dta": {}}), field_validation="Strict"
+        )
+
+
+@pytest.mark.embedded_only
+async def test_an_object_without_a_name_is_named_with_the_right_article(client: Any, namespace: str) -> None:
+    with pytest.raises(InvalidValueError, match=r"^to update a ConfigMap, set metadata\.name$"):
+        await client.core_v1.config_maps(namespace).update({})
+    with pytest.raises(InvalidValueError, match=r"^to update an object, set metadata\.name$"):
+        await client.dynamic(GroupVersionResource("", "v1", "configmaps"), namespace=namespace).update({})
 
 
 async def test_a_conflict_says_to_read_again(client: Any, namespace: str) -> None:

@@ -77,7 +77,7 @@ def test_a_status_becomes_the_error_of_its_reason_and_names_the_object() -> None
     assert error.details is not None
     assert str(error) == (
         'get deployments.apps shop/web: deployments.apps "web" not found (404 NotFound). '
-        "Check name and namespace; for a custom resource, that its definition is installed."
+        "Check name and namespace."
     )
 
 

@@ -231,7 +231,7 @@ class ExecPlugin:
 
     def _with_hint(self, problem: str) -> str:
         hint = self._install_hint.strip()
-        return f"{self._source} {problem}" + (f"; {hint}" if hint else "; install it, or mend the kubeconfig")
+        return f"{self._source} {problem}" + (f"; {hint}" if hint else "; install it, or fix the kubeconfig")
 
 
 def _is_terminal() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -38,6 +39,7 @@ _METHODS: Final = {
     "delete": "DELETE",
     "deletecollection": "DELETE",
 }
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 _OF_ONE_OBJECT: Final = frozenset({"get", "update", "patch", "apply", "delete"})
 _WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
 _ANSWERED_WITH_LIST: Final = frozenset({"list", "deletecollection"})
@@ -148,6 +150,7 @@ class ResourceAccess(Generic[T]):
         verb: str,
         *,
         name: str | None = None,
+        about: str = "",
         namespace: str = "",
         subresource: str = "",
         query: Query | None = None,
@@ -156,6 +159,7 @@ class ResourceAccess(Generic[T]):
         timeout: float | None = None,
         silence: float | None = None,
     ) -> Call:
+        """Put a call together. `about` is the name of an object whose name is not in the path, for messages."""
         target = await self._target()
         if name is None and (subresource or verb in _OF_ONE_OBJECT):
             raise NameFormatError(
@@ -163,11 +167,11 @@ class ResourceAccess(Generic[T]):
             )
         inside = _namespace_for(target, verb, mine=self._namespace, asked=namespace, name=name)
         path = resource_path(target.resource, namespace=inside, name=name, subresource=subresource)
-        about = f"{target.name}/{subresource}" if subresource else target.name
+        what = f"{target.name}/{subresource}" if subresource else target.name
         return Call(
             _METHODS[verb],
             path,
-            Subject(verb, about, inside, name or ""),
+            Subject(verb, what, inside, name or about),
             query or (),
             body,
             content_type,
@@ -181,8 +185,13 @@ class ResourceAccess(Generic[T]):
         answer = await self._access.rest.call(call)
         return (await self._target()).item.from_wire(answer.body)
 
-    async def _given(self, obj: T | Mapping[str, object]) -> T:
+    async def _given(
+        self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None
+    ) -> T:
         """An object to send, which may have been given as plain data.
+
+        Plain data is checked as `Object.new` checks it: a misspelt field is an error, unless `field_validation` says what
+        the server is to do about such fields.
 
         Raises:
             DecodeError: if the data does not fit the type.
@@ -190,7 +199,8 @@ class ResourceAccess(Generic[T]):
         """
         target = await self._target()
         if not isinstance(obj, Object):
-            return _told_its_kind(target.item.from_dict(obj), target)
+            is_strict = self._validation(field_validation) is None
+            return _told_its_kind(_built(target.item, obj, is_strict=is_strict), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise InvalidValueError(
                 f"{target.name} are {target.item.__name__}, and {obj.key!r} is a {type(obj).__name__}",
@@ -203,6 +213,22 @@ class ResourceAccess(Generic[T]):
 
     def _validation(self, field_validation: FieldValidation | None) -> FieldValidation | None:
         return self._access.habits.field_validation if field_validation is None else field_validation
+
+
+def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
+    """An object of plain data.
+
+    Raises:
+        DecodeError: If it does not fit the type.
+    """
+    try:
+        return cls.from_dict(data, strict=is_strict)
+    except DecodeError as error:
+        if is_strict:
+            error.add_note(
+                'To send a field that the type does not know, as a newer server may have, say field_validation="Warn".'
+            )
+        raise
 
 
 def _told_its_kind(obj: T, target: Target[T]) -> T:
@@ -241,8 +267,14 @@ def name_of(obj: Object, verb: str) -> str:
         InvalidValueError: if it has none.
     """
     if not obj.metadata.name:
-        raise InvalidValueError(f"to {verb} a {obj.kind or 'n object'}, set metadata.name", value=obj.key)
+        raise InvalidValueError(
+            f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key
+        )
     return obj.metadata.name
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
 def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: str, name: str | None) -> str:
@@ -269,7 +301,24 @@ def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: s
         )
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise InvalidValueError(
-            f"{verb} {target.name}: {target.name} live in namespaces; say which, as in pods('default') for pods",
+            f"{verb} {target.name}: {target.name} live in namespaces; say which: {_in_namespace(target)}",
             value=name,
         )
     return namespace
+
+
+def _in_namespace(target: Target[Any]) -> str:
+    """How a resource is asked for in a namespace, as a user would write it."""
+    resource = target.resource
+    if target.facts is None:
+        return f"client.dynamic({str(resource.group_version)!r}, {resource.resource!r}, namespace='default')"
+    if not target.item.__module__.startswith("masthead.api."):
+        return f"client.resource({target.item.__name__}, 'default')"
+    return f"{_method_name(target.item.GVK.kind, resource.resource)}('default')"
+
+
+def _method_name(kind: str, plural: str) -> str:
+    """What the clientset calls a resource: ``config_maps`` for ``configmaps`` of the kind ``ConfigMap``."""
+    *first, _ = _WORDS.findall(kind)
+    words = [each.lower() for each in first]
+    return "_".join([*words, plural.removeprefix("".join(words))])

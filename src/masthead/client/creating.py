@@ -36,7 +36,7 @@ class Creating(Writing[T], Generic[T]):
             AlreadyExistsError: if there is one of that name.
             InvalidError: if it breaks the rules of its kind.
         """
-        given = await self._given(obj)
+        given = await self._given(obj, field_validation)
         if not given.metadata.name and not given.metadata.generate_name:
             raise InvalidValueError("to create an object, set metadata.name or metadata.generate_name")
         return await self._post(

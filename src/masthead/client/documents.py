@@ -156,7 +156,7 @@ def _parts(source: object, origin: str) -> Iterator[_Part]:
         for number, each in enumerate(cast("Iterable[object]", source), 1):
             yield from _parts(each, f"{origin} {number}")
     else:
-        yield origin, f"{type(source).__name__} is no manifest; give a path, text, data or an object"
+        yield origin, f"a {type(source).__name__} is not a manifest; give a path, text, data or an object"
 
 
 def _files(path: Path) -> Iterator[_Part]:
@@ -187,7 +187,7 @@ def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
 def _data(data: object, origin: str) -> Iterator[_Part]:
     if not isinstance(data, Mapping):
         hint = ' (to read a file, give pathlib.Path("..."))' if isinstance(data, str) else ""
-        yield origin, f"is no object{hint}"
+        yield origin, f"is not an object{hint}"
         return
     mapping = cast("Mapping[str, object]", data)
     items, kind = mapping.get("items"), mapping.get("kind")

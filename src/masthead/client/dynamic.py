@@ -78,7 +78,7 @@ class DynamicResource(ResourceClient[Unstructured]):
                 field_validation=field_validation,
                 timeout=timeout,
             )
-        given = await self._given(obj)
+        given = await self._given(obj, field_validation)
         return await self._post(
             given,
             name=name or name_of(given, "create"),

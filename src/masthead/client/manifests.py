@@ -332,4 +332,4 @@ def _refusal(problems: list[str]) -> ManifestError:
     more = len(problems) - _SHOWN
     shown = problems[:_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
     listed = "".join(f"\n  {each}" for each in shown)
-    return ManifestError(f"nothing was sent; mend these first:{listed}", problems=problems)
+    return ManifestError(f"nothing was sent; fix these first:{listed}", problems=problems)

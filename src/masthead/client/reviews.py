@@ -35,7 +35,7 @@ class Reviews(Writing[T], Generic[T]):
             InvalidError: if it breaks the rules of its kind.
         """
         return await self._post(
-            await self._given(obj),
+            await self._given(obj, field_validation),
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,

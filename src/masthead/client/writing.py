@@ -53,6 +53,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         call = await self._call(
             "create",
             name=name,
+            about=given.metadata.name,
             namespace=given.metadata.namespace,
             subresource=subresource,
             query=self._how(dry_run, field_manager, field_validation),
@@ -71,7 +72,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        given = await self._given(obj)
+        given = await self._given(obj, field_validation)
         call = await self._call(
             "update",
             name=name_of(given, "update"),
@@ -159,7 +160,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        given = await self._given(obj)
+        given = await self._given(obj, field_validation)
         manager = self._owner(field_manager, given.key)
         if not given.kind:
             raise InvalidValueError(

@@ -82,7 +82,7 @@ class ClassMirror:
             GenerateError: if the module does not have it.
         """
         if name not in scope.classes:
-            raise GenerateError(f"{scope.module} has no class {name}; mend the table of mirrors")
+            raise GenerateError(f"{scope.module} has no class {name}; fix the table of mirrors")
         self.scope = scope
         self.rules = rules
         self.source = scope.classes[name]

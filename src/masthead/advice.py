@@ -1,0 +1,256 @@
+"""What to do next about a refusal, where its reason alone does not say.
+
+One reason stands for many mistakes: a 400 may be a field selector, a log without a container, or HTTP sent to a port that
+speaks TLS. The server's sentence tells them apart. Each row of `_CASES` has the words by which a case is recognised, and
+the advice for it; where no row fits, the error's class has the advice for its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Refusal", "advice_for", "names_another"]
+
+_READ: Final = 4096
+"""How much of the server's sentence is looked at. Some repeat a whole object, which says nothing about the case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What is known of a refusal.
+
+    Attributes:
+        reason: The server's word for it, such as ``NotFound``.
+        verb: What was tried: ``get``, ``create`` ...
+        resource: On which resource, such as ``pods/log``; a path where a raw call was refused.
+        namespace: In which namespace; empty for none.
+        message: The server's sentence.
+        has_causes: Whether the server lists the fields at fault.
+    """
+
+    reason: str
+    verb: str
+    resource: str
+    namespace: str
+    message: str
+    has_causes: bool
+
+    @property
+    def part(self) -> str:
+        """The subresource, such as ``scale``; empty for none, and for raw calls."""
+        return "" if self.is_raw else self.resource.partition("/")[2]
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether a path was called, and not a verb of a resource."""
+        return self.resource.startswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A row: all of the words must be in the message, and the verb must be one of these, if some are named."""
+
+    words: tuple[str, ...]
+    advice: str
+    verbs: frozenset[str] = frozenset()
+
+    def fits(self, refusal: Refusal, message: str) -> bool:
+        return (not self.verbs or refusal.verb in self.verbs) and all(each in message for each in self.words)
+
+
+_WRONG_TYPE: Final = "Fix the field that the message names: its value has the wrong type."
+_VERSION: Final = "Give a version that this server has returned as metadata.resource_version, or none; sending it again will not help."
+_READ_FIRST: Final = "Read the object again, and delete it if that is still what you want."
+_NOT_THE_URL: Final = "Make the object and the path name the same one."
+
+_CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
+    "BadRequest": (
+        _Case(
+            ("HTTP request to an HTTPS server",),
+            "The server speaks TLS: begin its address with https://, and name the authority to trust (ca_file).",
+        ),
+        *(
+            _Case(
+                (words,),
+                "Select by another field (metadata.name and metadata.namespace are always known), or by labels.",
+            )
+            for words in ("field label not supported", "is not a known field selector")
+        ),
+        _Case(("a container name must be specified",), "Name one of them: container=..."),
+        _Case(
+            ("is not valid for pod",),
+            "Check the name against the pod's containers, init containers and ephemeral containers.",
+        ),
+        _Case(
+            ("is waiting to start",),
+            "There is no log yet: wait until the container runs, as with conditions.pod_running().",
+        ),
+        _Case(
+            ("previous terminated container", "not found"),
+            "The container has not been restarted: leave out previous=True.",
+        ),
+        _Case(
+            ("strict decoding error",),
+            'Fix the fields that the message names; field_validation="Warn" or "Ignore" has the server leave them out.',
+        ),
+        _Case(("cannot unmarshal",), _WRONG_TYPE),
+        _Case(
+            ("unknown conversion",), "Send an object of the kind that is served there, or send it elsewhere."
+        ),
+        _Case(("object provided is unrecognized",), "Send the JSON of an object of that kind."),
+        _Case(("does not match the namespace sent on the request",), _NOT_THE_URL),
+        _Case(("does not match the name on the URL",), _NOT_THE_URL),
+        _Case(("resourceVersion: Invalid value",), _VERSION),
+        _Case(("continue",), "Give the token of the last page as it came, or none to begin again."),
+    ),
+    "Forbidden": (
+        _Case(
+            ("because it is being terminated",),
+            "The namespace is being deleted: use another, or wait until it is gone and create it again.",
+        ),
+        _Case(
+            ("this namespace may not be deleted",),
+            "Kubernetes needs this namespace; delete what is in it instead.",
+        ),
+        _Case(
+            ("exceeded quota",),
+            "The namespace's ResourceQuota is used up: ask for less, delete something, or raise it.",
+        ),
+        _Case(
+            ("violates PodSecurity",),
+            "Change the pod as the message says, or use a namespace with another Pod Security level.",
+        ),
+        _Case(
+            ("error looking up service account",),
+            "Create the service account first, or name another in spec.serviceAccountName.",
+        ),
+        _Case(
+            ('User "', "cannot "),
+            "Grant the user a role with this verb on this resource, or be another user.",
+        ),
+    ),
+    "AlreadyExists": (
+        _Case(
+            ("object is being deleted",),
+            "Wait until it is gone, as with wait_for(name, conditions.deleted()), and create it then.",
+        ),
+    ),
+    "Conflict": (
+        _Case(("precondition",), _READ_FIRST, frozenset({"delete"})),
+        _Case(
+            ("is ensuring all content is removed",),
+            "It is being deleted already: wait until it is gone, as with wait_for(name, conditions.deleted()).",
+        ),
+        _Case(
+            ("",),
+            "Something else changed what this depends on at the same moment: retry.",
+            frozenset({"create"}),
+        ),
+        _Case(
+            ("",),
+            "Leave out the fields that error.details.causes names, or take them over with force=True.",
+            frozenset({"apply"}),
+        ),
+    ),
+    "Invalid": (
+        _Case(
+            ("rejected our request due to an error in our request",),
+            "The patch does not fit the object as it is now: check its operations, its paths and what it tests for.",
+            frozenset({"patch"}),
+        ),
+        _Case(("cannot unmarshal",), _WRONG_TYPE),
+        *(
+            _Case(
+                (words,),
+                "What cannot be changed stays as it is for an object's life: leave it, or delete and create the object.",
+            )
+            for words in ("field is immutable", "may not change fields other than", "for fields other than")
+        ),
+        _Case(("denied request",), "Change the object as the admission policy asks."),
+    ),
+    "UnsupportedMediaType": (
+        _Case(
+            ("",),
+            "The server has no server-side apply (nor has the embedded one yet): update, or patch by merge.",
+            frozenset({"apply"}),
+        ),
+        _Case(("",), "Send JSON: content_type application/json.", frozenset({"create", "update"})),
+    ),
+    "TooManyRequests": (
+        _Case(
+            ("disruption budget",),
+            "A PodDisruptionBudget protects the pod: try again once more of its pods are ready.",
+        ),
+    ),
+    "InternalError": (
+        _Case(
+            ("field not declared in schema",),
+            "The kind has no field of that name: fix the spelling, or leave it out. Sending it again will not help.",
+        ),
+        _Case(
+            ("failed to create typed patch object",),
+            "Fix the field that the message names; sending it again will not help.",
+        ),
+        _Case(
+            ("resourceVersion should not be set on objects to be created",),
+            "Leave metadata.resource_version out to create an object; to change the one that is there, update it.",
+        ),
+        _Case(("resourceVersion: Invalid value",), _VERSION),
+        _Case(
+            ("failed calling webhook",),
+            "Check the service behind the webhook, or the webhook's configuration; then try again.",
+        ),
+    ),
+    "Timeout": (
+        _Case(
+            ("Too large resource version",),
+            "The server has not reached that version: check that it comes from this cluster, or ask without one.",
+        ),
+    ),
+}
+
+
+def advice_for(refusal: Refusal) -> str:
+    """The advice for the case that a refusal is; empty where nothing more is known than its reason."""
+    message = refusal.message[:_READ]
+    for case in _CASES.get(refusal.reason, ()):
+        if case.fits(refusal, message):
+            return case.advice
+    if refusal.reason == "NotFound":
+        return _not_found(refusal, message)
+    if refusal.reason == "Invalid" and not refusal.has_causes:
+        return "Fix what the message names."
+    if "admission webhook" in message and "denied the request" in message:
+        return "Change the object as the webhook asks, or ask whoever runs it."
+    if refusal.reason == "InternalError" and refusal.part == "log":
+        return "The API server could not get the log from the pod's node: check the node, then try again."
+    return ""
+
+
+def _not_found(refusal: Refusal, message: str) -> str:
+    """What is missing: the namespace, the part, the resource, or the object itself."""
+    if refusal.namespace and message.startswith(f'namespaces "{refusal.namespace}" not found'):
+        return "The namespace is missing: create it, or check its spelling."
+    if "could not find the requested resource" in message or "404 page not found" in message:
+        if refusal.part:
+            whole = refusal.resource.partition("/")[0]
+            return f"{whole} have no {refusal.part}."
+        where = "at that path" if refusal.is_raw else "by that group, version and name"
+        return f"The server has no resource {where}; if it is custom, install its definition."
+    return "" if refusal.namespace else "Check the name."
+
+
+def names_another(kind: str, resource: str) -> bool:
+    """Whether a Status names something else than what was asked for, such as the namespace that it would be in.
+
+    Where something is missing, the details have a plural; elsewhere a kind, which says nothing about that.
+    """
+    if not resource or not kind.islower():
+        return False
+    is_path = resource.startswith("/")
+    ours = resource.rsplit("/", 2)[1:] if is_path else [resource.partition("/")[0].partition(".")[0]]
+    return kind not in ours
