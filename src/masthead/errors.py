@@ -267,13 +267,14 @@ class StatusError(MastheadError):
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
         said = f"{self.message or 'the server gave no message'} ({self.code} {self.reason or 'Unknown'})"
         return " ".join(
-            part for part in (f"{tried}: {said}." if tried else f"{said}.", self._next_step()) if part
+            part for part in (f"{tried}: {said}." if tried else f"{said}.", self.next_step) if part
         )
 
-    def _next_step(self) -> str:
+    @property
+    def next_step(self) -> str:
         """What to do now: in this case, or else whenever the reason is this."""
-        if self.code == _NOT_IMPLEMENTED:
-            return ""
+        if self.code == _NOT_IMPLEMENTED or "advice" in self.__dict__:
+            return self.__dict__.get("advice", "")
         refusal = Refusal(
             reason=self.reason_name,
             verb=self.verb,

@@ -291,5 +291,5 @@ async def test_a_kind_that_is_gone_is_unknown_once_that_is_known(
     await retry_on(still_there, TimeoutError, attempts=SOON)
     with pytest.raises(UnknownKindError, match="kind Box"):
         await client.mapper.kind(GroupVersionKind(new_group, "v1", "Box"))
-    with pytest.raises(NotFoundError, match="definition is installed"):
+    with pytest.raises(NotFoundError, match="install its definition"):
         await client.resource(box_class(new_group), namespace).list()

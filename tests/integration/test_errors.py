@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.conftest import connected
+from tests.integration.facades import informer_of
 from tests.integration.scripts import client_of
 from tests.unit.transport.servers import never
 
@@ -320,3 +322,37 @@ async def test_who_we_are_can_be_missing(tmp_path: Path, cluster: Cluster, facad
 
     assert isinstance(caught.value, masthead.MastheadError)
     assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
+
+
+@pytest.mark.embedded_only
+async def test_log_lines_name_the_server(
+    cluster: Cluster, client: Any, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert cluster.embedded is not None
+    place = cluster.config.server.partition("://")[2]
+    caplog.set_level(logging.DEBUG, "masthead")
+    cluster.embedded.faults.answer(503, verb="get", namespace=namespace)
+    maps = client.core_v1.config_maps(namespace)
+    await maps.create({"metadata": {"name": "a"}, "dta": {}}, field_validation="Warn")
+    await maps.get("a")
+    async with informer_of(maps) as informer:
+        await informer.wait_synced(30)
+
+    ours = [each.getMessage() for each in caplog.records if each.name.startswith("masthead.")]
+    assert all(place in each for each in ours)
+    assert f'{place} warns: unknown field "dta"' in ours
+    assert f"informer configmaps of {place} has synced: 1 object in" in "\n".join(ours)
+    assert any("the server was not ready; trying again in" in each for each in ours)
+    assert any("/configmaps?fieldValidation=Warn: 201 after" in each for each in ours)
+
+
+async def test_a_server_that_is_down_is_an_error_after_three_attempts(facade: str) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        config = Config(server=f"http://127.0.0.1:{bound.getsockname()[1]}", origin="my notes")
+        async with connected(config, facade) as client:
+            with pytest.raises(ConnectError) as caught:
+                await client.core_v1.pods("shop").list()
+
+    assert caught.value.attempts == 3
+    assert str(caught.value).endswith("that the port is right (the address is from my notes)")

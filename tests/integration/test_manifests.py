@@ -238,7 +238,7 @@ async def test_everything_wrong_with_manifests_is_told_at_once_and_nothing_is_se
     assert "document 3: ConfigMap: metadata.name is missing" in problems
     assert "document 4: Pod typo: spec.containers" in problems
     assert "document 5): the server has no kind Unicorn" in problems
-    assert "document 6: is no object" in problems
+    assert "document 6: is not an object" in problems
     assert len(raised.value.problems) == 5
     assert raised.value.done == ()
     with pytest.raises(NotFoundError):
@@ -252,7 +252,7 @@ async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -
         (tmp_path / "absent.yaml", r"absent\.yaml: cannot be read"),
         (tmp_path / "bad.yaml", r"bad\.yaml"),
         ("web.yaml", r'to read a file, give pathlib\.Path\("\.\.\."\)'),
-        (42, "int is no manifest"),
+        (42, "is of type int; give"),
     ):
         for act in (client.apply_manifests, client.delete_manifests):
             with pytest.raises(ManifestError, match=problem):

@@ -213,6 +213,7 @@ class Arranged(Generic[T]):
         self._stopped = asyncio.Event()
         self._progress = Progress()
         self._grace = GRACE
+        self._began = 0.0
 
     # What may be asked at any time, from any thread.
 

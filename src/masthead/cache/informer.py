@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from masthead.cache.arranged import GRACE, Arranged
 from masthead.cache.controller import Controller
 from masthead.cache.handlers import check_plain
+from masthead.cache.listwatch import log_label
 from masthead.cache.registration import Registration
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
 from masthead.meta.object import Object
@@ -310,7 +311,8 @@ class SharedInformer(Arranged[T]):
             )
             # Whatever somebody's queue or backoff raises, nothing has begun until here.
             self._loop, self._controller = loop, controller
-            self._schedule.start(loop.time())
+            self._began = loop.time()
+            self._schedule.start(self._began)
             for each in self._registrations:
                 each.start(loop)
 
@@ -383,7 +385,15 @@ class SharedInformer(Arranged[T]):
         controller, processor = self._controller, self._processor
         if not processor.is_synced and controller is not None and controller.has_synced:
             processor.mark_synced()
+            self._log_synced()
         self._progress.made()
+
+    def _log_synced(self) -> None:
+        assert self._loop is not None
+        label = log_label(next(iter(self._sources.values())), self._name)
+        count, took = len(self._indexer), self._loop.time() - self._began
+        objects = "1 object" if count == 1 else f"{count} objects"
+        _log.info("informer %s has synced: %s in %.2f s", label, objects, took)
 
     def _is_due(self, now: float) -> bool:
         with self._processor.gate:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead.meta.v1 import ResourceVersionMatch
     from masthead.rest.stream import Stream
 
-__all__ = ["ListOptions", "ListWatch", "ResourceListWatch"]
+__all__ = ["ListOptions", "ListWatch", "ResourceListWatch", "log_label"]
 
 T = TypeVar("T", bound=Object)
 
@@ -136,6 +136,11 @@ class ResourceListWatch(Generic[T]):
         return self._source.title
 
     @property
+    def server(self) -> str:
+        """What logs call the server."""
+        return self._source.access.rest.server
+
+    @property
     def namespace(self) -> str | None:
         """Whose objects; None for all namespaces, and for what lives in none."""
         return self._resource.namespace
@@ -215,6 +220,12 @@ class ResourceListWatch(Generic[T]):
         )
         query = [*wish.query(), ("watch", "true"), ("allowWatchBookmarks", "true")]
         return [*query, *_INITIAL_EVENTS] if options.send_initial_events else query
+
+
+def log_label(source: ListWatch[T], name: str = "", scope: str = "") -> str:
+    """What logs call a source: ``pods in shop of 10.0.0.1:6443``."""
+    server = f" of {source.server}" if isinstance(source, ResourceListWatch) else ""
+    return f"{name or source.resource}{f' in {scope}' if scope else ''}{server}"
 
 
 _INITIAL_EVENTS: Final = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))

@@ -15,7 +15,7 @@ from masthead.cache import checked
 from masthead.cache.collected import Collected
 from masthead.cache.health import Pulse
 from masthead.cache.intake import Intake, UnusableError, key_in
-from masthead.cache.listwatch import ListOptions
+from masthead.cache.listwatch import ListOptions, log_label
 from masthead.cache.meters import NO_METER
 from masthead.cache.proof import is_known_server
 from masthead.cache.quarantine import Quarantine
@@ -27,6 +27,7 @@ from masthead.errors import (
     MastheadError,
     ProtocolError,
     StatusError,
+    TransportError,
 )
 from masthead.meta.object import Object
 from masthead.sansio.listwatch import LASTING, List, ListWatching, Phase, Prove, Role, Stream
@@ -124,7 +125,7 @@ class Reflector(Generic[T]):
         self._meter = meter
         self._clock: Callable[[], float] = _no_clock
         self._events = 0
-        self._label = (name or source.resource) + (f" in {scope}" if scope else "")
+        self._label = log_label(source, name, scope)
         self.pulse: Pulse = Pulse()
         self._quarantine = Quarantine(self.pulse, self._label, known.has if known is not None else None)
 
@@ -200,7 +201,9 @@ class Reflector(Generic[T]):
         elif is_in_order:
             _log.debug("%s: %s", self._label, said(error))
         else:
-            self._log_error(error, step.after)
+            # A watch that breaks off is everyday, and goes on; one that does not is not.
+            is_dropped = was is Phase.FOLLOWING and isinstance(error, TransportError) and pulse.failures <= 1
+            self._log_error(error, step.after, logging.INFO if is_dropped else logging.WARNING)
         return step
 
     def _tell_error(
@@ -212,10 +215,10 @@ class Reflector(Generic[T]):
         except Exception:  # noqa: BLE001
             _log.exception("%s: the handler of errors failed", self._label)
 
-    def _log_error(self, error: Exception, after: float) -> None:
+    def _log_error(self, error: Exception, after: float, level: int) -> None:
         when = f"in {after:.1f} s" if after else "at once"
         if isinstance(error, MastheadError):
-            _log.warning("%s: trying again %s, after this failed: %s", self._label, when, said(error))
+            _log.log(level, "%s: trying again %s, after this failed: %s", self._label, when, said(error))
         else:
             _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
 
@@ -226,7 +229,8 @@ class Reflector(Generic[T]):
 
     def _recovered(self) -> None:
         if failures := self.pulse.failures:
-            _log.info("%s: all is well again, after %d failures", self._label, failures)
+            times = "1 failure" if failures == 1 else f"{failures} failures"
+            _log.info("%s: all is well again, after %s", self._label, times)
             self.pulse.failures = 0
 
     # A list

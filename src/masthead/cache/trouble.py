@@ -29,4 +29,4 @@ def failure_of(error: Exception) -> Failure:
 def said(error: Exception) -> str:
     """What happened, without advice for a caller: there is none, and what is to be done is being done."""
     text = str(error)
-    return text.removesuffix(error.advice).rstrip(" .") if isinstance(error, StatusError) else text
+    return text.removesuffix(error.next_step).rstrip(" .") if isinstance(error, StatusError) else text

@@ -156,7 +156,7 @@ def _parts(source: object, origin: str) -> Iterator[_Part]:
         for number, each in enumerate(cast("Iterable[object]", source), 1):
             yield from _parts(each, f"{origin} {number}")
     else:
-        yield origin, f"a {type(source).__name__} is not a manifest; give a path, text, data or an object"
+        yield origin, f"is of type {type(source).__name__}; give a path, text, data or an object"
 
 
 def _files(path: Path) -> Iterator[_Part]:

@@ -23,6 +23,7 @@ from masthead.client.event import (
 )
 from masthead.errors import (
     ClosedError,
+    ConnectError,
     ExpiredError,
     InvalidValueError,
     MastheadError,
@@ -149,6 +150,7 @@ class Watch(Generic[T]):
         self._ready: deque[Event[T]] = deque()
         self._held: list[Event[T]] = []
         self._error: MastheadError | None = None
+        self._failures = 0
         self._closed = asyncio.Event()
 
     @property
@@ -240,7 +242,7 @@ class Watch(Generic[T]):
 
     async def _take(self, batch: list[bytes]) -> None:
         """Turn lines into events, and tell the machine of each."""
-        machine, target = self._machine, await self._source.target()
+        machine, target, self._failures = self._machine, await self._source.target(), 0
         holds = self._is_beginning
         for event in read_events(target.item, batch):
             if isinstance(event, StatusError):
@@ -274,7 +276,11 @@ class Watch(Generic[T]):
     def _after_silence(self, error: TimeoutError) -> None:
         """Nothing came for too long: a dead connection or, at the beginning, a server that does not know how."""
         if self._is_beginning:
-            _log.warning("a watch is not told where what there is ends; it lists that first")
+            _log.warning(
+                "%s: a watch of %s is not told where what there is ends; it lists that first",
+                self._source.access.rest.server,
+                self._source.title,
+            )
             self._lists_first = True
             # Without a single object, it may just as well have been the connection.
             self._is_known_refusal = bool(self._held)
@@ -296,11 +302,22 @@ class Watch(Generic[T]):
             self._next = step
             self._due = _now() + step.after
             if error is not None:
-                _log.warning(
-                    "a watch goes on from version %r in %.1f s after %s", step.version, step.after, error
-                )
+                self._log_failure(error, step)
         elif error is not None:
             self._error = _expired(error) if step.expired else error
+
+    def _log_failure(self, error: MastheadError, step: Open) -> None:
+        """Say that it goes on. A watch that breaks off is everyday; one that cannot go on is not."""
+        self._failures += 1
+        is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
+        _log.log(
+            logging.INFO if is_dropped and self._failures == 1 else logging.WARNING,
+            "%s: a watch goes on from version %r in %.1f s after %s",
+            self._source.access.rest.server,
+            step.version,
+            step.after,
+            error,
+        )
 
     def _decide(self, error: MastheadError | None) -> Step:
         if error is None:

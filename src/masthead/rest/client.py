@@ -10,14 +10,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 
-from masthead.errors import ClosedError, DeadlineError, MastheadError, ProtocolError, TransportError
+from masthead.errors import (
+    ClosedError,
+    ConnectError,
+    DeadlineError,
+    MastheadError,
+    ProtocolError,
+    TransportError,
+)
 from masthead.meta.v1 import StatusDetails
 from masthead.rest.answer import Answer, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead.rest.call import JSON, Call, Subject
 from masthead.rest.headers import has_header, merged
 from masthead.rest.notices import Notices
 from masthead.rest.pace import Pace, Patience
-from masthead.rest.paths import encoded
+from masthead.rest.paths import encoded, logged
 from masthead.rest.settings import RestSettings, default_user_agent
 from masthead.rest.stream import Stream
 from masthead.sansio import retry
@@ -88,6 +95,8 @@ class RestClient:
         settings: RestSettings | None = None,
         headers: Sequence[tuple[str, str]] = (),
         random: Callable[[], float] = random.random,
+        server: str = "the API server",
+        origin: str = "",
     ) -> None:
         """Use a transport, and show these credentials.
 
@@ -97,7 +106,12 @@ class RestClient:
             settings: How to behave.
             headers: What goes with every call, such as whom to impersonate.
             random: Where jitter comes from.
+            server: What logs call the server: its ``host:port``.
+            origin: Where its address was read, for the error if it cannot be reached.
         """
+        self.server: str = server
+        self._origin = origin
+        self._has_reached = False
         self.settings: RestSettings = settings or RestSettings()
         self._transport = transport
         self._credentials = credentials
@@ -105,7 +119,7 @@ class RestClient:
         self._headers = (("User-Agent", agent), *headers)
         self._random = random
         self._pace = Pace(self.settings.rate, self.settings.burst)
-        self._notices = Notices(self.settings.on_warning)
+        self._notices = Notices(self.settings.on_warning, server)
         self._closed = False
 
     async def call(self, call: Call) -> Answer:
@@ -295,12 +309,20 @@ class RestClient:
                 remaining=patience.left(),
                 random=self._random,
                 stream=is_stream,
+                has_reached=self._has_reached,
             )
             if isinstance(decision, retry.GiveUp):
                 raise _last(result.error, attempt, before)
             # What the server asks for is its business; what keeps us from it is the reader's.
             level = logging.WARNING if isinstance(result.error, TransportError) else logging.INFO
-            _log.log(level, "%s: %s; trying again in %.1f s", call.subject, decision.why, decision.after)
+            _log.log(
+                level,
+                "%s: %s: %s; trying again in %.1f s",
+                self.server,
+                call.subject,
+                decision.why,
+                decision.after,
+            )
             before = result.error
             await self._pace.pause(decision.after)
 
@@ -318,12 +340,18 @@ class RestClient:
             if not has_header(call.headers, "authorization"):
                 shown = await self._pace.until_closed(self._credentials.authorization(), patience)
             response = await self._send(call, shown, patience.left(), is_stream=is_stream)
+            self._has_reached = True
             status = response.status
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
                 return await use(call, response)
             return await self._refused(call, response, shown)
         except TransportError as lost:
-            return _Failed(_about(call, lost), lost, shown)
+            return _Failed(_about(call, lost, self._whence(lost)), lost, shown)
+
+    def _whence(self, error: TransportError) -> str:
+        """Where the address of a server was read that was never reached."""
+        is_unreached = isinstance(error, ConnectError) and not self._has_reached
+        return f" (the address is from {self._origin})" if is_unreached and self._origin else ""
 
     async def _read(self, call: Call, response: Response) -> Answer:
         try:
@@ -365,7 +393,15 @@ class RestClient:
         now = asyncio.get_running_loop().time
         began = now()
         response = await sending
-        _log.debug("%s %s: %d after %.3f s", call.method, call.path, response.status, now() - began)
+        took = now() - began
+        _log.debug(
+            "%s: %s %s: %d after %.3f s",
+            self.server,
+            call.method,
+            logged(call.path, call.query),
+            response.status,
+            took,
+        )
         return response
 
     async def _send_within(self, call: Call, request: Request, left: float) -> Response:
@@ -424,10 +460,10 @@ def _finite(seconds: float) -> float | None:
     return None if seconds == math.inf else seconds
 
 
-def _about(call: Call, error: TransportError) -> TransportError:
+def _about(call: Call, error: TransportError, more: str = "") -> TransportError:
     """The same error, with what it was about."""
     said = str(error).removeprefix(f"{call.method} {call.path}: ")
-    about = type(error)(f"{call.subject}: {said}", verb=call.method, url=call.path)
+    about = type(error)(f"{call.subject}: {said}{more}", verb=call.method, url=call.path)
     about.__cause__ = error.__cause__
     return about
 

@@ -26,9 +26,11 @@ class Notices:
 
     Args:
         hook: Is told; what it raises is logged, and the call goes on.
+        server: What logs call the server.
     """
 
-    def __init__(self, hook: Callable[[ServerWarning], None] | None) -> None:
+    def __init__(self, hook: Callable[[ServerWarning], None] | None, server: str = "the API server") -> None:
+        self._server = server
         self._tell = hook or self._log_once
         self._told: set[str] = set()
 
@@ -51,4 +53,4 @@ class Notices:
         if len(self._told) == _REMEMBERED:
             self._told.clear()
         self._told.add(warning.text)
-        _log.warning("the server warns: %s", warning.text)
+        _log.warning("%s warns: %s", self._server, warning.text)

@@ -6,7 +6,7 @@ A segment that could lead somewhere else is refused here, before anything is sen
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote, urlencode
 
 from masthead.errors import InvalidValueError, NameFormatError
@@ -18,7 +18,39 @@ if TYPE_CHECKING:
 
     from masthead.meta.gvk import GroupVersionResource
 
-__all__ = ["encoded", "resource_path", "segment"]
+__all__ = ["encoded", "logged", "resource_path", "segment"]
+
+_LOGGED: Final = frozenset(
+    {
+        *(
+            "allowWatchBookmarks",
+            "continue",
+            "dryRun",
+            "fieldManager",
+            "fieldSelector",
+            "fieldValidation",
+            "force",
+        ),
+        *("gracePeriodSeconds", "labelSelector", "limit", "propagationPolicy", "resourceVersion"),
+        *("resourceVersionMatch", "sendInitialEvents", "shardSelector", "timeout", "timeoutSeconds", "watch"),
+        *(
+            "container",
+            "follow",
+            "limitBytes",
+            "previous",
+            "sinceSeconds",
+            "sinceTime",
+            "stream",
+            "tailLines",
+        ),
+        *("timestamps", "insecureSkipTLSVerifyBackend", "pretty", "orphanDependents"),
+    }
+)
+"""The API's own parameters, whose values logs repeat. Others may be anything, a token among them."""
+_READABLE: Final = "/=,!:()"
+"""What selectors are made of: as it is, nobody needs to decode them."""
+_LONG: Final = 200
+"""How many characters of a value logs repeat."""
 
 
 def resource_path(
@@ -94,3 +126,15 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
         raise InvalidValueError(
             f"the query of {path} is not text: {error.reason}. Nothing was sent."
         ) from None
+
+
+def logged(path: str, query: Sequence[tuple[str, str]]) -> str:
+    """A path and its query as logs have it: values that may be secret are left out, long ones cut."""
+    if not query:
+        return path
+    shown = [(name, _cut(value) if name in _LOGGED else "...") for name, value in query]
+    return f"{path}?{urlencode(shown, safe=_READABLE, quote_via=quote)}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _LONG else f"{value[:_LONG]}..."

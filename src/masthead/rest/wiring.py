@@ -14,6 +14,7 @@ from masthead.auth.execcredential import cluster_info
 from masthead.auth.oidc import OidcToken
 from masthead.auth.tls import TlsContexts
 from masthead.auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead.config.address import split_address
 from masthead.config.proxies import proxy_for
 from masthead.config.writeback import write_user_tokens
 from masthead.errors import ConfigError
@@ -59,7 +60,14 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
         connections=connections,
     )
     headers = impersonation_headers(config.impersonate) if config.impersonate else ()
-    return RestClient(transport, credentials, settings=settings, headers=headers)
+    return RestClient(
+        transport,
+        credentials,
+        settings=settings,
+        headers=headers,
+        server=str(split_address(config.server)).partition("://")[2],
+        origin=config.origin,
+    )
 
 
 def credentials_of(config: Config) -> Credentials:

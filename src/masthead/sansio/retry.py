@@ -5,10 +5,14 @@
 | 429 or 5xx with a readable ``Retry-After`` | all: the server asks for it | what it says | as the caller likes, 11 by default |
 | 429, 502, 503, 504 without | GET and HEAD, no streams | 0.1 s, doubled each time | 4 |
 | no connection was made | all: nothing was sent | 1 s, doubled each time | 4 |
+| … and none ever was | all: nothing was sent | 0.1 s, doubled each time | 3 |
 | the connection was lost | GET, HEAD and OPTIONS, no streams: anything else may have been done | 0.1 s, doubled | 4 |
 | a certificate is not the right one | none: it stays what it is | | |
 | no answer in time | none: the time is up | | |
 | any other answer | none | | |
+
+A server that was never reached is more likely to be the wrong address than to be starting up: who has mistyped it should
+not wait for ten seconds to learn that.
 
 Every wait is lengthened by chance, so that clients who were turned away together do not come back together.
 
@@ -112,6 +116,7 @@ class _Rule:
 _ASKED: Final = _Rule("the server asked to come back later", first=0.1, attempts=None, jitter=_ASKED_JITTER)
 _BUSY: Final = _Rule("the server was not ready", first=0.1, methods=_READS, takes_streams=False)
 _UNREACHED: Final = _Rule("no connection was made", first=1.0)
+_NEVER_REACHED: Final = _Rule("no connection was made", first=0.1, attempts=3)
 _LOST: Final = _Rule("the connection was lost", first=0.1, methods=_HARMLESS, takes_streams=False)
 
 
@@ -124,6 +129,7 @@ def decide(
     attempts: int = 11,
     remaining: float | None = None,
     stream: bool = False,
+    has_reached: bool = True,
 ) -> Decision:
     """Decide whether an attempt is followed by another.
 
@@ -137,9 +143,10 @@ def decide(
             not waited for.
         stream: Whether the answer's body is a stream that somebody else resumes, such as a watch, or that cannot be
             told twice, such as a log.
+        has_reached: Whether this client has ever had an answer from the server.
     """
     asked = _asked(outcome)
-    rule = _rule_for(outcome) if asked is None else _ASKED
+    rule = _rule_for(outcome, has_reached=has_reached) if asked is None else _ASKED
     if rule is None:
         return GiveUp("another attempt would not help")
     if not rule.covers(method, stream=stream):
@@ -162,14 +169,14 @@ def _asked(outcome: Answer | TransportError) -> float | None:
     return parse_retry_after(outcome.retry_after, date=outcome.date)
 
 
-def _rule_for(outcome: Answer | TransportError) -> _Rule | None:
+def _rule_for(outcome: Answer | TransportError, *, has_reached: bool) -> _Rule | None:
     match outcome:
         case Answer():
             return _BUSY if outcome.status in _PASSING else None
         case CertificateError():
             return None
         case ConnectError():
-            return _UNREACHED
+            return _UNREACHED if has_reached else _NEVER_REACHED
         case ProtocolError():
             return _LOST
         case _:

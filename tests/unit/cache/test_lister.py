@@ -79,7 +79,7 @@ def test_before_the_copy_is_complete_whoever_misses_something_is_told_to_wait() 
 def test_the_server_s_own_advice_stays_as_it_is() -> None:
     with pytest.raises(NotFoundError):
         Lister(maps_of(), "configmaps").get("a")
-    assert "definition" in str(NotFoundError("no", verb="get", resource="configmaps"))
+    assert "Check the name" in str(NotFoundError("no", verb="get", resource="configmaps"))
 
 
 def test_get_says_that_a_key_is_no_object() -> None:

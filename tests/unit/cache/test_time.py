@@ -12,7 +12,7 @@ from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, state_of, turns_until
 
 from masthead.cache.informer import SharedInformer
-from masthead.errors import DeadlineError, ExpiredError, InternalError, TooManyRequestsError
+from masthead.errors import DeadlineError, ExpiredError, InternalError, ProtocolError, TooManyRequestsError
 from masthead.meta.v1 import StatusDetails
 from masthead.sansio.backoff import Backoff
 from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
@@ -323,7 +323,9 @@ async def test_waiting_for_a_version_ends_in_time_and_says_why() -> None:
 
 
 @in_virtual_time
-async def test_nothing_is_logged_while_all_is_well(caplog: pytest.LogCaptureFixture) -> None:
+async def test_all_that_is_logged_while_all_is_well_is_that_it_has_synced(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO)
     collection = Collection()
     story = Story()
@@ -339,7 +341,9 @@ async def test_nothing_is_logged_while_all_is_well(caplog: pytest.LogCaptureFixt
         await reached(informer, str(collection.version), handle)
     await heard(handle)
     assert story.state == {"a": "59"}
-    assert caplog.records == []
+    assert caplog.record_tuples == [
+        ("masthead.cache", logging.INFO, "informer configmaps has synced: 1 object in 0.00 s")
+    ]
 
 
 @in_virtual_time
@@ -354,7 +358,27 @@ async def test_what_goes_wrong_is_one_line_and_its_end_another(caplog: pytest.Lo
         collection.put("a", "2")
         await informer.wait_for(str(collection.version), 60)
     assert [(each.levelname, "no etcd" in each.message) for each in caplog.records] == [
+        ("INFO", False),
         ("WARNING", True),
         ("INFO", False),
     ]
-    assert "all is well again" in caplog.messages[1]
+    assert "has synced" in caplog.messages[0]
+    assert caplog.messages[2].endswith("all is well again, after 1 failure")
+
+
+@in_virtual_time
+async def test_a_watch_that_breaks_off_is_a_warning_only_once_it_keeps_failing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    collection = Collection()
+    collection.put("a")
+    async with following(collection) as informer:
+        await informer.wait_synced(30)
+        caplog.clear()
+        collection.end(ProtocolError("the connection was lost"))
+        await asyncio.sleep(60)
+        collection.put("a", "2")
+        await informer.wait_for(str(collection.version), 60)
+    assert {each.levelname for each in caplog.records} == {"INFO"}
+    assert "the connection was lost" in caplog.messages[0]

@@ -218,8 +218,8 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("web.yaml", 'manifest, document 1: is no object (to read a file, give pathlib.Path("..."))'),
-        ("[1]", "manifest, document 1: is no object"),
+        ("web.yaml", 'manifest, document 1: is not an object (to read a file, give pathlib.Path("..."))'),
+        ("[1]", "manifest, document 1: is not an object"),
         ("a: b: c", "manifest: not YAML: mapping values are not allowed in this context (line 1, column 5)"),
         ({"kind": "Pod", "metadata": {"name": "a"}}, "manifest: apiVersion and kind must say what it is"),
         (named("Pod", "a/b/c"), "manifest: Pod: "),
@@ -242,7 +242,7 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
             {**named("Secret"), "stringData": {"password": 12345}},
             'manifest: Secret a: stringData["password"]: has a value of the wrong type',
         ),
-        (cast("Any", 5), "manifest: int is no manifest; give a path, text, data or an object"),
+        (cast("Any", 5), "manifest: is of type int; give a path, text, data or an object"),
     ],
 )
 async def test_what_is_wrong_is_said_with_its_place_and_nothing_is_sent(source: Source, problem: str) -> None:

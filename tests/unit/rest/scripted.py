@@ -152,10 +152,13 @@ def client(
     settings: RestSettings | None = None,
     headers: Sequence[tuple[str, str]] = (),
     luck: float = 0.0,
+    origin: str = "",
 ) -> tuple[RestClient, Network]:
     """A client of such a network, whose waits are lengthened by no chance."""
     network = Network(list(script))
-    made = RestClient(network, badge or Badge(), settings=settings, headers=headers, random=lambda: luck)
+    made = RestClient(
+        network, badge or Badge(), settings=settings, headers=headers, random=lambda: luck, origin=origin
+    )
     return made, network
 
 

@@ -12,6 +12,7 @@ from masthead.config.model import Impersonation
 from masthead.errors import InvalidValueError
 from masthead.rest import RestSettings
 from masthead.rest.headers import impersonation_headers
+from masthead.rest.paths import logged
 from masthead.rest.settings import default_user_agent
 from masthead.testing.virtual import in_virtual_time
 
@@ -153,12 +154,26 @@ async def test_each_request_is_a_line_for_those_who_debug(caplog: pytest.LogCapt
     assert not caplog.messages
     caplog.set_level(logging.DEBUG, "masthead.rest")
     with pytest.raises(Exception, match="empty"):
-        await rest.call(get(query=[("token", "hush")]))
+        await rest.call(get(query=[("token", "hush"), ("limit", "5")]))
     (await rest.open(watch())).close()
     assert caplog.messages == [
-        "GET /api/v1/namespaces/ns/pods/web: 404 after 0.000 s",
-        "GET /api/v1/pods: 200 after 0.000 s",
+        "the API server: GET /api/v1/namespaces/ns/pods/web?token=...&limit=5: 404 after 0.000 s",
+        "the API server: GET /api/v1/pods?watch=true: 200 after 0.000 s",
     ]
+
+
+def test_of_a_query_logs_repeat_what_the_api_defines_and_no_line_break() -> None:
+    query = [
+        ("labelSelector", "app in (web,api)"),
+        ("continue", "x" * 300),
+        ("as\n", "hush"),
+        ("limit", "\n5"),
+    ]
+
+    assert logged("/api/v1/pods", query) == (
+        f"/api/v1/pods?labelSelector=app%20in%20(web,api)&continue={'x' * 200}...&as%0A=...&limit=%0A5"
+    )
+    assert logged("/api/v1/pods", ()) == "/api/v1/pods"
 
 
 @pytest.mark.parametrize(

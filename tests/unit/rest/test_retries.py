@@ -92,9 +92,33 @@ async def test_a_plain_500_is_final() -> None:
 
 @in_virtual_time
 async def test_what_was_never_sent_is_sent_again_whatever_it_is() -> None:
-    rest, network = client(ConnectError("refused"), Reply(201))
+    rest, network = client(Reply(), ConnectError("refused"), Reply(201))
+    await rest.call(get())
     await rest.call(create())
-    assert network.times == [0, 1]
+    assert network.times == [0, 0, 1]
+
+
+@in_virtual_time
+async def test_a_server_that_was_never_reached_is_given_up_within_a_second() -> None:
+    rest, network = client(
+        *[ConnectError("10.0.0.1:6443 refused the connection")] * 3, origin="~/.kube/config"
+    )
+    with pytest.raises(ConnectError) as caught:
+        await rest.call(get())
+    assert network.times == pytest.approx([0, 0.1, 0.3])
+    assert str(caught.value) == (
+        "get pods ns/web: 10.0.0.1:6443 refused the connection (the address is from ~/.kube/config)"
+    )
+
+
+@in_virtual_time
+async def test_a_server_that_has_answered_once_is_waited_for() -> None:
+    rest, network = client(Reply(), *[ConnectError("refused")] * 4, origin="~/.kube/config")
+    await rest.call(get())
+    with pytest.raises(ConnectError) as caught:
+        await rest.call(get())
+    assert network.times == pytest.approx([0, 0, 1, 3, 7])
+    assert str(caught.value) == "get pods ns/web: refused"
 
 
 @in_virtual_time
@@ -119,12 +143,12 @@ async def test_the_error_says_what_it_was_about_and_how_often_it_was_tried() -> 
         "GET /api/v1/namespaces/ns/pods/web: 10.0.0.1:6443 refused the connection", verb="GET"
     )
     lost.__cause__ = OSError(111, "Connection refused")
-    rest, _ = client(lost, lost, lost, lost)
+    rest, _ = client(lost, lost, lost)
     with pytest.raises(ConnectError) as caught:
         await rest.call(get())
     assert str(caught.value) == "get pods ns/web: 10.0.0.1:6443 refused the connection"
     assert (caught.value.verb, caught.value.url) == ("GET", "/api/v1/namespaces/ns/pods/web")
-    assert caught.value.attempts == 4
+    assert caught.value.attempts == 3
     assert caught.value.__cause__ is lost.__cause__
 
 
@@ -143,7 +167,9 @@ async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureF
     caplog.set_level(logging.INFO, "masthead.rest")
     rest, _ = client(asking(2), Reply())
     await rest.call(get())
-    assert caplog.messages == ["get pods ns/web: the server asked to come back later; trying again in 2.0 s"]
+    assert caplog.messages == [
+        "the API server: get pods ns/web: the server asked to come back later; trying again in 2.0 s"
+    ]
 
 
 # Deadlines
