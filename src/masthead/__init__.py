@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from masthead.client import conditions as conditions
     from masthead.client.conditions import Condition as Condition
     from masthead.client.conditions import ObjectCondition as ObjectCondition
+    from masthead.client.documents import load_manifests as load_manifests
     from masthead.client.event import Event as Event
     from masthead.client.event import EventType as EventType
     from masthead.client.extraction import extract as extract
@@ -108,6 +109,7 @@ _HOMES = {
     "conditions": "masthead.client",
     "Condition": "masthead.client.conditions",
     "ObjectCondition": "masthead.client.conditions",
+    "load_manifests": "masthead.client.documents",
     "Event": "masthead.client.event",
     "EventType": "masthead.client.event",
     "extract": "masthead.client.extraction",

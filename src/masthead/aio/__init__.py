@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from masthead.client.conditions import ObjectCondition as ObjectCondition
     from masthead.client.conflicts import retry_on as retry_on
     from masthead.client.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead.client.documents import load_manifests as load_manifests
     from masthead.client.dynamic import DynamicResource as DynamicResource
     from masthead.client.event import Event as Event
     from masthead.client.event import EventType as EventType
@@ -100,6 +101,7 @@ _HOMES = {
     "retry_on": "masthead.client.conflicts",
     "retry_on_conflict": "masthead.client.conflicts",
     "DynamicResource": "masthead.client.dynamic",
+    "load_manifests": "masthead.client.documents",
     "Event": "masthead.client.event",
     "EventType": "masthead.client.event",
     "extract": "masthead.client.extraction",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from masthead.client.ordering import is_definition
-from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
+from masthead.errors import DecodeError, InvalidValueError, ManifestError, UnknownKindError
 from masthead.meta import names, yaml
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.model import Struct
@@ -17,7 +17,7 @@ from masthead.meta.registry import registry
 from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from masthead.meta.object import Object
 
@@ -29,7 +29,9 @@ __all__ = [
     "defined_kinds",
     "defined_namespaces",
     "known_kind",
+    "load_manifests",
     "read_documents",
+    "refusal",
 ]
 
 
@@ -50,6 +52,8 @@ list of objects, or several of these. A ``str`` is text, never a path."""
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
+_SHOWN: Final = 20
+"""How many problems a message lists; the error has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,52 @@ class Document:
         moved = self.obj.copy()
         moved.metadata.namespace = namespace
         return replace(self, obj=moved)
+
+
+def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
+    """Read manifests into objects: typed, or `Unstructured` where no class of the kind is registered. Nothing is sent.
+
+    ::
+
+        for obj in masthead.load_manifests(Path("deploy/")):
+            print(obj.kind, obj.key)
+
+    Lists (``kind: List``, ``ConfigMapList``) come apart into their items, and empty documents are skipped, as with kubectl.
+    The files of a folder are read in the order of their names, those of its folders are not.
+
+    Args:
+        source: The path of a file or folder, YAML or JSON text, an open file, plain data, or several of these. A ``str``
+            is text, never a path.
+        strict: Refuse fields that a kind's class does not know, instead of keeping them.
+
+    Returns:
+        The objects, in the order in which they are written.
+
+    Raises:
+        ManifestError: If something cannot be read or does not fit its kind. It lists every problem, each with its file,
+            the number of the document and the object.
+    """
+    loaded: list[Object] = []
+    problems: list[str] = []
+    for origin, data in _parts(source, "manifest"):
+        problem = data if isinstance(data, str) else _identity_problem(data)
+        if isinstance(data, str) or problem:
+            problems.append(f"{origin}: {problem}")
+            continue
+        try:
+            loaded.append(_class_of(data).from_dict(data, strict=strict))
+        except DecodeError as error:
+            problems.append(f"{origin}: {_told(error, data)}")
+    if problems:
+        raise refusal("these manifests cannot be read:", problems)
+    return loaded
+
+
+def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
+    """The error for manifests that are refused, a line for each problem."""
+    more = len(problems) - _SHOWN
+    shown = [*problems[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
+    return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
 def read_documents(source: Source) -> tuple[list[Document], list[str]]:
@@ -176,12 +226,13 @@ def _files(path: Path) -> Iterator[_Part]:
 
 def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
     try:
-        documents = yaml.load_all(text)
+        documents = yaml.load_all(text, keep_empty=True)
     except DecodeError as error:
         yield origin, str(error)
         return
     for number, document in enumerate(documents, 1):
-        yield from _data(document, f"{origin}, document {number}")
+        if document is not None:
+            yield from _data(document, f"{origin}, document {number}")
 
 
 def _data(data: object, origin: str) -> Iterator[_Part]:
@@ -204,35 +255,48 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
 
 
 def _problem_with(data: Mapping[str, object]) -> str:
-    """What is wrong with the data of one object; empty if nothing is."""
+    """What is wrong with the data of an object that is to be sent; empty if nothing is."""
+    if problem := _identity_problem(data):
+        return problem
+    obj = Unstructured.from_dict(data)
+    if not obj.metadata.name:
+        return f"{obj.kind}: metadata.name is missing"
+    if obj.metadata.managed_fields:
+        return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server keeps them"
+    try:
+        _class_of(data).from_dict(data)
+    except DecodeError as error:
+        return _told(error, data)
+    return ""
+
+
+def _identity_problem(data: Mapping[str, object]) -> str:
+    """What keeps the data from saying which object it is; empty if nothing does."""
     api_version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
         return "apiVersion and kind must say what it is"
     try:
-        gvk = GroupVersionKind.of(api_version, kind)
-        obj = Unstructured.from_dict(data)
-        names.check_path_segment_name(obj.metadata.name)
+        GroupVersionKind.of(api_version, kind)
+        names.check_path_segment_name(Unstructured.from_dict(data).metadata.name)
     except DecodeError as error:
         return f"{kind}: {error.path}: {error.problem}" if error.path else f"{kind}: {error.problem}"
     except InvalidValueError as error:
         return f"{kind}: {error}"
-    if not obj.metadata.name:
-        return f"{kind}: metadata.name is missing"
-    if obj.metadata.managed_fields:
-        return f"{kind} {obj.key}: leave out metadata.managedFields; the server keeps them"
-    return _type_problem(gvk, obj, data)
-
-
-def _type_problem(gvk: GroupVersionKind, obj: Unstructured, data: Mapping[str, object]) -> str:
-    """What does not fit the kind's type, where there is one."""
-    try:
-        cls: type[Object] = registry.object_class(gvk)
-    except UnknownKindError:
-        return ""
-    try:
-        cls.from_dict(data)
-    except DecodeError as error:
-        # The value at fault may be a password.
-        says = "has a value of the wrong type" if cls.SENSITIVE else error.problem
-        return f"{gvk.kind} {obj.key}: {error.path}: {says}"
     return ""
+
+
+def _class_of(data: Mapping[str, object]) -> type[Object]:
+    """The class of an object's kind; `Unstructured` if none is registered."""
+    try:
+        return registry.object_class(GroupVersionKind.of(str(data["apiVersion"]), str(data["kind"])))
+    except UnknownKindError:
+        return Unstructured
+
+
+def _told(error: DecodeError, data: Mapping[str, object]) -> str:
+    """What does not fit the kind, with the object's name."""
+    obj = Unstructured.from_dict(data)
+    # The value at fault may be a password; the name of a field is not.
+    is_shown = not _class_of(data).SENSITIVE or " has no field " in error.problem
+    says = error.problem if is_shown else "has a value of the wrong type"
+    return ": ".join(part for part in (f"{obj.kind} {obj.key}".rstrip(), error.path, says) if part)

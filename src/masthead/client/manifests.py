@@ -27,6 +27,7 @@ from masthead.client.documents import (
     defined_namespaces,
     known_kind,
     read_documents,
+    refusal,
 )
 from masthead.client.ordering import installation_order, is_definition
 from masthead.errors import (
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Source", "apply_manifests", "delete_manifests"]
 
 _log: Final = logging.getLogger("masthead.client")
-_SHOWN: Final = 20
-"""How many problems a message tells; the error has all of them."""
 _SOON: Final = Attempts(count=6, first=0.05, factor=2.0, jitter=0.1)
 
 
@@ -284,7 +283,7 @@ async def _prepared(
         is_new = new is not None or meta.namespace in namespaces
         prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), is_new)
     if problems:
-        raise _refusal(problems) from next(iter(failures), None)
+        raise refusal("nothing was sent; fix these first:", problems) from next(iter(failures), None)
     return installation_order(prepared.values(), lambda each: each.document.gvk)
 
 
@@ -326,10 +325,3 @@ def _placed(document: Document, usual: str, wanted: str | None, served: Served) 
             f"is of namespace {own!r}, not of {wanted!r}; leave out one of them", value=own
         )
     return document if own else document.in_namespace(wanted or usual)
-
-
-def _refusal(problems: list[str]) -> ManifestError:
-    more = len(problems) - _SHOWN
-    shown = problems[:_SHOWN] + ([f"... and {more} more"] if more > 0 else [])
-    listed = "".join(f"\n  {each}" for each in shown)
-    return ManifestError(f"nothing was sent; fix these first:{listed}", problems=problems)

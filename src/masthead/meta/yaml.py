@@ -75,12 +75,13 @@ def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's o
 _Dumper.add_representer(str, _represent_text)
 
 
-def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
+def load_all(text: bytes | str, *, kind: str = "", keep_empty: bool = False) -> list[object]:
     """Read every document of a stream; empty ones are left out.
 
     Args:
         text: The stream.
         kind: What the documents should be; only for the error's message.
+        keep_empty: Keep empty documents, as None, so that each can be named by its number.
 
     Raises:
         DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
@@ -102,7 +103,7 @@ def load_all(text: bytes | str, *, kind: str = "") -> list[object]:
         raise DecodeError(_problem(error), kind=kind) from None
     except RecursionError:
         raise DecodeError("nested too deeply", kind=kind) from None
-    return [document for document in documents if document is not None]
+    return documents if keep_empty else [document for document in documents if document is not None]
 
 
 def load_one(text: bytes | str, *, kind: str = "") -> object:

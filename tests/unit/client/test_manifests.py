@@ -172,8 +172,8 @@ items:
 def test_streams_and_lists_come_apart_and_each_object_knows_where_it_stood() -> None:
     expected = [
         "ConfigMap one: manifest, document 1",
-        "Secret two: manifest, document 2, item 1",
-        "ConfigMap three: manifest, document 2, item 2, item 1",
+        "Secret two: manifest, document 3, item 1",
+        "ConfigMap three: manifest, document 3, item 2, item 1",
     ]
     assert origins(TEXT) == expected
     assert origins(TEXT.encode()) == expected
@@ -188,8 +188,8 @@ def test_files_and_folders_are_read_in_the_order_of_their_names(tmp_path: Path) 
     assert [each.partition(": ")[2] for each in origins(tmp_path)] == [
         f"{tmp_path / 'a.json'}, document 1",
         f"{tmp_path / 'b.yml'}, document 1",
-        f"{tmp_path / 'b.yml'}, document 2, item 1",
-        f"{tmp_path / 'b.yml'}, document 2, item 2, item 1",
+        f"{tmp_path / 'b.yml'}, document 3, item 1",
+        f"{tmp_path / 'b.yml'}, document 3, item 2, item 1",
     ]
     with (tmp_path / "a.json").open() as file:
         assert origins(file) == [f"Pod a: {tmp_path / 'a.json'}, document 1"]
