@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import masthead
 from masthead.config import Config
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "CHANGELOG.md",
         "SECURITY.md",
         "docs/client.md",
+        "docs/in-cluster.md",
         "docs/informers.md",
         "docs/server.md",
     ],
@@ -82,7 +84,10 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
         assert ((ROOT / document).parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/client.md", "docs/informers.md", "docs/server.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "docs/client.md", "docs/in-cluster.md", "docs/informers.md", "docs/server.md"],
+)
 def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
     assert blocks
@@ -113,3 +118,16 @@ def test_every_field_of_config_is_in_the_manual(field: str) -> None:
     table = read("docs/client.md").partition("### The fields of `Config`")[2].partition("\n## ")[0]
 
     assert f"`{field}`" in table
+
+
+def test_the_manifests_for_a_cluster_are_accepted_by_a_server(kube_client: masthead.Client) -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", read("docs/in-cluster.md"), re.DOTALL)
+
+    for obj in masthead.load_manifests(text, strict=True):
+        resource = kube_client.resource(type(obj), obj.metadata.namespace or None)
+        resource.create(obj, field_validation="Strict")
+
+    (subject,) = kube_client.rbac_v1.cluster_role_bindings().get("node-counter").subjects
+    deployment = kube_client.apps_v1.deployments("shop").get("node-counter")
+    assert subject.name == deployment.spec.template.spec.service_account_name
+    kube_client.core_v1.service_accounts(subject.namespace or "").get(subject.name)

@@ -90,7 +90,7 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
 
     ::
 
-        for obj in masthead.load_manifests(Path("deploy/")):
+        for obj in masthead.load_manifests("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"):
             print(obj.kind, obj.key)
 
     Lists (``kind: List``, ``ConfigMapList``) come apart into their items, and empty documents are skipped, as with kubectl.
