@@ -69,9 +69,12 @@ _NOT_THE_URL: Final = "Make the object and the path name the same one."
 
 _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
     "BadRequest": (
-        _Case(
-            ("HTTP request to an HTTPS server",),
-            "The server speaks TLS: begin its address with https://, and name the authority to trust (ca_file).",
+        *(
+            _Case(
+                (words,),
+                "The server speaks TLS: begin its address with https://, and name the authority to trust (ca_file).",
+            )
+            for words in ("HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port")
         ),
         *(
             _Case(

@@ -31,6 +31,7 @@ from masthead.cache.controller import Controller
 from masthead.cache.handlers import check_plain
 from masthead.cache.listwatch import log_label
 from masthead.cache.registration import Registration
+from masthead.cache.store import count_of
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
 from masthead.meta.object import Object
 from masthead.meta.unstructured import Unstructured
@@ -264,7 +265,7 @@ class SharedInformer(Arranged[T]):
 
     def __repr__(self) -> str:
         synced = "synced" if self.has_synced else "not synced"
-        return f"<SharedInformer {self._name}: {self.health.state}, {synced}, {len(self._indexer)} objects>"
+        return f"<SharedInformer {self._name}: {self.health.state}, {synced}, {count_of(self._indexer)}>"
 
     async def _reach(
         self,
@@ -391,9 +392,8 @@ class SharedInformer(Arranged[T]):
     def _log_synced(self) -> None:
         assert self._loop is not None
         label = log_label(next(iter(self._sources.values())), self._name)
-        count, took = len(self._indexer), self._loop.time() - self._began
-        objects = "1 object" if count == 1 else f"{count} objects"
-        _log.info("informer %s has synced: %s in %.2f s", label, objects, took)
+        took = self._loop.time() - self._began
+        _log.info("informer %s has synced: %s in %.2f s", label, count_of(self._indexer), took)
 
     def _is_due(self, now: float) -> bool:
         with self._processor.gate:

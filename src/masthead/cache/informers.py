@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
 
+from masthead.cache.store import count_of
 from masthead.meta.object import Object
 from masthead.meta.registry import registry
 
@@ -50,7 +51,7 @@ class Informers(Generic[T]):
         return self._informer.lister
 
     def __repr__(self) -> str:
-        return f"<Informers of {self._informer.name}, {len(self._informer.indexer)} objects>"
+        return f"<Informers of {self._informer.name}, {count_of(self._informer.indexer)}>"
 
     if not TYPE_CHECKING:  # who has types is told by them
 

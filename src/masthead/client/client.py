@@ -19,7 +19,7 @@ from masthead.config.overrides import adjusted
 from masthead.discovery.client import DiscoveryClient
 from masthead.discovery.disk import DiskCache
 from masthead.discovery.mapper import Mapper
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ConfigError, InvalidValueError, NameFormatError
 from masthead.meta import names
 from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.object import Object
@@ -115,12 +115,12 @@ class Client(Clientset):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
         if config is not None and not isinstance(cast("object", config), Config):
             raise ConfigError(
-                f"config is a {type(config).__name__}; for a kubeconfig, its path or text, say kubeconfig=..., and for an "
-                "address masthead.Config(server=...)"
+                f"config is a {type(config).__name__}; for a kubeconfig (its path, its text or a dict of what it says) "
+                "write kubeconfig=..., and for an address masthead.Config(server=...)"
             )
         found = config or load(kubeconfig, context=context)
-        if namespace:
-            names.check_dns1123_label(namespace)
+        if namespace and (problem := names.problem_with_dns1123_label(namespace)):
+            raise NameFormatError(f"namespace: {names.shown(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
             raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)

@@ -130,7 +130,8 @@ class Writing(ResourceAccess[T], Generic[T]):
         """
         if not isinstance(cast("object", patch), Patch):
             raise InvalidValueError(
-                "patch is no Patch; say which kind it is: Patch.merge({...})", value=patch
+                f"patch is of type {type(patch).__name__}; say which kind of patch it is, as in Patch.merge({{...}})",
+                value=patch,
             )
         is_apply = patch.type is PatchType.APPLY
         if force is not None and not is_apply:

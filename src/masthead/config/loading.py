@@ -175,7 +175,10 @@ def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple
 
 
 def _parse_given(content: str | bytes | Mapping[str, object], folder: Path | None = None) -> Kubeconfig:
-    return _refuse_empty(parse(content, Source("the kubeconfig", folder=folder)))
+    found = parse(content, Source("the kubeconfig", folder=folder))
+    if not found:
+        raise ConfigError(f"{found.name}: names no cluster, user or context, nor which context is current")
+    return found
 
 
 def _is_content(kubeconfig: str) -> bool:

@@ -313,8 +313,10 @@ class RestClient:
             )
             if isinstance(decision, retry.GiveUp):
                 raise _last(result.error, attempt, before)
-            # What the server asks for is its business; what keeps us from it is the reader's.
-            level = logging.WARNING if isinstance(result.error, TransportError) else logging.INFO
+            # What the server asks for is its business; what keeps us from it is the reader's. A server that was never
+            # reached is an error in a moment.
+            is_lost = isinstance(result.error, TransportError) and self._has_reached
+            level = logging.WARNING if is_lost else logging.INFO
             _log.log(
                 level,
                 "%s: %s: %s; trying again in %.1f s",

@@ -468,8 +468,8 @@ async def test_an_informer_shows_how_it_is(collection: Collection) -> None:
     async with informer:
         await informer.wait_synced(30)
         await turns_until(lambda: informer.health.state == "watching")
-        assert repr(informer) == "<SharedInformer configmaps: watching, synced, 1 objects>"
-    assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 objects>"
+        assert repr(informer) == "<SharedInformer configmaps: watching, synced, 1 object>"
+    assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 object>"
 
 
 async def test_names_are_what_logs_and_health_have(collection: Collection) -> None:

@@ -293,7 +293,7 @@ def test_impersonation_without_a_user_is_refused() -> None:
 
 @pytest.mark.parametrize("content", ["", "   \n", "# nothing\n", "{}", "null", {}, b""])
 def test_an_empty_kubeconfig_is_refused(content: str | bytes | Plain) -> None:
-    assert refused(content).startswith("the kubeconfig: names no cluster, user or context.")
+    assert refused(content).startswith("the kubeconfig: names no cluster, user or context")
 
 
 def test_the_embedded_servers_kubeconfig_is_understood_with_and_without_tls() -> None:
