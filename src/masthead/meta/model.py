@@ -279,7 +279,9 @@ class Struct(
         return DecodeError(fault.problem, kind=type(self).__name__, path=fault.path)
 
 
-_INNER: Final = frozenset({"api_type", "checked", "declared", "decode_error", "is_implicit", "module_globals", "to_write"})
+_INNER: Final = frozenset(
+    {"api_type", "checked", "declared", "decode_error", "is_implicit", "module_globals", "to_write"}
+)
 """Attributes that the modules beside this one use, and nobody else."""
 
 
