@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,9 +54,20 @@ def test_a_few_lines_of_aliases_are_refused_before_they_take_time(caller: Caller
 
 
 def test_asking_for_what_is_not_there_leaves_nothing_behind(caller: Caller) -> None:
-    for number in range(1500):
-        caller.call("GET", f"/api/v1/namespaces/default/nothing{number}")
-    assert catalog.find.cache_info().currsize <= 1024
+    caller.call("GET", "/api/v1/namespaces/default/nothing")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(200):
+            assert catalog.find(f"group{number}" * 1000, "v1", "nothing") is None
+            assert catalog.find("", "v1", f"nothing{number}" * 1000) is None
+            assert catalog.versions_in(f"group{number}" * 1000) == ()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 100_000
 
 
 def test_with_a_seed_no_uid_comes_twice_even_when_the_file_is_opened_again(tmp_path: Path) -> None:

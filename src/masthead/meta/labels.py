@@ -312,7 +312,7 @@ def _problem_with_count(operator: Operator, count: int) -> str | None:
     return f"takes one value after {_SIGNS[operator]!r}, and has {count}" if count != 1 else None
 
 
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+_INTEGER = re.compile(r"([+-]?)(?:0*+([1-9][0-9]{0,18})|0++)")
 """What Go's ``strconv.ParseInt`` takes; ``int()`` would also take ``1_000``, spaces and other digits."""
 _INT64 = range(-(2**63), 2**63)
 
@@ -321,7 +321,7 @@ def _integer(value: str) -> int | None:
     match = _INTEGER.fullmatch(value)
     if match is None:
         return None
-    number = int("".join(match.groups()))
+    number = int("".join(match.groups(default="0")))
     return number if number in _INT64 else None
 
 

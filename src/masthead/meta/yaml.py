@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import yaml
 
@@ -31,6 +31,8 @@ MAX_NODES: Final = 2_000_000
 """How many values a document may expand to, aliases counted each time: a few lines can name billions."""
 MAX_ALIASED: Final = 10_000
 """How many more values than its text has characters, of which each value that is written out takes one at least."""
+MAX_ALIASED_SIZE: Final = 3 * 1024 * 1024
+"""How many more characters than its text has: one long scalar can be named thousands of times."""
 
 _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT: Final = re.compile(
@@ -87,13 +89,13 @@ def load_all(text: bytes | str, *, kind: str = "", keep_empty: bool = False) -> 
         DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
     """
     try:
-        refuse_depth(text, kind)
+        _refuse_expansion(text, kind)
         loader: Any = _Loader(text)
         try:
             documents: list[object] = []
             while loader.check_node():
                 node = loader.get_node()
-                _refuse_bad_nodes(node, kind, budget=min(MAX_NODES, len(text) + MAX_ALIASED))
+                _refuse_bad_nodes(node, kind)
                 documents.append(loader.construct_document(node))
         finally:
             loader.dispose()
@@ -134,22 +136,70 @@ def _problem(error: Exception) -> str:
     )
 
 
-def refuse_depth(text: bytes | str, kind: str = "") -> None:
-    """Count how deep the text nests before anything follows it down: libyaml's own descent has no limit.
+class Measured(NamedTuple):
+    """What a stream stands for once its aliases are followed.
+
+    Attributes:
+        values: How many values: lists, maps, their keys, and scalars.
+        size: How many characters its scalars have together.
+        aliased: How many of the values stand elsewhere, and are only named.
+    """
+
+    values: int
+    size: int
+    aliased: int
+
+
+def measure(text: bytes | str, kind: str = "") -> Measured:
+    """Count what a stream stands for, in a time that its length bounds, before anything is made of it.
+
+    Args:
+        text: The stream.
+        kind: What the documents should be; only for the error's message.
 
     Raises:
-        DecodeError: if it nests too deeply.
+        DecodeError: if it nests too deeply: libyaml's own descent has no limit.
         YAMLError: PyYAML's own, if it is not YAML before that.
     """
-    depth = 0
     events: Iterator[yaml.Event] = cast("Any", yaml).parse(text, Loader=_Loader)
+    anchors: dict[str, tuple[int, int]] = {}
+    values = size = aliased = 0
+    opened: list[tuple[str | None, int, int]] = []
     for event in events:
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise DecodeError(_at(event, "nested too deeply"), kind=kind)
+        if isinstance(event, yaml.ScalarEvent):
+            length = len(event.value)
+            values, size = values + 1, size + length
+            if event.anchor is not None:
+                anchors[event.anchor] = (1, length)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in {anchor for anchor, _, _ in opened}:
+                raise DecodeError(_at(event, "nested too deeply: an alias within what it names"), kind=kind)
+            # One that names nothing is refused when it is followed.
+            more, longer = anchors.get(cast("str", event.anchor), (1, 0))
+            values, size, aliased = values + more, size + longer, aliased + more
+        elif isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, values, size))
+            values += 1
+            if len(opened) > MAX_DEPTH:
+                raise DecodeError(_at(event, "nested too deeply"), kind=kind)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before, shorter = opened.pop()
+            if anchor is not None:
+                anchors[anchor] = (values - before, size - shorter)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            anchors.clear()
+    return Measured(values, size, aliased)
+
+
+def _refuse_expansion(text: bytes | str, kind: str) -> None:
+    """Refuse a stream whose aliases stand for far more than it says."""
+    measured = measure(text, kind)
+    most = min(MAX_NODES, len(text) + MAX_ALIASED)
+    if measured.values > most:
+        raise DecodeError(f"its aliases expand to over {most:,} values", kind=kind)
+    longest = len(text) + MAX_ALIASED_SIZE
+    if measured.size > longest:
+        raise DecodeError(f"its aliases expand to over {longest:,} characters", kind=kind)
 
 
 class _Place:
@@ -172,17 +222,13 @@ class _Place:
         return "".join(reversed(steps)).removeprefix(".")[:1000]
 
 
-def _refuse_bad_nodes(root: yaml.Node, kind: str, *, budget: int) -> None:
-    """Look for what JSON cannot say, double keys and absurd expansion before anything is made of the nodes."""
-    most = budget
+def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
+    """Look for what JSON cannot say and for double keys before anything is made of the nodes."""
     stack = [_Place(root, "", None)]
     while stack:
         place = stack.pop()
-        budget -= 1
         if place.depth > MAX_DEPTH:
             raise DecodeError("nested too deeply", kind=kind, path=place.path())
-        if budget < 0:
-            raise DecodeError(f"its aliases expand to over {most:,} values", kind=kind)
         if problem := _problem_with(place.node):
             raise DecodeError(_at(place.node, problem), kind=kind, path=place.path())
         if isinstance(place.node, yaml.MappingNode):

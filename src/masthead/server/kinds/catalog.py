@@ -197,21 +197,34 @@ class Served:
 _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 
 
-@functools.lru_cache(maxsize=1024)
 def find(group: str, version: str, resource: str) -> Served | None:
     """The resource at a path, or None."""
     try:
-        gvk = _KINDS.kind_of(GroupVersionResource(group, version, resource))
-        return Served(_KINDS.object_class(gvk))
+        return _served(_KINDS.kind_of(GroupVersionResource(group, version, resource)))
     except UnknownKindError:
         return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.cache
+def _served(gvk: GroupVersionKind) -> Served:
+    # Only what is served is remembered: anybody may ask for what is not.
+    return Served(_KINDS.object_class(gvk))
+
+
 def versions_in(group: str) -> tuple[str, ...]:
     """The versions of a group, the preferred one first; none if there is no such group."""
-    found = {gvk.version for gvk in _KINDS.kinds() if gvk.group == group}
-    return tuple(sorted(found, key=conversion.precedence, reverse=True))
+    return _versions().get(group, ())
+
+
+@functools.cache
+def _versions() -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for gvk in _KINDS.kinds():
+        found.setdefault(gvk.group, set()).add(gvk.version)
+    return {
+        group: tuple(sorted(versions, key=conversion.precedence, reverse=True))
+        for group, versions in found.items()
+    }
 
 
 def resources_in(group: str, version: str) -> Iterator[Served]:

@@ -23,10 +23,18 @@ NameRule: TypeAlias = Callable[[str, bool, Plain], list[str]]
 """What is wrong with a name, whether it is only the beginning of one, and the object that is to bear it."""
 
 
+LONGEST_KEPT: Final = 256
+"""Characters of the longest text whose findings are remembered; hardly any that is right is longer."""
+
+
 @functools.lru_cache(maxsize=16_384)
 def _fits(pattern: str, value: str) -> bool:
     """Whether a value fits; names come again and again, in every object of a workload."""
-    return re.fullmatch(pattern, value) is not None
+    return _matches(pattern, value)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    return re.fullmatch(_QUICK.get(pattern, pattern), value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ class Format:
 
     def matches(self, value: str) -> bool:
         """Whether the pattern fits; the length is not looked at."""
-        return _fits(self.pattern, value)
+        return (_fits if len(value) <= LONGEST_KEPT else _matches)(self.pattern, value)
 
     def too_long(self, value: str) -> list[str]:
         """What the length makes wrong."""
@@ -72,6 +80,17 @@ _LABEL_PATTERN: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _KEY_PATTERN: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _ENDS: Final = "must start and end with an alphanumeric character"
 _KEY_WORDS: Final = f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
+
+# The same sets of texts, told in one pass: however long a text is, no character is looked at twice.
+_QUICK_LABEL: Final = "[a-z0-9][-a-z0-9]*+(?<!-)"
+_QUICK_KEY: Final = "[A-Za-z0-9][-A-Za-z0-9_.]*+(?<![-_.])"
+_QUICK: Final = {
+    _LABEL_PATTERN: _QUICK_LABEL,
+    rf"{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*": rf"{_QUICK_LABEL}(?:\.{_QUICK_LABEL})*+",
+    "[a-z]([-a-z0-9]*[a-z0-9])?": "[a-z][-a-z0-9]*+(?<!-)",
+    _KEY_PATTERN: _QUICK_KEY,
+    f"({_KEY_PATTERN})?": f"(?:{_QUICK_KEY})?",
+}
 
 SUBDOMAIN: Final = Format(
     rf"{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*",
@@ -124,11 +143,15 @@ def label(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """Say what keeps a value from being a key such as ``app`` or ``example.com/app``."""
-    return list(_qualified_name(value))
+    return list((_qualified_name if len(value) <= LONGEST_KEPT else _problems_with_key)(value))
 
 
 @functools.lru_cache(maxsize=16_384)
 def _qualified_name(value: str) -> tuple[str, ...]:
+    return _problems_with_key(value)
+
+
+def _problems_with_key(value: str) -> tuple[str, ...]:
     prefix, slash, name = value.partition("/")
     if "/" in name:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"

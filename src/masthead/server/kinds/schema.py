@@ -353,6 +353,9 @@ def _not_like(layout: str) -> Callable[[object], str]:
     return problem
 
 
+_LONGEST_KEPT: Final = 64
+
+
 @functools.lru_cache(maxsize=4096)
 def _canonical_quantity(text: str) -> str:
     """Write a quantity as the server does; the same few stand in every container."""
@@ -361,9 +364,12 @@ def _canonical_quantity(text: str) -> str:
 
 def _quantity() -> _Leaf:
     words = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-    return _Leaf(
-        "resource.Quantity", (str, int, float), lambda value: _canonical_quantity(str(value)), lambda _: words
-    )
+
+    def canonical(value: str | float) -> str:
+        written = str(value)
+        return _canonical_quantity(written) if len(written) <= _LONGEST_KEPT else str(Quantity(written))
+
+    return _Leaf("resource.Quantity", (str, int, float), canonical, lambda _: words)
 
 
 def _checked_base64(value: str) -> str:

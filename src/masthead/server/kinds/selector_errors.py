@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.server.kinds.names import LABEL_VALUE, qualified_name
 from masthead.server.wire.failures import FieldError, invalid
+from masthead.server.wire.go_numbers import parse_int
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -58,8 +59,6 @@ _END: Final = ""
 _SET_OPERATORS: Final = frozenset({"in", "notin"})
 _ORDERINGS: Final = frozenset({"<", ">"})
 _VALUE_OPERATORS: Final = frozenset({"=", "==", "!="}) | _ORDERINGS
-_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
-_INT64: Final = range(-(2**63), 2**63)
 
 
 class _Labels:
@@ -174,8 +173,11 @@ def _check(key: str, operator: str, values: list[str]) -> None:
 
 
 def _is_integer(value: str) -> bool:
-    match = _INTEGER.fullmatch(value)
-    return match is not None and int("".join(match.groups())) in _INT64
+    try:
+        parse_int(value)
+    except ValueError:
+        return False
+    return True
 
 
 _TERM: Final = re.compile(r"(?:\\.|[^,\\]|\\\Z)+", re.DOTALL)

@@ -8,6 +8,7 @@ from masthead.server.kinds.defaults import apply_defaults
 from masthead.server.kinds.schema import Mismatch, schema_of
 from masthead.server.wire import go_json
 from masthead.server.wire.failures import Failure, bad_request
+from masthead.server.wire.limits import BODY_LIMIT
 from masthead.server.wire.request import JSON_TYPE
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BODY_LIMIT", "clean", "finish", "media_type", "read_object", "read_options", "read_part"]
 
-BODY_LIMIT: Final = 3 * 1024 * 1024
-"""Bytes; what is longer is refused unread."""
 PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 YAML_TYPE: Final = "application/yaml"
 

@@ -15,6 +15,7 @@ from masthead.server.wire.failures import (
     already_exists,
     bad_request,
     conflict,
+    gather,
     invalid,
     refused_fields,
 )
@@ -74,7 +75,7 @@ def create(cluster: Cluster, served: Served, namespace: str, found: Plain, optio
 
 def _check_version_unset(meta: Plain) -> None:
     version = text(meta, "resourceVersion")
-    if version.isascii() and version.isdigit() and int(version):
+    if version.isascii() and version.isdigit() and version.strip("0"):
         raise Failure(500, "", "resourceVersion should not be set on objects to be created")
 
 
@@ -104,8 +105,12 @@ def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
     if refusal := rules.admit_create(found, cluster.allocator):
         raise refusal
     rules.prepare_create(found, cluster.allocator)
-    errors = create_errors(found, served.strategy, namespaced=served.is_namespaced)
-    errors += rules.validate_create(found)
+    errors = gather(
+        lambda: [
+            *create_errors(found, served.strategy, namespaced=served.is_namespaced),
+            *rules.validate_create(found),
+        ]
+    )
     if errors:
         raise refused_fields(served.stored_group, served.kind, text(meta, "name"), errors)
     rules.finish_create(found)
@@ -217,8 +222,13 @@ def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresourc
         metadata(new)["generation"] = served.strategy.next_generation(new, old)
         if not metadata(new)["generation"]:  # Go leaves out what is 0
             del metadata(new)["generation"]
-    errors = update_errors(new, old, served.strategy, of_status=bool(subresource))
-    errors += (rules.validate_status if subresource else rules.validate_update)(new, old)
+    validate = rules.validate_status if subresource else rules.validate_update
+    errors = gather(
+        lambda: [
+            *update_errors(new, old, served.strategy, of_status=bool(subresource)),
+            *validate(new, old),
+        ]
+    )
     if errors:
         raise refused_fields(served.stored_group, served.kind, text(stored, "name"), errors)
     return new

@@ -7,11 +7,12 @@ validation; many of them make one ``Invalid`` failure.
 from __future__ import annotations
 
 import json
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from masthead.server.wire.plain import Plain
 
@@ -67,6 +68,10 @@ class FieldError:
     value: object = OMITTED
     detail: str = ""
 
+    def __post_init__(self) -> None:
+        if (gathering := _gathering.get()) is not None:
+            gathering.add(self)
+
     @property
     def body(self) -> str:
         """The message without the field's name."""
@@ -114,18 +119,28 @@ def too_long(field: str, limit: int) -> FieldError:
 
 def quoted(value: str) -> str:
     """Write a string as Go's ``%q`` does."""
-    return f'"{"".join(map(_escaped, value))}"'
+    if value.isprintable() and '"' not in value and "\\" not in value:  # nearly every one, and long ones at once
+        return f'"{value}"'
+    return f'"{value.translate(_QUOTING)}"'
+
+
+class _Quoting(dict[int, str]):
+    """What `str.translate` puts for each character; those of ASCII are there beforehand."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if character.isprintable():
+            return character
+        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return character if character.isprintable() else f"\\x{ord(character):02x}"
+
+
+_QUOTING: Final = _Quoting({code: _escaped(chr(code)) for code in range(0x80)})
 
 
 def shown(value: object) -> str:
@@ -236,13 +251,65 @@ def too_far_ahead(wanted: int, newest: int) -> Failure:
     )
 
 
+MOST_FINDINGS: Final = 1_000
+"""How many faults of one object are listed; the real server lists all, and its answer can be a thousand times the request."""
+_MOST_TEXT: Final = 4 * 1024 * 1024
+"""Characters of all the faults of an object together; the first is told whatever its length."""
+
+
+class _Enough(Exception):  # noqa: N818 - it never leaves this module
+    """More is wrong with an object than anybody wants to hear."""
+
+
+class _Gathering:
+    """What was found to be wrong with one object so far."""
+
+    def __init__(self) -> None:
+        self.found: list[FieldError] = []
+        self._left = _MOST_TEXT
+
+    def add(self, error: FieldError) -> None:
+        self.found.append(error)
+        self._left -= len(error.field) + len(error.detail)
+        if len(self.found) > MOST_FINDINGS or self._left < 0:
+            raise _Enough
+
+
+_gathering: Final[ContextVar[_Gathering | None]] = ContextVar("_gathering", default=None)
+
+
+def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
+    """Look for what is wrong with an object, and stop where that is more than can be told.
+
+    An object of a few megabytes can have a million faults. A check that has found so many is not finished; the answer
+    is then made of the first.
+
+    Args:
+        find: Looks for it all.
+    """
+    gathering = _Gathering()
+    token = _gathering.set(gathering)
+    try:
+        return list(find())
+    except _Enough:
+        return gathering.found
+    finally:
+        _gathering.reset(token)
+
+
 def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Failure:
-    """Some fields are wrong: 422 with a cause for each."""
-    said = list(dict.fromkeys(str(each) for each in errors))
-    listed = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    """Some fields are wrong: 422 with a cause for each, as far as there is room."""
+    causes: list[Plain] = []
+    said: dict[str, None] = {}
+    left = _MOST_TEXT
+    for each in errors[:MOST_FINDINGS]:
+        body = each.body
+        left -= len(each.field) + len(body)
+        if left < 0 and causes:
+            break
+        causes.append({"reason": each.reason, "message": body, "field": each.field})
+        said[f"{each.field}: {body}"] = None
+    listed = next(iter(said)) if len(said) == 1 else f"[{', '.join(said)}]"
     kind_name = f"{kind}.{group}" if group else kind
-    details = details_of(name, group, kind)
-    details["causes"] = [
-        {"reason": each.reason, "message": each.body, "field": each.field} for each in errors
-    ]
+    details = {**details_of(name, group, kind), "causes": causes}
     return Failure(422, "Invalid", f"{kind_name} {quoted(name)} is invalid: {listed}", details=details)

@@ -16,10 +16,21 @@ import msgspec
 from masthead.meta.gvk import GroupVersionKind
 from masthead.server.wire.failures import bad_request, quoted, shown
 from masthead.server.wire.go_scanner import JsonError, problem_with
+from masthead.server.wire.limits import (
+    BODY_LIMIT,
+    DEEPEST,
+    MOST_YAML_VALUES,
+    LongNumberError,
+    nests_too_deeply,
+    refuse_long_numbers,
+    refuse_many_values,
+    too_large,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from masthead.meta.yaml import Measured
     from masthead.server.wire.failures import Failure
     from masthead.server.wire.plain import Plain
 
@@ -47,17 +58,32 @@ def decode(data: bytes) -> object:
 
     Raises:
         JsonError: It is not JSON.
+        Failure: It has too many values.
     """
+    refuse_many_values(data)
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        refuse_long_numbers(data)
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LongNumberError) as error:
         if problem := problem_with(data):
             raise JsonError(problem) from None
+        if isinstance(error, LongNumberError):
+            raise JsonError(_beyond_float(str(error))) from None
+        found = _decode_as_go(data)
+    if data.count(b"{") + data.count(b"[") > DEEPEST and nests_too_deeply(found):
+        # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
+        raise JsonError(_TOO_DEEP)
+    return found
+
+
+_TOO_DEEP: Final = "exceeded max depth"
+
+
+def _decode_as_go(data: bytes) -> object:
     try:
         return _mended(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
     except RecursionError:
-        # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
-        raise JsonError("exceeded max depth") from None
+        raise JsonError(_TOO_DEEP) from None
 
 
 def type_name(value: object) -> str:
@@ -76,8 +102,12 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def _finite(text: str) -> float:
     number = float(text)
     if number in _INFINITIES:
-        raise JsonError(f"json: cannot unmarshal number {text} into Go value of type float64")
+        raise JsonError(_beyond_float(text))
     return number
+
+
+def _beyond_float(text: str) -> str:
+    return f"json: cannot unmarshal number {text} into Go value of type float64"
 
 
 _INFINITIES: Final = (float("inf"), float("-inf"))
@@ -399,20 +429,56 @@ def decode_yaml(body: bytes) -> object:
 
     Raises:
         JsonError: It is not YAML; the message is that of Go's reader.
+        Failure: It stands for more than a body may hold.
     """
     from masthead.errors import DecodeError
     from masthead.meta import yaml
 
     if _nests_absurdly(body):
         raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}")
-    if problem := _yaml_problem(body):
-        raise JsonError(f"yaml: {problem}")
     try:
+        _refuse_large_yaml(body)
         documents = yaml.load_all(body)
     except DecodeError as error:
+        if problem := _yaml_problem(body):
+            raise JsonError(f"yaml: {problem}") from None
         # differs from Go: it takes a key that stands twice, and only warns of it.
         raise JsonError(f"yaml: {error}") from None
     return documents[0] if documents else None
+
+
+def _refuse_large_yaml(body: bytes) -> None:
+    """Refuse what would be more than a body may hold, were it written without aliases.
+
+    Raises:
+        DecodeError: It nests too deeply.
+        JsonError: Nearly all of it is aliases.
+        Failure: It is too large.
+    """
+    import yaml as pyyaml
+
+    from masthead.meta import yaml
+
+    try:
+        measured = yaml.measure(body)
+    except pyyaml.YAMLError:
+        return  # what is wrong is found out when it is read
+    if _aliases_too_much(measured):
+        raise JsonError("yaml: document contains excessive aliasing")
+    if measured.size > BODY_LIMIT:
+        raise too_large(f"limit is {BODY_LIMIT}")
+    if measured.values > MOST_YAML_VALUES:
+        raise too_large(f"limit is {MOST_YAML_VALUES} values in YAML")
+
+
+def _aliases_too_much(measured: Measured) -> bool:
+    """Tell whether Go's reader refuses a document for its aliases: the larger it is, the fewer may stand for the rest."""
+    fewest, most = 400_000, 4_000_000
+    share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)
+    allowed = 0.99 - 0.89 * share
+    return (
+        measured.aliased > 100 and measured.values > 1000 and measured.aliased / measured.values > allowed
+    )
 
 
 _DEEPEST: Final = 10_000
@@ -434,7 +500,7 @@ def _nests_absurdly(body: bytes) -> bool:
     from masthead.meta import yaml
 
     try:
-        yaml.refuse_depth(body)
+        yaml.measure(body)
     except DecodeError:
         return True
     except pyyaml.YAMLError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -35,6 +36,24 @@ _STRING: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]
 """A string without its closing quote: as much of it as is right."""
 _NUMBER: Final = re.compile(rb"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?")
 """A number, or as much as looks like one."""
+
+
+def _whole_values() -> bytes:
+    """A pattern of values that are right, as deep as most that come many times; it never looks at a byte twice."""
+    string = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+    number = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[ \t\r\n,\]}])"
+    blank = rb"[ \t\r\n]*+"
+    value = rb"(?:%b|%b|true|false|null|\{%b\}|\[%b\])" % (string, number, blank, blank)
+    for _ in range(_SKIPPED_DEPTH):
+        pair = rb"%b%b%b:%b%b%b" % (blank, string, blank, blank, value, blank)
+        element = rb"%b%b%b" % (blank, value, blank)
+        members = rb'\{(?:%b(?:,(?=%b")|(?=\})))++\}' % (pair, blank)
+        elements = rb"\[(?:%b(?:,(?!%b\])|(?=\])))++\]" % (element, blank)
+        value = rb"(?:%b|%b|%b)" % (value, members, elements)
+    return value
+
+
+_SKIPPED_DEPTH: Final = 3
 _LITERALS: Final = {ord(word[0]): word for word in ("true", "false", "null")}
 _NUMBER_STARTS: Final = frozenset(b"-0123456789")
 
@@ -64,6 +83,18 @@ _OPENED: Final = {b"{": (_KEY_OR_END, _AFTER_PAIR), b"[": (_VALUE_OR_END, _AFTER
 """The state within an object or array, and the one after each value in it."""
 
 
+@functools.cache
+def _skipped() -> dict[_State, re.Pattern[bytes]]:
+    """What may be passed over at once where it repeats, since all of it is right: few documents have their fault early."""
+    value = _whole_values()
+    before = rb"[ \t\r\n]*+,[ \t\r\n]*+"
+    key = rb'"[^"\\\x00-\x1f]*+"[ \t\r\n]*+:[ \t\r\n]*+'
+    return {
+        _AFTER_ELEMENT: re.compile(rb"(?:%b%b)*+" % (before, value)),
+        _AFTER_PAIR: re.compile(rb"(?:%b%b%b)*+" % (before, key, value)),
+    }
+
+
 class _Scanner:
     """Goes over a document token by token, and stops at the first byte that Go's scanner would not take."""
 
@@ -79,8 +110,12 @@ class _Scanner:
         Raises:
             JsonError: It is not JSON.
         """
-        data, state = self._data, _VALUE
-        while (start := self._skip(_SPACE)) < len(data):
+        data, state, skipped = self._data, _VALUE, _skipped()
+        while True:
+            if state in skipped:
+                self._skip(skipped[state])
+            if (start := self._skip(_SPACE)) >= len(data):
+                break
             sign = data[start : start + 1]
             if sign in state.signs:
                 self._at += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,6 +14,7 @@ from masthead.server.wire.failures import (
     not_supported,
     refused_fields,
 )
+from masthead.server.wire.go_numbers import parse_int, parse_uint
 
 if TYPE_CHECKING:
     from masthead.server.wire.plain import Plain
@@ -226,11 +226,11 @@ def read_version(text: str, *, of_list: bool = False) -> int:
     """
     if not text:
         return 0
-    if not re.fullmatch(r"[0-9]+", text) or int(text) >= 2**64:
-        flaw = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    try:
+        return parse_uint(text)
+    except ValueError as flaw:
         problem = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {flaw}'
-        raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
-    return int(text)
+    raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
 
 
 def _manager_errors(manager: str) -> list[FieldError]:
@@ -258,14 +258,9 @@ def _integer(request: Request, name: str) -> int | None:
     if not values:
         return None
     try:
-        if not re.fullmatch(r"[+-]?[0-9]+", values[0]):
-            raise ValueError(values[0])
-        number = int(values[0])
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": invalid syntax') from None
-    if not -(2**63) <= number < 2**63:
-        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": value out of range')
-    return number
+        return parse_int(values[0])
+    except ValueError as flaw:
+        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": {flaw}') from None
 
 
 def _text(request: Request, name: str) -> str | None:

@@ -12,13 +12,21 @@ Bodies come as bytes, since the words for a malformed one and the spelling of va
 
 from __future__ import annotations
 
-import re
+import functools
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from masthead.meta import typeinfo
-from masthead.server.wire.failures import Failure, bad_request, invalid, quoted, refused_fields, shown
+from masthead.server.wire.failures import (
+    OMITTED,
+    Failure,
+    bad_request,
+    invalid,
+    quoted,
+    refused_fields,
+    shown,
+)
 from masthead.server.wire.go_json import (
     JsonError,
     decode,
@@ -27,6 +35,8 @@ from masthead.server.wire.go_json import (
     type_name,
     wrong_type,
 )
+from masthead.server.wire.go_numbers import parse_int
+from masthead.server.wire.limits import BODY_LIMIT, nests_too_deeply, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +52,17 @@ __all__ = [
 ]
 
 MAX_OPERATIONS: Final = 10_000
+_MOST_COPIED: Final = BODY_LIMIT
+"""Bytes that all copies of a patch may have together; as in the real server."""
+_MOST_SHIFTED: Final = 100_000_000
+"""Elements of arrays that may have to move because others come or go before them."""
+_MOST_COMPARED: Final = 16 * BODY_LIMIT
+"""Bytes that tests may read: what nests is read once for each level."""
 
 _T = TypeVar("_T")
 _Container: TypeAlias = "dict[str, object] | list[object]"
-_Operation: TypeAlias = dict[str, msgspec.Raw]
-_NULL: Final = b"null"
+_Operation: TypeAlias = dict[str, object]
+_NULL: Final = msgspec.Raw(b"null")
 _STRINGS: Final = ("op", "path", "from")
 _MEMBERS: Final = frozenset({*_STRINGS, "value"})
 
@@ -62,16 +78,21 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     Raises:
         Failure: The patch cannot be read, is too long, or does not apply.
     """
-    operations = _operations(body, lenient=lenient)
+    operations, spelling = _operations(body, lenient=lenient)
     if len(operations) > MAX_OPERATIONS:
-        problem = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
-    patched = _Patched(_copied(document))
+        raise too_large(
+            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        )
     try:
-        for operation in operations:
-            patched.apply(operation)
+        patched = _Patched(_copied(document), spelling)
+        for index, operation in enumerate(operations):
+            patched.apply(index, operation)
     except _Inapplicable:
         raise _rejected() from None
+    except RecursionError:
+        raise _too_deep() from None
+    if nests_too_deeply(patched.root):
+        raise _too_deep()
     if not isinstance(patched.root, dict):
         raise refused_patch(patched.root, wrong_type(patched.root))
     return patched.root
@@ -148,6 +169,10 @@ def _rejected() -> Failure:
     return Failure(422, "Invalid", message, details={})
 
 
+def _too_deep() -> Failure:
+    return refused_fields("", "", "", [invalid("patch", OMITTED, "exceeded max depth")])
+
+
 def _copied(value: _T) -> _T:
     # Many times faster than copy.deepcopy.
     return cast("_T", msgspec.json.decode(msgspec.json.encode(value)))
@@ -161,33 +186,48 @@ def _spelled(value: object) -> str:
 # -- reading JSON patches ----------------------------------------------------------------------------------------
 
 
-_decode_patch: Final = typeinfo.json_decoder(list[_Operation | None] | None).decode
+_decode_patch: Final = typeinfo.json_decoder(list[dict[str, msgspec.Raw] | None] | None).decode
 _decode_members: Final = typeinfo.json_decoder(dict[str, msgspec.Raw]).decode
 _decode_elements: Final = typeinfo.json_decoder(list[msgspec.Raw]).decode
 
 
-def _operations(body: bytes, *, lenient: bool) -> list[_Operation]:
-    if problem := _problem_with(body, lenient=lenient):
-        raise bad_request(problem if lenient else f"error decoding patch: {problem}")
+class _Spelling:
+    """How the values of a patch's operations are spelled, which only tests ask for."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def of(self, index: int) -> bytes:
+        """The text of an operation's value."""
+        return bytes((self._operations[index] or {}).get("value", _NULL))
+
+    @functools.cached_property
+    def _operations(self) -> list[dict[str, msgspec.Raw] | None]:
+        try:
+            return _decode_patch(self._body) or []
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            # Something in it that only Go takes; how it was spelled is lost.
+            return _decode_patch(msgspec.json.encode(decode(self._body))) or []
+
+
+def _operations(body: bytes, *, lenient: bool) -> tuple[list[_Operation], _Spelling]:
     try:
-        patch = _decode_patch(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        # Something in it that only Go takes; how it was spelled is lost.
-        patch = _decode_patch(msgspec.json.encode(decode(body)))
-    return [operation or {} for operation in patch or ()]
+        patch = decode(body)
+        problem = _problem_with(patch, lenient=lenient)
+    except JsonError as error:
+        patch, problem = None, str(error)
+    if problem:
+        raise bad_request(problem if lenient else f"error decoding patch: {problem}")
+    return [each or {} for each in cast("list[_Operation | None]", patch or ())], _Spelling(body)
 
 
-def _problem_with(body: bytes, *, lenient: bool) -> str:
-    """Say why a body cannot be read as a JSON patch; the two ways to read it name their types differently."""
+def _problem_with(patch: object, *, lenient: bool) -> str:
+    """Say why a document is no JSON patch; the two ways to read it name their types differently."""
     whole, each = (
         ("jsonpatch.Patch", "jsonpatch.Operation")
         if lenient
         else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
     )
-    try:
-        patch = decode(body)
-    except JsonError as problem:
-        return str(problem)
     if patch is None:
         return ""
     if not isinstance(patch, list):
@@ -212,10 +252,20 @@ class _Inapplicable(Exception):  # noqa: N818 - it never leaves this module
 
 
 class _Patched:
-    """A document that operations are applied to, one after the other."""
+    """A document that operations are applied to, one after the other.
 
-    def __init__(self, root: _Container) -> None:
+    Args:
+        root: The document.
+        spelling: How the operations' values are spelled.
+    """
+
+    def __init__(self, root: _Container, spelling: _Spelling) -> None:
         self.root = root
+        self._spelling = spelling
+        self._at = 0
+        self._copied = 0
+        self._shifted = 0
+        self._compared = 0
         self._actions: Final[dict[object, Callable[[_Operation], None]]] = {
             "add": self._add,
             "remove": self._remove,
@@ -225,52 +275,106 @@ class _Patched:
             "test": self._test,
         }
 
-    def apply(self, operation: _Operation) -> None:
+    def apply(self, index: int, operation: _Operation) -> None:
         """Do one operation.
 
         Raises:
             _Inapplicable: It cannot be done.
+            Failure: All of them together take too much.
         """
-        action = self._actions.get(_text(operation, "op"))
+        name = operation.get("op")
+        action = self._actions.get(name) if isinstance(name, str) else None
         if action is None:
             raise _Inapplicable
+        self._at = index
         action(operation)
 
     def _add(self, operation: _Operation) -> None:
-        _put(*self._place(operation, "path"), _value(operation))
+        self._put(operation, operation.get("value"))
 
     def _remove(self, operation: _Operation) -> None:
-        container, key = self._place(operation, "path")
-        _drop(container, key)
+        self._drop(*self._place(operation, "path"))
 
     def _replace(self, operation: _Operation) -> None:
+        value = operation.get("value")
         if _text(operation, "path") == "":
-            root = _value(operation)
-            if not isinstance(root, dict | list):
+            if not isinstance(value, dict | list):
                 raise _Inapplicable
-            self.root = cast("_Container", root)
+            self.root = cast("_Container", value)
             return
         container, key = self._place(operation, "path")
         if isinstance(container, dict):
-            container[key] = _value(operation)
+            container[key] = value
         else:
-            container[_index(key, len(container))] = _value(operation)
+            container[_index(key, len(container))] = value
 
     def _move(self, operation: _Operation) -> None:
         container, key = self._place(operation, "from")
         value = _get(container, key)
-        _drop(container, key)
-        _put(*self._place(operation, "path"), value)
+        self._drop(container, key)
+        self._put(operation, value)
 
     def _copy(self, operation: _Operation) -> None:
-        value = _get(*self._place(operation, "from"))
-        _put(*self._place(operation, "path"), _copied(value))
+        text = msgspec.json.encode(_get(*self._place(operation, "from")))
+        # All copies together, as the real server counts them: a few that double can be more than any memory.
+        self._copied += len(text)
+        if self._copied > _MOST_COPIED:
+            raise _Inapplicable
+        self._put(operation, msgspec.json.decode(text))
 
     def _test(self, operation: _Operation) -> None:
         is_root = _text(operation, "path") == ""
         found = self.root if is_root else _get(*self._place(operation, "path"))
-        if not _equals(found, bytes(operation.get("value", msgspec.Raw(_NULL)))):
+        if not self._equals(found, self._spelling.of(self._at)):
             raise _Inapplicable
+
+    def _equals(self, value: object, raw: bytes) -> bool:
+        """Tell whether something is what a patch spells out."""
+        self._compared += len(raw)
+        if self._compared > _MOST_COMPARED:
+            raise too_large(f"the tests of a JSON patch compare at most {_MOST_COMPARED} bytes")
+        if isinstance(value, dict):
+            mine = cast("Plain", value)
+            theirs = _decode_members(raw) if raw.startswith(b"{") else None
+            return (
+                theirs is not None
+                and mine.keys() == theirs.keys()
+                and all(self._equals(mine[key], bytes(each)) for key, each in theirs.items())
+            )
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            others = _decode_elements(raw) if raw.startswith(b"[") else []
+            return (
+                raw.startswith(b"[")
+                and len(items) == len(others)
+                and all(self._equals(item, bytes(other)) for item, other in zip(items, others, strict=True))
+            )
+        return _spelled(value).encode() == raw
+
+    def _put(self, operation: _Operation, value: object) -> None:
+        container, key = self._place(operation, "path")
+        if isinstance(container, dict):
+            container[key] = value
+        elif key == "-":
+            container.append(value)
+        else:
+            self._shift(container)
+            container.insert(_index(key, len(container) + 1), value)
+
+    def _drop(self, container: _Container, key: str) -> None:
+        if isinstance(container, list):
+            self._shift(container)
+            del container[_index(key, len(container))]
+        elif key in container:
+            del container[key]
+        else:
+            raise _Inapplicable
+
+    def _shift(self, array: list[object]) -> None:
+        """Count what an element costs that comes or goes in the middle: all behind it move."""
+        self._shifted += len(array)
+        if self._shifted > _MOST_SHIFTED:
+            raise too_large(f"the operations of a JSON patch move at most {_MOST_SHIFTED} elements")
 
     def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
         """Follow a path to the object or array that holds what it names."""
@@ -287,30 +391,22 @@ class _Patched:
 
 
 def _text(operation: _Operation, member: str) -> str:
-    found = _value(operation, member)
+    found = operation.get(member)
     if not isinstance(found, str):
         raise _Inapplicable
     return found
-
-
-def _value(operation: _Operation, member: str = "value") -> object:
-    raw = operation.get(member)
-    return None if raw is None else decode(bytes(raw))
 
 
 def _unescaped(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,18})")
-
-
 def _index(key: str, length: int) -> int:
     """Read an index of an array so long; negative ones count from its end."""
-    match = _INTEGER.fullmatch(key)
-    if match is None:
-        raise _Inapplicable
-    index = int("".join(match.groups()))
+    try:
+        index = parse_int(key)
+    except ValueError:
+        raise _Inapplicable from None
     if not -length <= index < length:
         raise _Inapplicable
     return index % length
@@ -318,45 +414,6 @@ def _index(key: str, length: int) -> int:
 
 def _get(container: _Container, key: str) -> object:
     return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
-
-
-def _put(container: _Container, key: str, value: object) -> None:
-    if isinstance(container, dict):
-        container[key] = value
-    elif key == "-":
-        container.append(value)
-    else:
-        container.insert(_index(key, len(container) + 1), value)
-
-
-def _drop(container: _Container, key: str) -> None:
-    if isinstance(container, list):
-        del container[_index(key, len(container))]
-    elif key in container:
-        del container[key]
-    else:
-        raise _Inapplicable
-
-
-def _equals(value: object, raw: bytes) -> bool:
-    """Tell whether something is what a patch spells out."""
-    if isinstance(value, dict):
-        mine = cast("Plain", value)
-        theirs = _decode_members(raw) if raw.startswith(b"{") else None
-        return (
-            theirs is not None
-            and mine.keys() == theirs.keys()
-            and all(_equals(mine[key], bytes(each)) for key, each in theirs.items())
-        )
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        others = _decode_elements(raw) if raw.startswith(b"[") else []
-        return (
-            raw.startswith(b"[")
-            and len(items) == len(others)
-            and all(_equals(item, bytes(other)) for item, other in zip(items, others, strict=True))
-        )
-    return _spelled(value).encode() == raw
 
 
 # -- applying merge patches --------------------------------------------------------------------------------------

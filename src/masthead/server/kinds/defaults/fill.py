@@ -83,7 +83,7 @@ def each(fill: Fill) -> Inner:
 def round_up(amounts: Plain) -> None:
     """Round the amounts of a map to thousandths, upwards, and write them canonically."""
     for name, amount in amounts.items():
-        rounded = _rounded(amount)
+        rounded = (_rounded if len(str(amount)) <= _LONGEST_KEPT else _round_up)(amount)
         if rounded != amount:
             amounts[name] = rounded
 
@@ -91,8 +91,15 @@ def round_up(amounts: Plain) -> None:
 _MILLI = 10**6
 
 
+_LONGEST_KEPT = 64
+
+
 @lru_cache(maxsize=1024)
 def _rounded(amount: str | int) -> str:
+    return _round_up(amount)
+
+
+def _round_up(amount: str | int) -> str:
     quantity = Quantity(amount)
     rest = quantity.nanos % _MILLI
     if not rest:

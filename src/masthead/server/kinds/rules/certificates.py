@@ -66,16 +66,16 @@ def _keep_spec(new: Plain, old: Plain) -> None:
 
 def _date_conditions(new: Plain, old: Plain, allocate: Allocator) -> None:
     """Write down when a condition was written and when it came, where the writer does not."""
-    before = items(part(old, "status"), "conditions")
+    since: dict[tuple[object, ...], object] = {}
+    for each in items(part(old, "status"), "conditions"):
+        if each.get("lastTransitionTime"):
+            since.setdefault(tuple(each.get(key) for key in _IDENTITY), each["lastTransitionTime"])
     for condition in items(part(new, "status"), "conditions"):
         if not condition.get("lastUpdateTime"):
             condition["lastUpdateTime"] = allocate.now()
         if not condition.get("lastTransitionTime"):
-            alike = (each for each in before if all(each.get(key) == condition.get(key) for key in _IDENTITY))
-            since = next(
-                (each["lastTransitionTime"] for each in alike if each.get("lastTransitionTime")), None
-            )
-            condition["lastTransitionTime"] = since or allocate.now()
+            known = since.get(tuple(condition.get(key) for key in _IDENTITY))
+            condition["lastTransitionTime"] = known or allocate.now()
 
 
 _IDENTITY: Final = ("type", "status")

@@ -29,7 +29,8 @@ MOST: Final = 2**31 - 1
 
 def follows(path: str, value: object, rule: Rule) -> Errors:
     """Check a text against a rule for its form."""
-    said = _said(rule, value if isinstance(value, str) else str(value or ""))
+    text = value if isinstance(value, str) else str(value or "")
+    said = _said(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
     return [invalid(path, value, each) for each in said] if said else []
 
 
@@ -210,7 +211,10 @@ def operands(path: str, requirement: Plain) -> Errors:
 
 def amount(value: object) -> Quantity:
     """Read an amount; none is zero."""
-    return _quantity(cast("str", value)) if value is not None else _NONE
+    if value is None:
+        return _NONE
+    written = cast("str", value)
+    return _quantity(written) if len(written) <= names.LONGEST_KEPT else Quantity(written)
 
 
 _NONE: Final = Quantity(0)
@@ -239,6 +243,6 @@ def whole_or_percent(path: str, value: object) -> Errors:
 
 def up_to_all(path: str, value: object) -> Errors:
     """Check that a share is not more than everything."""
-    if isinstance(value, str) and re.fullmatch("[0-9]+%", value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and re.fullmatch("[0-9]+%", value) and len(value[:-1].lstrip("0")) > 2 and value.lstrip("0") != "100%":
         return [invalid(path, value, "must not be greater than 100%")]
     return []

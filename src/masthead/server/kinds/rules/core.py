@@ -350,12 +350,13 @@ def _node_changes(new: Plain, old: Plain) -> Errors:
 def _node_status_errors(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     errors = _supply_errors(new)
-    seen: list[Plain] = []
+    seen: set[tuple[str, str]] = set()
     for at, address in each_of(part(new, "status"), "addresses", "status"):
-        if address in seen:
+        identity = (text(address, "type"), text(address, "address"))
+        if identity in seen:
             shown = {field.capitalize(): text(address, field) for field in ("type", "address")}
             errors.append(duplicate(at, shown))
-        seen.append(address)
+        seen.add(identity)
     if before.get("podCIDRs") and after.get("podCIDRs") != before["podCIDRs"]:
         errors.append(forbidden("spec.podCIDRs", _NO_CHANGE.format("podCIDR")))
     if before.get("providerID") and after.get("providerID") != before["providerID"]:

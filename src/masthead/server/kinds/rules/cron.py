@@ -17,8 +17,21 @@ _FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
 _DESCRIPTORS: Final = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
-_PARTS: Final = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h)(?![^\d.]))*")
-_DURATION: Final = re.compile(rf"(?=.*\d.*\D)(?:{_PARTS.pattern})|[-+]?0")
+_UNITS: Final = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+"""The units of a duration, in nanoseconds; there are two signs for micro."""
+_AMOUNT: Final = re.compile(r"([0-9]*+)(?:\.([0-9]*+))?+([^0-9.]*+)")
+"""A number, its fraction and its unit."""
+_LONGEST_NUMBER: Final = 19
+"""Digits of the largest number of 64 bits."""
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
@@ -46,21 +59,30 @@ def _read_descriptor(text: str) -> None:
     every, _, duration = text.partition("@every ")
     if every or not text.startswith("@every "):
         raise _Unreadable(f"unrecognized descriptor: {text}")
-    if not _DURATION.fullmatch(duration):
-        raise _Unreadable(f"failed to parse duration {text}: time: {_problem_with_duration(duration)}")
+    if problem := _problem_with_duration(duration):
+        raise _Unreadable(f"failed to parse duration {text}: time: {problem}")
 
 
 def _problem_with_duration(duration: str) -> str:
-    read = _PARTS.match(duration)
-    rest = duration[read.end() :] if read else duration
-    unit = re.match(r"(?:\d+\.?\d*|\.\d+)([^\d.]*)", rest)
-    if unit is None:
-        return f'invalid duration "{duration}"'
-    return (
-        f'unknown unit "{unit[1]}" in duration "{duration}"'
-        if unit[1]
-        else f'missing unit in duration "{duration}"'
-    )
+    """Say what Go finds wrong with a duration, in one pass from left to right; nothing if it can be read."""
+    unsigned = duration[1:] if duration[:1] in {"-", "+"} else duration
+    if unsigned == "0":
+        return ""
+    total, at = 0, 0
+    while at < len(unsigned) or not at:
+        amount = _AMOUNT.match(unsigned, at)
+        whole, fraction, unit = amount.groups(default="") if amount else ("", "", "")
+        digits = whole.lstrip("0")
+        if amount is None or not (whole or fraction) or len(digits) > _LONGEST_NUMBER:
+            return f'invalid duration "{duration}"'
+        if unit not in _UNITS:
+            problem = f'unknown unit "{unit}" in' if unit else "missing unit in"
+            return f'{problem} duration "{duration}"'
+        total += int(digits or "0") * _UNITS[unit]
+        if total >= 2**63:
+            return f'invalid duration "{duration}"'
+        at = amount.end()
+    return ""
 
 
 def _read_fields(fields: list[str]) -> None:
@@ -104,6 +126,10 @@ def _number(text: str, words: dict[str, int]) -> int:
         return known
     if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
         raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
+    if len(text.lstrip("+-").lstrip("0")) > _LONGEST_NUMBER or not -(2**63) <= int(text) < 2**63:
+        raise _Unreadable(
+            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range'
+        )
     number = int(text)
     if number < 0:
         raise _Unreadable(f"negative number ({number}) not allowed: {text}")

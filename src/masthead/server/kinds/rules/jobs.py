@@ -251,16 +251,24 @@ def _zone_errors(zone: object) -> Errors:
         return []
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
-    if any(not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in zone.split("/")):
-        return [invalid(path, zone, f"unknown time zone {zone}")]
+    unknown = [invalid(path, zone, f"unknown time zone {zone}")]
+    steps = zone.split("/") if len(zone) <= _LONGEST_ZONE else [".."]
+    if any(each in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in steps):
+        return unknown
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         return [invalid(path, zone, why)]
+    if ".." in zone:
+        return [invalid(path, zone, "time: invalid location name")]
     try:
         ZoneInfo(zone)
-    except ZoneInfoNotFoundError:
-        return [invalid(path, zone, f"unknown time zone {zone}")]
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones is none, nor is a file beside them
+        return unknown
     return []
+
+
+_LONGEST_ZONE: Final = 256
+"""Characters of a zone's name; none has a quarter of it."""
 
 
 RULES: Final = {

@@ -158,19 +158,40 @@ def _index_errors(change: _Change) -> Errors:
         why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
         errors.append(invalid("status.failedIndexes", failed, why))
     if failed and most is not None and (has_new_done or has_new_failed):
-        both = _indexes(done) & _indexes(failed)
-        if both:
-            why = f"failedIndexes and completedIndexes overlap at index: {min(both)}"
+        shared = _first_shared(_intervals(done), _intervals(failed))
+        if shared is not None:
+            why = f"failedIndexes and completedIndexes overlap at index: {shared}"
             errors.append(invalid("status.failedIndexes", failed, why))
     return errors
 
 
-def _indexes(written: str) -> set[int]:
-    """Read a list of indexes; nothing of one that is not well-formed."""
-    if not re.fullmatch("[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*", written):
-        return set()
-    ranges = (tuple(map(int, each.split("-"))) for each in written.split(","))
-    return {index for ends in ranges for index in range(ends[0], ends[-1] + 1)}
+_INTERVALS: Final = re.compile("[0-9]{1,18}+(?:-[0-9]{1,18}+)?(?:,[0-9]{1,18}+(?:-[0-9]{1,18}+)?)*+")
+
+
+def _intervals(written: str) -> list[tuple[int, int]]:
+    """Read a list of indexes as intervals, from the lowest on; nothing of one that is not well-formed."""
+    if not _INTERVALS.fullmatch(written):
+        return []
+    ends = (each.partition("-") for each in written.split(","))
+    return sorted((int(first), int(last or first)) for first, _, last in ends)
+
+
+def _first_shared(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> int | None:
+    """Find the lowest index that lies in intervals of both lists, without counting the indexes."""
+    index = other = 0
+    while index < len(some) and other < len(others):
+        start = max(some[index][0], others[other][0])
+        if start <= min(some[index][1], others[other][1]):
+            return start
+        if some[index][1] < others[other][1]:
+            index += 1
+        else:
+            other += 1
+    return None
+
+
+_LONGEST_INDEX: Final = 10
+"""Digits of the largest number of 32 bits, which completions are."""
 
 
 def _problem_with_indexes(written: str, completions: int) -> str:
@@ -186,7 +207,7 @@ def _problem_with_indexes(written: str, completions: int) -> str:
         for end in ends:
             if not re.fullmatch("[+]?[0-9]+", end):
                 return f'cannot convert string to integer for index: "{end}"'
-            if int(end) >= completions:
+            if len(end.lstrip("+0")) > _LONGEST_INDEX or int(end) >= completions:
                 return f'too large index: "{end}"'
         for index in map(int, ends):
             if last >= index:

@@ -188,10 +188,10 @@ def _validate_update(new: Plain, old: Plain) -> Errors:
 
 
 def _toleration_changes(after: Plain, before: Plain) -> Errors:
-    def apart_from_time(toleration: Plain) -> Plain:
-        return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+    def apart_from_time(toleration: Plain) -> frozenset[tuple[str, object]]:
+        return frozenset((key, value) for key, value in toleration.items() if key != "tolerationSeconds")
 
-    now = [apart_from_time(each) for each in items(after, "tolerations")]
+    now = {apart_from_time(each) for each in items(after, "tolerations")}
     if all(apart_from_time(each) in now for each in items(before, "tolerations")):
         return toleration_errors(after, "spec")
     why = "existing toleration can not be modified except its tolerationSeconds"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -30,12 +31,12 @@ def carry_status(new: Plain, old: Plain, _allocate: Allocator) -> None:
     for field in ("qosClass", _GENERATION):
         if not after.get(field) and before.get(field):
             after[field] = before[field]
-    seen: dict[str, list[object]] = {}
+    seen: dict[str, deque[object]] = {}
     for condition in items(before, "conditions"):
-        seen.setdefault(text(condition, "type"), []).append(condition.get(_GENERATION))
+        seen.setdefault(text(condition, "type"), deque()).append(condition.get(_GENERATION))
     for condition in items(after, "conditions"):
         generations = seen.get(text(condition, "type"))
-        known = generations.pop(0) if generations else None
+        known = generations.popleft() if generations else None
         if known and not condition.get(_GENERATION):
             condition[_GENERATION] = known
 
@@ -97,11 +98,12 @@ def _transition_errors(
     """Check that a container that has ended for good is not said to run again."""
     errors: Errors = []
     now = {text(each, "name"): each for each in reversed(items(after, field))}
+    by_name = {each.get("name"): each for each in reversed(containers)}
     for at, then in each_of(before, field, "status"):
         ended, name = part(then, "state").get("terminated"), text(then, "name")
         if ended is None or name not in now or part(now[name], "state").get("terminated") is not None:
             continue
-        container = next((each for each in containers if each.get("name") == name), None)
+        container = by_name.get(name)
         if container is None or not _restarts(container, spec, ended.get("exitCode") or 0):
             errors.append(forbidden(f"{at}.state", _ENDED))
     return errors

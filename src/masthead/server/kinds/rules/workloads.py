@@ -119,8 +119,8 @@ def _shown_strategy(strategy: Plain) -> Plain:
 
 
 def _size(value: object) -> int:
-    digits = re.match("[0-9]+", str(value or 0))
-    return int(digits[0]) if digits else 0
+    digits = re.match("0*([0-9]{0,10})", str(value or 0))
+    return int(digits[1] or 0) if digits else 0
 
 
 def _deployment_changes(new: Plain, old: Plain) -> Errors:
@@ -201,7 +201,8 @@ def _count_template(daemon_set: Plain, number: int) -> None:
 
 def _template_number(daemon_set: Plain) -> int:
     stated = part(metadata(daemon_set), "annotations").get(_GENERATION, "")
-    return int(stated) if re.fullmatch("[0-9]+", str(stated)) else 0
+    # As a number of 64 bits, or it is none.
+    return int(stated) if re.fullmatch("0*[0-9]{1,18}", str(stated)) else 0
 
 
 def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from masthead.server.wire.failures import quoted
 
-_SLOPPY: Final = re.compile(r"\d+(\.\d+){3}")
+_SLOPPY: Final = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}", re.ASCII)
 
 
 def address_warnings(path: str, value: str) -> list[str]:
@@ -42,7 +42,7 @@ def _v6(value: str) -> ipaddress.IPv6Address | None:
 def _dotted(path: str, value: str) -> list[str]:
     if not _SLOPPY.fullmatch(value):
         return []
-    numbers = [int(each) for each in value.split(".")]
+    numbers = [int(each.lstrip("0") or "0") for each in value.split(".")]
     better = ".".join(map(str, numbers))
     return [_standard(path, value, better)] if better != value and max(numbers) < 256 else []
 

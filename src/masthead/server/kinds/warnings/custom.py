@@ -80,14 +80,16 @@ def _unknown_formats(definition: Plain) -> Iterator[str]:
         yield from _formats_in(part(part(version, "schema"), "openAPIV3Schema"))
 
 
-def _formats_in(schema: Plain) -> Iterator[str]:
-    name = text(schema, "format")
-    kind = text(schema, "type")
-    plain_name = name if kind in {"integer", "number"} else name.replace("-", "")
-    if name and plain_name not in _FORMATS.get(kind, ()):
-        yield name
-    for each in _schemas_in(schema):
-        yield from _formats_in(each)
+def _formats_in(root: Plain) -> Iterator[str]:
+    waiting = [root]
+    while waiting:
+        schema = waiting.pop()
+        name = text(schema, "format")
+        kind = text(schema, "type")
+        plain_name = name if kind in {"integer", "number"} else name.replace("-", "")
+        if name and plain_name not in _FORMATS.get(kind, ()):
+            yield name
+        waiting.extend(reversed(list(_schemas_in(schema))))
 
 
 def _schemas_in(schema: Plain) -> Iterator[Plain]:

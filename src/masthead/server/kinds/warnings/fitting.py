@@ -16,6 +16,11 @@ _MOST_OF_ONE: Final = 256
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 """What a header cannot hold."""
 
+ENOUGH: Final = 1_000
+"""How many warnings about one matter are looked for; far more than can be sent."""
+MOST_PAIRS: Final = 50_000
+"""How many pairs of things that may get in each other's way are compared."""
+
 
 def fit(texts: Iterable[str]) -> list[str]:
     """Choose what is sent of all the warnings of a request: each once, and not too many of them.

@@ -22,16 +22,17 @@ def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:
     references = items(part(obj, "metadata"), "ownerReferences")
     if len(references) < 2:
         return []
-    kept: list[Plain] = []
+    kept: dict[tuple[tuple[str, object], ...], Plain] = {}
     repeated: list[str] = []
     for each in references:
-        if each in kept:
+        identity = tuple(sorted(each.items()))  # all of its fields are texts and flags
+        if identity in kept:
             repeated.append(str(each.get("uid", "")))
         else:
-            kept.append(each)
+            kept[identity] = each
     if not repeated:
         return []
-    obj["metadata"]["ownerReferences"] = kept
+    obj["metadata"]["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if is_patch else ""
     said = (
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+,"

@@ -139,12 +139,14 @@ def _pull_secrets(path: str, spec: Plain) -> list[str]:
 
 
 def _repeated(path: str, found: list[Plain], name: str) -> list[str]:
-    values = [text(each, name) for each in found]
-    return [
-        f"{path}[{index}].{name}: duplicate {name} {quoted(value)}"
-        for index, value in enumerate(values)
-        if value in values[:index]
-    ]
+    seen: set[str] = set()
+    repeated: list[str] = []
+    for index, each in enumerate(found):
+        value = text(each, name)
+        if value in seen:
+            repeated.append(f"{path}[{index}].{name}: duplicate {name} {quoted(value)}")
+        seen.add(value)
+    return repeated
 
 
 def _overhead(path: str, spec: Plain) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead.server.kinds.warnings.fitting import MOST_PAIRS
 from masthead.server.wire.failures import quoted
 from masthead.server.wire.plain import items, text
 
@@ -20,17 +21,23 @@ def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:
         for path, container in containers
         for index, port in enumerate(items(container, "ports"))
     ]
+    return _number_warnings(ports) + _name_warnings(ports)
+
+
+def _number_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
     found: list[str] = []
     seen: dict[tuple[object, object], list[tuple[str, Plain]]] = {}
+    compared = 0
     for path, port in ports:
         if port.get("hostIP") and not port.get("hostPort"):
             found.append(f"{path}: hostIP set without hostPort: {_shown(port)}")
         others = seen.setdefault((port.get("containerPort"), port.get("protocol", "TCP")), [])
-        for at, other in others:
+        compared += len(others)
+        for at, other in others if compared < MOST_PAIRS else ():
             if relation := _relation(port, other):
                 found.append(f"{path}: {relation} port definition with {at}")
         others.append((path, port))
-    return found + _name_warnings(ports)
+    return found
 
 
 def _are_apart(ports: list[Plain]) -> bool:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.server.kinds.warnings.base import always
 from masthead.server.wire.plain import part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from masthead.server.wire.plain import Plain
 
 _CERTIFICATE: Final = "CERTIFICATE"
 _KEY: Final = "PRIVATE KEY"
 _SEQUENCE: Final = 0x30
 """The first byte of whatever a certificate or a key may be."""
-_PEM: Final = re.compile(
-    rb"^-----BEGIN ([^\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.MULTILINE | re.DOTALL
-)
+_MARK: Final = re.compile(rb"^-----(BEGIN|END) ([^\n]*?)-----[ \t]*\r?$", re.MULTILINE)
+"""The first or last line of a block."""
 
 
 class _Block(NamedTuple):
@@ -44,17 +46,36 @@ def _pair(obj: Plain) -> list[str]:
 
 def _blocks(encoded: str) -> list[_Block]:
     try:
-        found: list[tuple[bytes, bytes]] = _PEM.findall(binascii.a2b_base64(encoded))
+        text = binascii.a2b_base64(encoded)
     except binascii.Error:
         return []
     blocks: list[_Block] = []
-    for kind, body in found:
+    for kind, body in _enclosed(text):
         try:
             content = binascii.a2b_base64(b"".join(body.split()), strict_mode=True)
         except binascii.Error:
             continue
         blocks.append(_Block(kind.decode(errors="replace"), content))
     return blocks
+
+
+def _enclosed(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Give the kind and the lines of each block: from a first line to the next last line of its kind, if there is one."""
+    marks = list(_MARK.finditer(text))
+    ends: dict[bytes, deque[re.Match[bytes]]] = {}
+    for mark in marks:
+        if mark[1] == b"END":
+            ends.setdefault(mark[2], deque()).append(mark)
+    reached = 0
+    for mark in marks:
+        if mark[1] == b"END" or mark.start() < reached:
+            continue
+        of_its_kind = ends.get(mark[2]) or deque[re.Match[bytes]]()
+        while of_its_kind and of_its_kind[0].start() < mark.end():
+            of_its_kind.popleft()
+        if of_its_kind:
+            yield mark[2], text[mark.end() + 1 : of_its_kind[0].start()]
+            reached = of_its_kind[0].end()
 
 
 def _no_certificate(kinds: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead.server.kinds.warnings.amounts import claim_warnings
+from masthead.server.kinds.warnings.fitting import MOST_PAIRS
 from masthead.server.wire.failures import quoted
 from masthead.server.wire.plain import part, text
 
@@ -113,7 +114,8 @@ def _overlaps(volume: Plain, source: str, files: list[_File], before: list[_File
     """Compare files with those before them, to which they are then added."""
     found: list[str] = []
     for each in files:
-        for other in before:
+        # Of all pairs: the number of the files before is how many have been compared with each of them.
+        for other in before if len(before) ** 2 < 2 * MOST_PAIRS else ():
             if _collide(each.path, other.path):
                 where = f"volume {quoted(text(volume, 'name'))} ({source})"
                 found.append(f"{where}: overlapping paths: {each} with {other}")
@@ -124,4 +126,5 @@ def _overlaps(volume: Plain, source: str, files: list[_File], before: list[_File
 def _collide(first: str, second: str) -> bool:
     if not first or not second:
         return False
-    return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")
+    shorter, longer = (first, second) if len(first) <= len(second) else (second, first)
+    return longer.startswith(shorter) and (len(longer) == len(shorter) or longer[len(shorter)] == "/")
