@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.clock import stamp
 from masthead.server.kinds import catalog
 from masthead.server.kinds.rules import Allocator
 from masthead.server.wire.failures import Failure, details_of, not_found, qualified, quoted
+from masthead.server.wire.limits import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,10 +64,23 @@ class Cluster:
             raise served.missing(name)
         return record
 
-    def write(self, served: Served, key: str, found: Plain) -> Record:
-        """Store an object, which gets the next version."""
+    def write(self, served: Served, key: str, found: Plain, *, most: float = inf) -> Record:
+        """Store an object, which gets the next version.
+
+        Args:
+            served: Its resource.
+            key: Where.
+            found: The object.
+            most: How many bytes it may have.
+
+        Raises:
+            Failure: It has more.
+        """
         found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
-        record = self.storage.write(served.table, key, served.dump(found))
+        value = served.dump(found)
+        if len(value) > most:
+            raise too_large(f"limit is {most} for an object that is stored")
+        record = self.storage.write(served.table, key, value)
         self._announce(served, record)
         return record
 

@@ -18,6 +18,7 @@ from masthead.meta.quantity import Quantity
 from masthead.meta.time import MicroTime, format_micro_time, format_time, parse_micro_time, parse_time
 from masthead.server.kinds.schema_facts import CONDITION_TIMES, INT64, NEVER, NULLS, zeros_left_out
 from masthead.server.wire.go_base64 import decode_base64
+from masthead.server.wire.limits import MOST_ITEMS, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Mismatch", "Schema", "schema_of"]
 
 _HEAD: Final = ("apiVersion", "kind")
+_MOST_UNKNOWN: Final = 100
+_MOST_TOLD: Final = 1024 * 1024
+"""Characters of the paths of unknown fields that are told."""
 _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and nobody need fill in."""
 
@@ -45,8 +49,26 @@ class Findings:
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
+        self._told = 0
+        self._items = 0
         self.path: list[str] = []
         """Fields with a dot before them, indexes in brackets, and keys of maps with an opening brace."""
+
+    def add_unknown(self, name: str) -> None:
+        """Write down a field that the kind does not have; Go lists a hundred faults of this sort."""
+        if len(self.unknown) < _MOST_UNKNOWN and self._told < _MOST_TOLD:
+            self.unknown.append(self.where(name))
+            self._told += len(self.unknown[-1])
+
+    def add_items(self, count: int) -> None:
+        """Count the structs of lists.
+
+        Raises:
+            Failure: There are too many in the object.
+        """
+        self._items += count
+        if self._items > MOST_ITEMS:
+            raise too_large(f"limit is {MOST_ITEMS} items in the lists of an object")
 
     def where(self, name: str = "") -> str:
         """The path of a field in the object that is being read."""
@@ -136,6 +158,8 @@ class _List:
         listed = cast("list[object]", value)
         if self.simple is not None and all(type(each) is self.simple for each in listed):
             return listed[:]
+        if isinstance(self.item, _Struct):
+            findings.add_items(len(listed))
         cleaned: list[Any] = []
         path = findings.path
         for index, each in enumerate(listed):
@@ -243,7 +267,7 @@ class _Struct:
                 continue
             node = fields.get(key)
             if node is None:
-                findings.unknown.append(findings.where(key))
+                findings.add_unknown(key)
             elif item is not None:
                 path.append(f".{key}")
                 made = node.clean(item, findings, name)

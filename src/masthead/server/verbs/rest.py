@@ -382,12 +382,25 @@ def _finished(context: Context, answer: Answer) -> Answer:
         if _is_for_eyes(context.request):
             return replace(answer, body=msgspec.json.format(answer.body, indent=2))
         return answer
+    return replace(answer, body=_yaml_of(answer.body), content_type=context.form.content_type)
+
+
+_LONGEST_YAML: Final = 64 * 1024
+"""Bytes of JSON that are rewritten as YAML."""
+
+
+def _yaml_of(body: bytes) -> bytes:
+    """Write an answer as YAML; what is long or deep stays JSON, which is YAML too."""
+    if len(body) > _LONGEST_YAML:
+        return body
     from masthead.meta import yaml
 
     # The real server's YAML is in order of the keys.
-    ordered = msgspec.json.encode(msgspec.json.decode(answer.body), order="sorted")
-    text = yaml.dump(msgspec.json.decode(ordered))
-    return replace(answer, body=text.encode(), content_type=context.form.content_type)
+    ordered = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
+    try:
+        return yaml.dump(msgspec.json.decode(ordered)).encode()
+    except RecursionError:
+        return body
 
 
 def _is_for_eyes(request: Request) -> bool:

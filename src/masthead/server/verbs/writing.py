@@ -19,6 +19,7 @@ from masthead.server.wire.failures import (
     invalid,
     refused_fields,
 )
+from masthead.server.wire.limits import MOST_STORED
 from masthead.server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _store_new(
         meta["name"] = cluster.new_name(meta["generateName"])
     if options.is_dry_run:
         return Written(served.encode(found), is_new=True)
-    record = cluster.write(served, key, found)
+    record = cluster.write(served, key, found, most=MOST_STORED)
     cluster.allocator.keep()
     return Written(served.write(record.value), is_new=True)
 
@@ -289,7 +290,7 @@ def _store_change(
         return Written(served.write(record.value))
     if options.is_dry_run:
         return Written(served.encode(new))
-    written = cluster.write(served, record.key, new)
+    written = cluster.write(served, record.key, new, most=MOST_STORED)
     cluster.allocator.keep()
     return Written(served.write(written.value))
 

@@ -119,7 +119,9 @@ def too_long(field: str, limit: int) -> FieldError:
 
 def quoted(value: str) -> str:
     """Write a string as Go's ``%q`` does."""
-    if value.isprintable() and '"' not in value and "\\" not in value:  # nearly every one, and long ones at once
+    if (
+        value.isprintable() and '"' not in value and "\\" not in value
+    ):  # nearly every one, and long ones at once
         return f'"{value}"'
     return f'"{value.translate(_QUOTING)}"'
 

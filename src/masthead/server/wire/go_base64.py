@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Final
 
 __all__ = ["decode_base64"]
 
-_COMMON: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_STRANGE: Final = re.compile(rb"[^A-Za-z0-9+/]")
+_STRANGE_IN_URL: Final = re.compile(rb"[^A-Za-z0-9_-]")
+"""What stands in neither alphabet."""
 _NEWLINES: Final = b"\r\n"
 
 
@@ -18,9 +21,10 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
         ValueError: It is not base64; the message is Go's.
     """
     data = text.encode("utf-8", "surrogateescape").translate(None, _NEWLINES)
-    alphabet = _COMMON | frozenset(b"-_" if is_url else b"+/")
     body = data if is_url else data.rstrip(b"=")
-    at = next((index for index, byte in enumerate(body) if byte not in alphabet), None)
+    strange = _STRANGE_IN_URL if is_url else _STRANGE
+    found = strange.search(body)
+    at = found.start() if found else None
     if at is None:
         padding = 0 if is_url else len(data) - len(body)
         at = _misplaced_end(len(body), padding, is_url=is_url)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -138,8 +138,15 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
         if _normal(data) == msgspec.json.encode(decoded):
             return []
         text = data.decode("utf-8", "replace")
-        paths = _paths(json.loads(text, object_pairs_hook=_Pairs), "")
-        return list(dict.fromkeys(paths))[:MAX_DUPLICATES]
+        found: dict[str, None] = {}
+        size = 0
+        for steps in _repeated(json.loads(text, object_pairs_hook=_Pairs, parse_int=str)):
+            path = _written_path(steps)
+            size += len(path)
+            if len(found) >= MAX_DUPLICATES or size > _MOST_TOLD:
+                break
+            found[path] = None
+        return list(found)
     except (ValueError, RecursionError):
         return []
 
@@ -164,18 +171,33 @@ class _Pairs(list[tuple[str, object]]):
     """An object with all that stands in it, in order."""
 
 
-def _paths(value: object, path: str) -> Iterator[str]:
+_Steps: TypeAlias = "tuple[_Steps | None, str | int]"
+"""How something was reached: from where, and by which key or index. It is written only if it is told."""
+_MOST_TOLD: Final = 1024 * 1024
+"""Characters of all paths that are told."""
+
+
+def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for key, each in value:
-            below = f"{path}.{key}" if path else key
             if key in seen:
-                yield below
+                yield (steps, key)
             seen.add(key)
-            yield from _paths(each, below)
+            if isinstance(each, list):
+                yield from _repeated(cast("object", each), (steps, key))
     elif isinstance(value, list):
         for index, each in enumerate(cast("list[object]", value)):
-            yield from _paths(each, f"{path}[{index}]")
+            if isinstance(each, list):
+                yield from _repeated(cast("object", each), (steps, index))
+
+
+def _written_path(steps: _Steps | None) -> str:
+    written: list[str] = []
+    while steps is not None:
+        steps, step = steps
+        written.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "".join(reversed(written)).removeprefix(".")
 
 
 # -- bodies of requests --------------------------------------------------------------------------------------------
@@ -476,9 +498,7 @@ def _aliases_too_much(measured: Measured) -> bool:
     fewest, most = 400_000, 4_000_000
     share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)
     allowed = 0.99 - 0.89 * share
-    return (
-        measured.aliased > 100 and measured.values > 1000 and measured.aliased / measured.values > allowed
-    )
+    return measured.aliased > 100 and measured.values > 1000 and measured.aliased / measured.values > allowed
 
 
 _DEEPEST: Final = 10_000

@@ -16,6 +16,7 @@ __all__ = [
     "BODY_LIMIT",
     "DEEPEST",
     "MOST_ITEMS",
+    "MOST_STORED",
     "MOST_VALUES",
     "MOST_YAML_VALUES",
     "LongNumberError",
@@ -33,6 +34,8 @@ MOST_YAML_VALUES: Final = 20_000
 """How many it may have in YAML, which takes twenty times longer to read."""
 MOST_ITEMS: Final = 10_000
 """How many structs the lists of one object may have together."""
+MOST_STORED: Final = 2 * BODY_LIMIT
+"""Bytes of an object that is stored. Patches could make it grow for ever; the real server's storage ends at 1.5 MB."""
 DEEPEST: Final = 200
 """How deep an object may nest; the deepest schemas of the API need a tenth of it."""
 

@@ -15,6 +15,7 @@ import functools
 import math
 import struct
 from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
@@ -22,6 +23,15 @@ import msgspec
 
 from masthead.errors import QuantityError
 from masthead.meta.quantity import parse_text
+from masthead.server.wire.limits import (
+    DEEPEST,
+    MOST_VALUES,
+    LongNumberError,
+    nests_too_deeply,
+    refuse_long_numbers,
+    refuse_many_values,
+    too_large,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,6 +50,8 @@ _NO_QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 
+_Held: TypeAlias = bytes | memoryview
+"""What a field holds; a view, where a copy for each level would be many times the body."""
 _Read: TypeAlias = Callable[[Any, int], object]
 """Makes a value of what a field holds, an int or bytes, at some depth."""
 _Put: TypeAlias = Callable[["Plain", Any, int], None]
@@ -86,6 +98,7 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
 
     Raises:
         ProtobufError: if it is malformed, or of a kind that Kubernetes does not have.
+        Failure: if it has too many values.
     """
     if not body:
         raise ProtobufError("empty data")
@@ -96,7 +109,35 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
         )
     if len(body) == len(_PREFIX):
         raise ProtobufError("empty body")
-    envelope = dict(_parts(body[len(_PREFIX) :]))
+    token = _budget.set(_Budget())
+    try:
+        return _decode(memoryview(body)[len(_PREFIX) :], default)
+    finally:
+        _budget.reset(token)
+
+
+class _Budget:
+    """How many fields of messages may still be read: a body can be made of millions, two bytes each."""
+
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
+
+    def spend(self, count: int) -> None:
+        """Read so many.
+
+        Raises:
+            Failure: They are too many.
+        """
+        self.left -= count
+        if self.left < 0:
+            raise too_large(f"limit is {MOST_VALUES} values")
+
+
+_budget: Final[ContextVar[_Budget]] = ContextVar("_budget")
+
+
+def _decode(message: memoryview, default: tuple[str, str]) -> Plain:
+    envelope = dict(_parts(message))
     names = dict(_parts(_held(envelope, 1)))
     api_version = _text(_held(names, 1)) or default[0]
     kind = _text(_held(names, 2)) or default[1]
@@ -120,15 +161,17 @@ def _message_of(api_version: str, kind: str) -> str:
 # -- the wire --------------------------------------------------------------------------------------------------------
 
 
-def _parts(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _parts(data: _Held) -> Iterator[tuple[int, int | _Held]]:
     """The fields of a message: the tag of each, which is its number and how it is written, and what it holds.
 
     Raises:
         ProtobufError: if the data breaks off, or is not written as any message is.
     """
     at, end = 0, len(data)
-    held: int | bytes
+    budget = _budget.get()
+    held: int | _Held
     while at < end:
+        budget.spend(1)
         tag, at = _varint(data, at)
         wire = tag & 7
         if wire == _VARINT:
@@ -142,7 +185,7 @@ def _parts(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         yield tag, held
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: _Held, at: int) -> tuple[int, int]:
     """A number, and where the next thing begins."""
     try:
         value = data[at]
@@ -168,24 +211,24 @@ def _fixed_size(wire: int) -> int:
     raise ProtobufError(f"proto: illegal wireType {wire}")
 
 
-def _held(parts: Mapping[int, int | bytes], number: int) -> bytes:
-    return cast("bytes", parts.get(number << 3 | _BYTES, b""))
+def _held(parts: Mapping[int, int | _Held], number: int) -> _Held:
+    return cast("_Held", parts.get(number << 3 | _BYTES, b""))
 
 
-def _counted(parts: Mapping[int, int | bytes], number: int) -> int:
+def _counted(parts: Mapping[int, int | _Held], number: int) -> int:
     return _int64(cast("int", parts.get(number << 3 | _VARINT, 0)))
 
 
 # -- objects ---------------------------------------------------------------------------------------------------------
 
 
-def _object(name: str, data: bytes, depth: int) -> Plain:
+def _object(name: str, data: _Held, depth: int) -> Plain:
     made: Plain = {}
     _fill(made, name, data, depth)
     return made
 
 
-def _fill(made: Plain, name: str, data: bytes, depth: int) -> None:
+def _fill(made: Plain, name: str, data: _Held, depth: int) -> None:
     """Put the fields of a message into an object."""
     if depth > _MAX_DEPTH:
         raise ProtobufError(f"objects lie in each other more than {_MAX_DEPTH} deep")
@@ -238,37 +281,38 @@ def _reader_of(message: str) -> _Read:
     return lambda data, depth: _object(message, data, depth + 1)
 
 
-def _put_value(field: str, read: _Read, made: Plain, held: int | bytes, depth: int) -> None:
+def _put_value(field: str, read: _Read, made: Plain, held: int | _Held, depth: int) -> None:
     value = read(held, depth)
     if value is not None:
         made[field] = value
 
 
-def _put_unless_zero(field: str, read: _Read, made: Plain, held: int | bytes, depth: int) -> None:
+def _put_unless_zero(field: str, read: _Read, made: Plain, held: int | _Held, depth: int) -> None:
     value = read(held, depth)
     if value:
         made[field] = value
 
 
-def _put_item(field: str, read: _Read, made: Plain, held: int | bytes, depth: int) -> None:
+def _put_item(field: str, read: _Read, made: Plain, held: int | _Held, depth: int) -> None:
     made.setdefault(field, []).append(read(held, depth))
 
 
-def _put_packed(field: str, read: _Read, made: Plain, held: bytes, depth: int) -> None:
+def _put_packed(field: str, read: _Read, made: Plain, held: _Held, depth: int) -> None:
+    _budget.get().spend(len(held))
     at = 0
     while at < len(held):
         value, at = _varint(held, at)
         _put_item(field, read, made, value, depth)
 
 
-def _put_entry(field: str, kind: _Type, made: Plain, held: bytes, depth: int) -> None:
+def _put_entry(field: str, kind: _Type, made: Plain, held: _Held, depth: int) -> None:
     """A map is a list of messages, each with a key and a value."""
     entry = dict(_parts(held))
     value = entry.get(2 << 3 | kind.wire, b"" if kind.wire == _BYTES else 0)
     made.setdefault(field, {})[_text(_held(entry, 1))] = kind.read(value, depth)
 
 
-def _put_inside(message: str, made: Plain, held: bytes, depth: int) -> None:
+def _put_inside(message: str, made: Plain, held: _Held, depth: int) -> None:
     """JSON has the fields of some messages in the object around them."""
     _fill(made, message, held, depth + 1)
 
@@ -276,8 +320,8 @@ def _put_inside(message: str, made: Plain, held: bytes, depth: int) -> None:
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
-def _text(held: bytes) -> str:
-    return held.decode("utf-8", "replace")
+def _text(held: _Held) -> str:
+    return str(held, "utf-8", "replace")
 
 
 def _int32(held: int) -> int:
@@ -289,18 +333,18 @@ def _int64(held: int) -> int:
     return held - (1 << 64) if held >> 63 else held
 
 
-def _double(held: bytes) -> float:
+def _double(held: _Held) -> float:
     value: float = struct.unpack("<d", held)[0]
     if not math.isfinite(value):
         raise ProtobufError(f"JSON has no number for {value}")
     return int(value) if value.is_integer() else value
 
 
-def _base64(held: bytes) -> str:
+def _base64(held: _Held) -> str:
     return binascii.b2a_base64(held, newline=False).decode("ascii")
 
 
-def _quantity(held: bytes) -> str:
+def _quantity(held: _Held) -> str:
     text = _text(_held(dict(_parts(held)), 1))
     try:
         return str(parse_text(text or "0"))
@@ -308,12 +352,12 @@ def _quantity(held: bytes) -> str:
         raise ProtobufError(_NO_QUANTITY) from None
 
 
-def _int_or_string(held: bytes) -> int | str:
+def _int_or_string(held: _Held) -> int | str:
     parts = dict(_parts(held))
     return _text(_held(parts, 3)) if _counted(parts, 1) else _int32(_counted(parts, 2))
 
 
-def _moment(held: bytes) -> datetime | None:
+def _moment(held: _Held) -> datetime | None:
     if not held:
         return None
     parts = dict(_parts(held))
@@ -325,42 +369,48 @@ def _moment(held: bytes) -> datetime | None:
         raise ProtobufError("a time lies outside of the years 1 to 9999") from None
 
 
-def _time(held: bytes) -> str | None:
+def _time(held: _Held) -> str | None:
     moment = _moment(held)
     return f"{moment.isoformat(timespec='seconds')}Z" if moment else None
 
 
-def _micro_time(held: bytes) -> str | None:
+def _micro_time(held: _Held) -> str | None:
     moment = _moment(held)
     return f"{moment.isoformat(timespec='microseconds')}Z" if moment else None
 
 
-def _json(held: bytes) -> object:
+def _json(held: _Held) -> object:
     """A message that holds a JSON document."""
     document = _held(dict(_parts(held)), 1)
     if not document:
         return None
     try:
-        return msgspec.json.decode(document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = bytes(document)
+        refuse_many_values(text)
+        refuse_long_numbers(text)
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LongNumberError) as error:
         raise ProtobufError(f"a field should hold JSON and does not: {error}") from None
+    if nests_too_deeply(found):
+        raise ProtobufError(f"a field holds JSON that nests more than {DEEPEST} deep")
+    return found
 
 
-def _texts(held: bytes) -> list[str]:
-    return [_text(value) for _, value in _parts(held) if isinstance(value, bytes)]
+def _texts(held: _Held) -> list[str]:
+    return [_text(value) for _, value in _parts(held) if not isinstance(value, int)]
 
 
 # -- schemas of CustomResourceDefinitions ----------------------------------------------------------------------------
 
 
-def _schema_or(name: str, otherwise: str, held: bytes, depth: int) -> object:
+def _schema_or(name: str, otherwise: str, held: _Held, depth: int) -> object:
     """A schema, or what may stand in its place."""
     found = _object(f"apiextensions.v1.{name}", held, depth + 1)
     other = found.get(otherwise)
     return other if other and "schema" not in found else found.get("schema")
 
 
-def _schema_or_bool(held: bytes, depth: int) -> object:
+def _schema_or_bool(held: _Held, depth: int) -> object:
     found = _schema_or("JSONSchemaPropsOrBool", "allows", held, depth)
     return False if found is None else found
 

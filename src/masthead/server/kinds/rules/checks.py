@@ -243,6 +243,11 @@ def whole_or_percent(path: str, value: object) -> Errors:
 
 def up_to_all(path: str, value: object) -> Errors:
     """Check that a share is not more than everything."""
-    if isinstance(value, str) and re.fullmatch("[0-9]+%", value) and len(value[:-1].lstrip("0")) > 2 and value.lstrip("0") != "100%":
+    if (
+        isinstance(value, str)
+        and re.fullmatch("[0-9]+%", value)
+        and len(value[:-1].lstrip("0")) > 2
+        and value.lstrip("0") != "100%"
+    ):
         return [invalid(path, value, "must not be greater than 100%")]
     return []

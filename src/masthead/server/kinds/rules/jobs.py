@@ -253,18 +253,29 @@ def _zone_errors(zone: object) -> Errors:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
     unknown = [invalid(path, zone, f"unknown time zone {zone}")]
     steps = zone.split("/") if len(zone) <= _LONGEST_ZONE else [".."]
-    if any(each in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in steps):
+    if any(
+        each in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in steps
+    ):
         return unknown
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         return [invalid(path, zone, why)]
     if ".." in zone:
         return [invalid(path, zone, "time: invalid location name")]
+    problem = _problem_with_zone(zone)
+    return [invalid(path, zone, problem)] if problem else []
+
+
+def _problem_with_zone(zone: str) -> str:
     try:
         ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones is none, nor is a file beside them
-        return unknown
-    return []
+    except IsADirectoryError:
+        return "is a directory"
+    except NotADirectoryError:
+        return "not a directory"
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return f"unknown time zone {zone}"
+    return ""
 
 
 _LONGEST_ZONE: Final = 256
