@@ -184,6 +184,7 @@ def _owner_references(meta: Plain) -> Iterator[FieldError]:
     field = "metadata.ownerReferences"
     references = items(meta, "ownerReferences")
     controller = ""
+    shaped: list[Plain] = []
     for reference in references:
         yield from _owner_reference(field, reference)
         if reference.get("controller") is not True:
@@ -191,7 +192,8 @@ def _owner_references(meta: Plain) -> Iterator[FieldError]:
         this = f"{text(reference, 'kind')}/{text(reference, 'name')}"
         if controller:
             problem = 'Only one reference can have Controller set to true. Found "true" in references for'
-            yield invalid(field, [_shaped(each) for each in references], f"{problem} {controller} and {this}")
+            shaped = shaped or [_shaped(each) for each in references]
+            yield invalid(field, shaped, f"{problem} {controller} and {this}")
         controller = controller or this
 
 
