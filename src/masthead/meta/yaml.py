@@ -41,6 +41,9 @@ _FLOAT: Final = re.compile(
 _FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 _INT_TAG: Final = "tag:yaml.org,2002:int"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
+_NUMBER_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG})
+_LONGEST_NUMBER: Final = 512
+"""Characters of a number; the largest that a float can be has 309 digits."""
 _JSON_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
     f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "map", "seq")
 }
@@ -77,19 +80,23 @@ def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's o
 _Dumper.add_representer(str, _represent_text)
 
 
-def load_all(text: bytes | str, *, kind: str = "", keep_empty: bool = False) -> list[object]:
+def load_all(
+    text: bytes | str, *, kind: str = "", keep_empty: bool = False, is_measured: bool = False
+) -> list[object]:
     """Read every document of a stream; empty ones are left out.
 
     Args:
         text: The stream.
         kind: What the documents should be; only for the error's message.
         keep_empty: Keep empty documents, as None, so that each can be named by its number.
+        is_measured: Whether the caller has measured it, and found it small enough.
 
     Raises:
         DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
     """
     try:
-        _refuse_expansion(text, kind)
+        if not is_measured:
+            _refuse_expansion(text, kind)
         loader: Any = _Loader(text)
         try:
             documents: list[object] = []
@@ -150,12 +157,13 @@ class Measured(NamedTuple):
     aliased: int
 
 
-def measure(text: bytes | str, kind: str = "") -> Measured:
+def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Measured:
     """Count what a stream stands for, in a time that its length bounds, before anything is made of it.
 
     Args:
         text: The stream.
         kind: What the documents should be; only for the error's message.
+        most: How many values are enough: where there are more, the rest is not counted.
 
     Raises:
         DecodeError: if it nests too deeply: libyaml's own descent has no limit.
@@ -188,13 +196,15 @@ def measure(text: bytes | str, kind: str = "") -> Measured:
                 anchors[anchor] = (values - before, size - shorter)
         elif isinstance(event, yaml.DocumentStartEvent):
             anchors.clear()
+        if values > most:
+            break
     return Measured(values, size, aliased)
 
 
 def _refuse_expansion(text: bytes | str, kind: str) -> None:
     """Refuse a stream whose aliases stand for far more than it says."""
-    measured = measure(text, kind)
     most = min(MAX_NODES, len(text) + MAX_ALIASED)
+    measured = measure(text, kind, most=most)
     if measured.values > most:
         raise DecodeError(f"its aliases expand to over {most:,} values", kind=kind)
     longest = len(text) + MAX_ALIASED_SIZE
@@ -239,8 +249,11 @@ def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
 def _problem_with(node: yaml.Node) -> str:
     if node.tag not in _JSON_TAGS:
         return f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing to Kubernetes"
-    if node.tag == _FLOAT_TAG and isinstance(node.value, str) and not _is_finite(node.value):
-        return f"{node.value} is no number that JSON can say"
+    if node.tag in _NUMBER_TAGS and isinstance(node.value, str):
+        if len(node.value) > _LONGEST_NUMBER:
+            return f"a number of {len(node.value)} characters is none that JSON can say"
+        if node.tag == _FLOAT_TAG and not _is_finite(node.value):
+            return f"{node.value} is no number that JSON can say"
     return ""
 
 

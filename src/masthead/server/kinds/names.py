@@ -146,9 +146,17 @@ def label(value: str) -> list[str]:
 _PLAIN: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
+def is_plain(value: str) -> bool:
+    """Tell at a glance that a value may be a key without a prefix, the value of a label, and a key of a ConfigMap.
+
+    Nearly all are, and some objects have a hundred thousand: no memory of those that came before helps there.
+    """
+    return _PLAIN.fullmatch(value) is not None
+
+
 def qualified_name(value: str) -> list[str]:
     """Say what keeps a value from being a key such as ``app`` or ``example.com/app``."""
-    if _PLAIN.fullmatch(value):  # most are such, and some objects have a hundred thousand
+    if is_plain(value):
         return []
     return list((_qualified_name if len(value) <= LONGEST_KEPT else _problems_with_key)(value))
 

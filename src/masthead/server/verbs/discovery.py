@@ -38,6 +38,8 @@ VERSION: Final = {
 }
 """The Kubernetes version whose API is served; the build says that this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+_MOST_CLAUSES: Final = 1_000
+"""How many forms are looked at; clients name three."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
 _PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
@@ -94,7 +96,7 @@ def _aggregated_version(accept: str) -> str:
 
     The aggregated form is preferred wherever it stands among what the client takes.
     """
-    for clause in accept.split(","):
+    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
         media_type, *parameters = (each.strip() for each in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,6 +11,7 @@ from masthead.meta import fields, labels, typeinfo
 from masthead.server.kinds.selectable import field_values, supported_fields, unsupported_field_message
 from masthead.server.kinds.selector_errors import field_problem, label_problem
 from masthead.server.wire.failures import Failure, bad_request
+from masthead.server.wire.limits import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,8 @@ class Selection:
     def __init__(self, served: Served, namespace: str, options: ListOptions, *, name: str = "") -> None:
         if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
             raise Failure(500, "", f'invalid key: "/{served.name}/{namespace}"')
+        for text in (options.label_selector, options.field_selector):
+            _refuse_large(text)
         self.served = served
         self.prefix = f"{namespace}/" if namespace and served.is_namespaced else ""
         self._labels = _label_selector(options.label_selector)
@@ -100,6 +103,16 @@ class Selection:
         if self._reads_object:
             found |= field_values(served.group, served.name, served.load(record))
         return found
+
+
+_MOST_TERMS: Final = 5_000
+_LONGEST_SELECTOR: Final = 128 * 1024
+"""How many terms and characters a selector may have: each is read, and then asked of every object."""
+
+
+def _refuse_large(selector: str) -> None:
+    if len(selector) > _LONGEST_SELECTOR or selector.count(",") >= _MOST_TERMS:
+        raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
 
 
 def _label_selector(text: str) -> labels.Selector:

@@ -21,6 +21,7 @@ from masthead.server.wire.limits import (
     DEEPEST,
     MOST_YAML_VALUES,
     LongNumberError,
+    count_values,
     nests_too_deeply,
     refuse_long_numbers,
     refuse_many_values,
@@ -65,10 +66,8 @@ def decode(data: bytes) -> object:
         refuse_long_numbers(data)
         found = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LongNumberError) as error:
-        if problem := problem_with(data):
+        if problem := _problem_with_body(data, error):
             raise JsonError(problem) from None
-        if isinstance(error, LongNumberError):
-            raise JsonError(_beyond_float(str(error))) from None
         found = _decode_as_go(data)
     if data.count(b"{") + data.count(b"[") > DEEPEST and nests_too_deeply(found):
         # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
@@ -76,6 +75,24 @@ def decode(data: bytes) -> object:
     return found
 
 
+def _problem_with_body(data: bytes, error: Exception) -> str:
+    """Say what is wrong with what could not be read; nothing if Go would read it."""
+    if isinstance(error, RecursionError):
+        return _TOO_DEEP
+    if count_values(data) <= _MOST_SCANNED:
+        problem = problem_with(data)
+    else:
+        # differs from Go in what is wrong, unless the end is missing: finding that out takes too long here.
+        problem = _END_MISSING if _TRUNCATED in str(error) else ""
+        if not problem and not isinstance(error, UnicodeDecodeError | LongNumberError):
+            problem = str(error)
+    return problem or (_beyond_float(str(error)) if isinstance(error, LongNumberError) else "")
+
+
+_MOST_SCANNED: Final = 20_000
+"""Values of a body that is gone over sign by sign for Go's words."""
+_TRUNCATED: Final = "truncated"
+_END_MISSING: Final = "unexpected end of JSON input"
 _TOO_DEEP: Final = "exceeded max depth"
 
 
@@ -84,6 +101,8 @@ def _decode_as_go(data: bytes) -> object:
         return _mended(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
     except RecursionError:
         raise JsonError(_TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise JsonError(str(error)) from None
 
 
 def type_name(value: object) -> str:
@@ -456,11 +475,13 @@ def decode_yaml(body: bytes) -> object:
     from masthead.errors import DecodeError
     from masthead.meta import yaml
 
-    if _nests_absurdly(body):
-        raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}")
     try:
-        _refuse_large_yaml(body)
-        documents = yaml.load_all(body)
+        is_measured = _refuse_large_yaml(body)
+    except DecodeError:
+        # libyaml's own descent has no limit, so that nothing else may be asked about this body.
+        raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}") from None
+    try:
+        documents = yaml.load_all(body, is_measured=is_measured)
     except DecodeError as error:
         if problem := _yaml_problem(body):
             raise JsonError(f"yaml: {problem}") from None
@@ -469,8 +490,11 @@ def decode_yaml(body: bytes) -> object:
     return documents[0] if documents else None
 
 
-def _refuse_large_yaml(body: bytes) -> None:
+def _refuse_large_yaml(body: bytes) -> bool:
     """Refuse what would be more than a body may hold, were it written without aliases.
+
+    Returns:
+        Whether it could be measured; if not, it is not YAML.
 
     Raises:
         DecodeError: It nests too deeply.
@@ -479,18 +503,22 @@ def _refuse_large_yaml(body: bytes) -> None:
     """
     import yaml as pyyaml
 
+    from masthead.errors import DecodeError
     from masthead.meta import yaml
 
     try:
-        measured = yaml.measure(body)
-    except pyyaml.YAMLError:
-        return  # what is wrong is found out when it is read
+        measured = yaml.measure(body, most=MOST_YAML_VALUES)
+    except (pyyaml.YAMLError, ValueError) as error:
+        if isinstance(error, DecodeError):
+            raise
+        return False  # what is wrong is found out when it is read
     if _aliases_too_much(measured):
         raise JsonError("yaml: document contains excessive aliasing")
     if measured.size > BODY_LIMIT:
         raise too_large(f"limit is {BODY_LIMIT}")
     if measured.values > MOST_YAML_VALUES:
         raise too_large(f"limit is {MOST_YAML_VALUES} values in YAML")
+    return True
 
 
 def _aliases_too_much(measured: Measured) -> bool:
@@ -502,30 +530,7 @@ def _aliases_too_much(measured: Measured) -> bool:
 
 
 _DEEPEST: Final = 10_000
-"""How deep Go's reader goes. libyaml has no such limit, and takes a second for half of that, four for all."""
-_BRACKETS: Final = re.compile(rb"[\[{]+|[\]}]+")
-
-
-def _nests_absurdly(body: bytes) -> bool:
-    """Whether a body nests deeper than Go's reader goes; found out in a time that its length bounds."""
-    depth = deepest = 0
-    for run in _BRACKETS.findall(body):
-        depth += len(run) if run[0] in b"[{" else -len(run)
-        deepest = max(deepest, depth)
-    if deepest <= _DEEPEST:
-        return False
-    import yaml as pyyaml
-
-    from masthead.errors import DecodeError
-    from masthead.meta import yaml
-
-    try:
-        yaml.measure(body)
-    except DecodeError:
-        return True
-    except pyyaml.YAMLError:
-        pass  # the brackets were text, and what is wrong is something else
-    return False
+"""How deep Go's reader goes, which is in the message; here it is `masthead.meta.yaml.MAX_DEPTH`."""
 
 
 def _yaml_problem(body: bytes) -> str:

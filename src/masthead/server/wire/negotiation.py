@@ -16,6 +16,8 @@ _YAML: Final = "application/yaml"
 _JSON: Final = "application/json"
 _WRITABLE: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_MOST_CLAUSES: Final = 1_000
+"""How many forms are looked at; clients name three."""
 _ANY: Final = frozenset({"*/*", _JSON})
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 
@@ -76,7 +78,7 @@ def _only_plain() -> Failure:
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
-    for clause in accept.split(","):
+    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
         media_type, *written = (each.strip() for each in clause.split(";"))
         pairs = (each.partition("=") for each in written)
         yield media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in pairs}

@@ -54,6 +54,8 @@ __all__ = [
 MAX_OPERATIONS: Final = 10_000
 _MOST_COPIED: Final = BODY_LIMIT
 """Bytes that all copies of a patch may have together; as in the real server."""
+_MOST_STEPS: Final = 10_000
+"""Steps of a path."""
 _MOST_SHIFTED: Final = 100_000_000
 """Elements of arrays that may have to move because others come or go before them."""
 _MOST_COMPARED: Final = 16 * BODY_LIMIT
@@ -378,16 +380,17 @@ class _Patched:
 
     def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
         """Follow a path to the object or array that holds what it names."""
-        steps = [_unescaped(step) for step in _text(operation, member).split("/")]
-        if len(steps) == 1:
+        # No document is as deep as a path that has more steps than that.
+        steps = _text(operation, member).split("/", _MOST_STEPS)
+        if not 1 < len(steps) <= _MOST_STEPS:
             raise _Inapplicable
         container = self.root
         for step in steps[1:-1]:
-            found = _get(container, step)
+            found = _get(container, _unescaped(step))
             if not isinstance(found, dict | list):
                 raise _Inapplicable
             container = cast("_Container", found)
-        return container, steps[-1]
+        return container, _unescaped(steps[-1])
 
 
 def _text(operation: _Operation, member: str) -> str:

@@ -25,9 +25,17 @@ _IMAGE: Final = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
+_LONGEST_IMAGE: Final = 1024
+"""Characters of an image's name; what is longer is none."""
+
+
 def pull_policy(image: str) -> str:
     """Say when an image is pulled: always if it may have changed, which is what no tag or ``latest`` means."""
+    return _known_policy(image) if len(image) <= _LONGEST_IMAGE else "IfNotPresent"
+
+
+@lru_cache(maxsize=1024)
+def _known_policy(image: str) -> str:
     match = _IMAGE.fullmatch(image)
     if match is None:
         return "IfNotPresent"

@@ -233,10 +233,16 @@ def _cron_errors(cron_job: Plain) -> Errors:
     return errors
 
 
+_LONGEST_SCHEDULE: Final = 64 * 1024
+"""Characters of a schedule that is read; the real server has no limit of its own."""
+
+
 def _schedule_errors(spec: Plain) -> Errors:
     path, schedule = "spec.schedule", text(spec, "schedule")
     if not schedule:
         return [required(path)]
+    if len(schedule) > _LONGEST_SCHEDULE:
+        return [too_long(path, _LONGEST_SCHEDULE)]
     problem = problem_with_schedule(schedule)
     errors = [invalid(path, schedule, problem)] if problem else []
     if "TZ" in schedule:
