@@ -144,6 +144,7 @@ def label(value: str) -> list[str]:
 
 
 _PLAIN: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PLAIN_LABEL: Final = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def is_plain(value: str) -> bool:
@@ -152,6 +153,11 @@ def is_plain(value: str) -> bool:
     Nearly all are, and some objects have a hundred thousand: no memory of those that came before helps there.
     """
     return _PLAIN.fullmatch(value) is not None
+
+
+def is_plain_label(value: str) -> bool:
+    """Tell at a glance that a value is a DNS label, and so a subdomain, too."""
+    return _PLAIN_LABEL.fullmatch(value) is not None
 
 
 def qualified_name(value: str) -> list[str]:

@@ -260,7 +260,7 @@ def too_far_ahead(wanted: int, newest: int) -> Failure:
 
 MOST_FINDINGS: Final = 1_000
 """How many faults of one object are listed; the real server lists all, and its answer can be a thousand times the request."""
-_MOST_TEXT: Final = 4 * 1024 * 1024
+_MOST_TEXT: Final = 1024 * 1024
 """Characters of all the faults of an object together; the first is told whatever its length."""
 
 

@@ -539,6 +539,7 @@ def _yaml_problem(body: bytes) -> str:
     from yaml.scanner import ScannerError
 
     loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))(body)
+    loader.yaml_implicit_resolvers = {}  # what the words mean does not matter, and takes long for long ones
     try:
         loader.check_node()
         loader.get_node()

@@ -32,6 +32,8 @@ def follows(path: str, value: object, rule: Rule) -> Errors:
     text = value if isinstance(value, str) else str(value or "")
     if (rule is names.LABEL_VALUE or rule is names.config_key) and names.is_plain(text):
         return []
+    if (rule is names.label or rule is names.SUBDOMAIN) and names.is_plain_label(text):
+        return []
     said = _said(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
     return [invalid(path, value, each) for each in said] if said else []
 
