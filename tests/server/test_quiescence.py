@@ -68,7 +68,7 @@ async def test_a_reader_that_does_not_read_is_waited_for_and_named() -> None:
         for index in range(40):
             await create_large(server, index)
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port, limit=1024)
-        request = f"GET {MAPS}?watch=1&resourceVersion={version} HTTP/1.1\r\nHost: h\r\n\r\n"
+        request = f"GET {MAPS}?watch=1&resourceVersion={version} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         writer.write(request.encode())
         await reader.readline()
 
@@ -117,7 +117,7 @@ async def test_whoever_waits_when_it_stops_is_told() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)
         for index in range(40):
             await create_large(server, index)
-        writer.write(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
+        writer.write(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await reader.readline()
         waiting = asyncio.gather(server.quiesce(), return_exceptions=True)
         await asyncio.sleep(0)
@@ -133,7 +133,7 @@ async def test_a_request_that_was_sent_before_is_answered_at_rest() -> None:
         address = urlsplit(server.url)
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
         body = json.dumps({"metadata": {"generateName": "a-"}}).encode()
-        head = f"POST {MAPS} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         for _ in range(20):
             before = server.revision
             writer.write(head.encode() + body)

@@ -231,6 +231,10 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"bookmark_every": 0}, "bookmark_every"),
         ({"watch_timeout": -1}, "watch_timeout"),
         ({"history": 0}, "history"),
+        ({"history_bytes": 0}, "history_bytes"),
+        ({"history_bytes": "1"}, "history_bytes must be a whole number"),
+        ({"allowed_hosts": "localhost"}, "allowed_hosts must be a list"),
+        ({"allowed_hosts": [7]}, "allowed_hosts must be a list"),
         ({"backlog": 0}, "backlog"),
         ({"data": "/nowhere/to/be/found"}, "/nowhere/to/be/found"),
     ],
@@ -320,6 +324,33 @@ def test_a_kubeconfig_has_all_that_a_client_needs_and_only_its_owner_reads_it(tm
     assert found["current-context"] == found["contexts"][0]["name"]
 
 
+def test_a_kubeconfig_is_not_written_through_a_symbolic_link(server: Server, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("precious")
+    for target in (elsewhere, tmp_path / "nowhere"):
+        link = tmp_path / "kubeconfig"
+        link.symlink_to(target)
+        with pytest.raises(ConfigError, match="it is a symbolic link, which is not followed"):
+            server.write_kubeconfig(link)
+        link.unlink()
+
+    assert elsewhere.read_text() == "precious"
+    assert [each.name for each in tmp_path.iterdir()] == ["elsewhere"]
+
+
+def test_a_kubeconfig_replaces_a_file_and_not_what_else_that_file_is(server: Server, tmp_path: Path) -> None:
+    """A second name of the file keeps its content: the new file is another one, put in its place."""
+    path, other = tmp_path / "kubeconfig", tmp_path / "other"
+    path.write_text("before")
+    other.hardlink_to(path)
+    server.write_kubeconfig(path)
+
+    assert other.read_text() == "before"
+    assert yaml.safe_load(path.read_text())["kind"] == "Config"
+    with pytest.raises(ConfigError, match="Is a directory"):
+        server.write_kubeconfig(tmp_path)
+
+
 def test_a_kubeconfig_that_cannot_be_written_is_a_clear_error(server: Server, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot write a kubeconfig to"):
         server.write_kubeconfig(tmp_path / "no" / "folder")
@@ -369,6 +400,32 @@ def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
     for index in range(20_000):
         requests.add(Seen("GET", str(index), "", Call("get"), {}, b""))
     assert sum(1 for _ in requests) == 10_000
+
+
+def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -> None:
+    from masthead.server.faults import Call
+    from masthead.server.seen import Requests, Seen
+
+    requests = Requests()
+    for index in range(600):
+        requests.add(Seen("GET", f"/{index}", "q" * 1024 * 1024, Call("get"), {"x": "y" * 1024}, b""))
+
+    assert [each.path for each in requests] == [f"/{index}" for index in range(585, 600)]
+
+
+def test_requests_without_a_token_do_not_displace_the_others() -> None:
+    from masthead.server.faults import Call
+    from masthead.server.seen import Requests, Seen
+
+    requests = Requests()
+    requests.add(Seen("GET", "first", "", Call("get"), {}, b""))
+    for index in range(20_000):
+        requests.add(Seen("GET", str(index), "x" * 100, Call("get"), {}, b""), is_refused=True)
+    requests.add(Seen("GET", "last", "", Call("get"), {}, b""))
+
+    paths = [each.path for each in requests]
+    assert (paths[0], paths[-1]) == ("first", "last")
+    assert paths[1:-1] == [str(index) for index in range(19_000, 20_000)]
 
 
 def test_a_request_that_is_forgotten_takes_its_body_along() -> None:

@@ -362,7 +362,7 @@ async def open_and_do_not_read(server: Server, version: int | str) -> socket.soc
     connection.setblocking(False)
     loop = asyncio.get_running_loop()
     await loop.sock_connect(connection, (address.hostname, address.port))
-    request = f"GET {MAPS}?watch=1&resourceVersion={version} HTTP/1.1\r\nHost: h\r\n\r\n"
+    request = f"GET {MAPS}?watch=1&resourceVersion={version} HTTP/1.1\r\nHost: localhost\r\n\r\n"
     await loop.sock_sendall(connection, request.encode())
     await turns_until(lambda: streams(server) > 0)
     [there] = [

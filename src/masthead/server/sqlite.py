@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from masthead.errors import ConfigError
+from masthead.server.files import make_private
 from masthead.server.storage import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from pathlib import Path
 
     from masthead.server.storage import Record
 
@@ -47,6 +48,8 @@ _COMPACT: Final = """
 _CHECKPOINT_PAGES: Final = 16_384
 """How much is written before it is moved to its place, which waits for the disk: 64 MiB rather than 4."""
 
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+"""What the names of SQLite's own files end with."""
 _MEANINGS: Final = {
     "locked": "is in use by another server. Stop that one",
     "readonly": "is in a folder that cannot be written. Get the right to write there",
@@ -70,10 +73,15 @@ class SqliteJournal:
         self._path = path
         try:
             # SQLite's own words for a file that it may not write are of no help. Secrets are in there: for us alone.
-            os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+            # Files that SQLite makes beside it have the same mode; those that are there may have another.
+            make_private(path)
+            for beside in _BESIDE:
+                if os.path.lexists(f"{path}{beside}"):
+                    make_private(Path(f"{path}{beside}"))
         except OSError as error:
             raise DataFileError(
-                f"cannot write {path}: {error.strerror}. Name a file that you may write, in a folder that exists."
+                f"cannot write {error.filename or path}: {error.strerror}. "
+                "Name a file that you may write, in a folder that exists."
             ) from None
         # The server's loop may run in another thread than the one that made it; there is one at a time.
         self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)

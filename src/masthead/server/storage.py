@@ -12,6 +12,7 @@ a record is written there before anybody can see it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
@@ -180,19 +181,62 @@ class Table:
             self._keys = [key for key in self._keys if key not in gone]
 
 
+class _Past:
+    """How many bytes are kept only because the past can be read, and from which revision on.
+
+    A write keeps the state before it; that goes when the write is compacted. A deletion goes with its own compaction.
+
+    Args:
+        most: How many bytes there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: deque[tuple[int, int]] = deque()
+
+    def add(self, record: Record) -> None:
+        """Take the next record of any table."""
+        before = record.before
+        size = (len(before.value) if before else 0) + (len(record.value) if record.is_deleted else 0)
+        if size:
+            self._kept.append((record.revision, size))
+            self._size += size
+
+    def surplus(self) -> int:
+        """The revision up to which to compact so that half of the limit is left; 0 within the limit."""
+        if self._size <= self._most:
+            return 0
+        left = self._size
+        for revision, size in self._kept:
+            left -= size
+            if left <= self._most // 2:
+                return revision
+        return 0
+
+    def forget(self, upto: int) -> None:
+        """Take note of a compaction."""
+        while self._kept and self._kept[0][0] <= upto:
+            self._size -= self._kept.popleft()[1]
+
+
 class Storage:
     """Every table, and the one revision that numbers their writes.
 
     Args:
         journal: Where to keep records beyond the life of the process; what it holds is read at once.
         window: How many revisions of history to keep at least; older ones are compacted in passing.
+        most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and deletions.
     """
 
-    def __init__(self, journal: Journal | None = None, *, window: int = 10_000) -> None:
+    def __init__(
+        self, journal: Journal | None = None, *, window: int = 10_000, most_bytes: int = 64 * 1024 * 1024
+    ) -> None:
         self.revision = FIRST_REVISION
         self.compacted = 0
         self._journal = journal
         self._window = window
+        self._past = _Past(most_bytes)
         self._tables: dict[str, Table] = {}
         if journal is not None:
             try:
@@ -224,13 +268,19 @@ class Storage:
             self._journal.append(table_name, record)
         self.revision = record.revision
         table.add(record)
+        self._past.add(record)
         for wake in tuple(table.listeners):
             wake()
-        if self.revision - self.compacted > 2 * self._window:
+        if upto := self._due():
             # The write is done, whatever becomes of this; a compaction that fails is tried again after the next one.
             with suppress(JournalError):
-                self.compact(self.revision - self._window)
+                self.compact(upto)
         return record
+
+    def _due(self) -> int:
+        """The revision up to which history is to be forgotten now; 0 if all of it can stay."""
+        is_long = self.revision - self.compacted > 2 * self._window
+        return max(self.revision - self._window if is_long else 0, self._past.surplus())
 
     @property
     def next_revision(self) -> int:
@@ -260,6 +310,7 @@ class Storage:
             if self._journal is not None:
                 self._journal.compact(upto)
             self.compacted = upto
+            self._past.forget(upto)
             for table in self._tables.values():
                 table.compact(upto)
         return self.compacted
@@ -272,9 +323,12 @@ class Storage:
     def _restore(self, journal: Journal) -> None:
         for name, key, revision, is_deleted, value in journal.read():
             table = self.table(name)
-            table.add(Record(revision, key, value, table.last(key), is_deleted=is_deleted))
+            record = Record(revision, key, value, table.last(key), is_deleted=is_deleted)
+            table.add(record)
+            self._past.add(record)
             self.revision = max(self.revision, revision)
         self.compacted = journal.read_compacted()
         self.revision = max(self.revision, self.compacted)
+        self._past.forget(self.compacted)
         for table in self._tables.values():
             table.compact(self.compacted)

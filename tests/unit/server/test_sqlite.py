@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -191,10 +192,53 @@ def test_a_file_that_may_not_be_written_is_refused(open_folder: Path) -> None:
 def test_a_folder_that_may_not_be_written_is_refused(open_folder: Path) -> None:
     path = open_folder / "data"
     SqliteJournal(path).close()
-    path.chmod(0o666)
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, -1)
     open_folder.chmod(0o555)
     with without_rights(), pytest.raises(DataFileError, match="is in a folder that cannot be written"):
         SqliteJournal(path)
+
+
+def test_a_file_that_another_user_can_read_is_refused(open_folder: Path) -> None:
+    path = open_folder / "data"
+    path.touch()
+    path.chmod(0o666)
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a file somebody else's")
+    with without_rights(), pytest.raises(DataFileError, match="it belongs to another user"):
+        SqliteJournal(path)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_a_data_file_and_those_beside_it_become_private_whatever_they_were(
+    tmp_path: Path, umask: int
+) -> None:
+    names = ("data", "data-journal", "data-wal", "data-shm")
+    for name in names:
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    before = os.umask(umask)
+    try:
+        journal = SqliteJournal(tmp_path / "data")
+        new = SqliteJournal(tmp_path / "new")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    journal.close()
+    new.close()
+
+    assert {"data", "data-wal", "new", "new-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["data", "data-wal"])
+def test_a_data_file_that_is_a_symbolic_link_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").write_text("precious")
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataFileError, match=rf"cannot write .*{name}: it is a symbolic link"):
+        SqliteJournal(tmp_path / "data")
+
+    assert (tmp_path / "elsewhere").read_text() == "precious"
 
 
 def test_a_damaged_file_is_refused_and_let_go_of(tmp_path: Path) -> None:

@@ -235,6 +235,44 @@ def test_a_compaction_into_the_future_stops_at_the_present() -> None:
     storage.check_readable(2)
 
 
+def test_history_is_bounded_in_bytes_and_what_is_current_stays() -> None:
+    storage = Storage(window=10_000, most_bytes=1_000)
+    storage.write("things", "large", b"x" * 5_000)  # the present is no history, however large
+    assert storage.compacted == 0
+    for number in range(20):
+        storage.write("things", "a", bytes([number]) * 100)
+        held = sum(len(record.value) for record in storage.table("things").log)
+        assert held <= 5_000 + 1_000 + 100
+
+    assert 1 < storage.compacted < storage.revision
+    with pytest.raises(CompactedError):
+        storage.check_readable(storage.compacted - 1)
+    assert [record.value for record in storage.table("things").scan("", storage.revision)] == [
+        bytes([19]) * 100,
+        b"x" * 5_000,
+    ]
+    # About half of the limit is left, so that not every write compacts.
+    assert 5 <= len(storage.table("things").log) <= 11
+
+
+def test_deletions_count_as_history() -> None:
+    storage = Storage(window=10_000, most_bytes=1_000)
+    for number in range(50):
+        storage.write("things", str(number), b"x" * 100)
+        storage.write("things", str(number), b"x" * 100, is_deleted=True)
+
+    assert len(storage.table("things").log) <= 12
+
+
+def test_one_state_that_is_larger_than_all_history_may_be_is_forgotten_at_once() -> None:
+    storage = Storage(most_bytes=10)
+    storage.write("things", "a", b"x" * 100)
+    storage.write("things", "a", b"y" * 100)
+
+    assert storage.compacted == storage.revision == 3
+    assert [record.value for record in storage.table("things").scan("", 3)] == [b"y" * 100]
+
+
 def test_a_listener_may_stop_listening_while_it_is_told() -> None:
     storage = Storage()
     table = storage.table("x")

@@ -1,0 +1,333 @@
+"""What a client can make the server hold is bounded, before it shows a token and after."""
+
+from __future__ import annotations
+
+import select
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.server.calls import JSON, MAPS, PATIENCE, Caller, config_map
+
+import masthead.server
+from masthead.server import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead.server import Server
+
+MEBIBYTE = 1024 * 1024
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+
+
+@pytest.fixture
+def open_server() -> Iterator[Server]:
+    with masthead.server.run(clock=VirtualClock, token=None) as running:
+        yield running
+
+
+def received(connection: socket.socket) -> bytes:
+    """All that comes until the server hangs up, whichever way."""
+    found = b""
+    try:
+        while piece := connection.recv(65536):
+            found += piece
+    except ConnectionResetError:
+        pass
+    return found
+
+
+def send(connection: socket.socket, *pieces: bytes) -> None:
+    """Send as much as the server takes."""
+    try:
+        for piece in pieces:
+            connection.sendall(piece)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
+
+def head(server: Server, line: str, *headers: str) -> bytes:
+    token = [f"Authorization: Bearer {server.token}"] if server.token else []
+    return "\r\n".join([f"{line} HTTP/1.1", "Host: localhost", *token, *headers, "", ""]).encode()
+
+
+# Heads
+
+
+def test_a_head_without_end_is_refused_once_it_is_longer_than_go_takes(caller: Caller) -> None:
+    with caller.socket() as connection:
+        connection.sendall(b"GET /version HTTP/1.1\r\nHost: localhost\r\n")
+        for number in range(6):
+            send(connection, f"X-{number}: ".encode(), b"x" * (MEBIBYTE // 4), b"\r\n")
+        assert received(connection).startswith(TOO_LARGE)
+
+
+@pytest.mark.parametrize("size", [MEBIBYTE + 4096 + 1, MEBIBYTE + 200_000])
+def test_a_whole_head_that_is_too_long_is_refused(caller: Caller, size: int) -> None:
+    with caller.socket() as connection:
+        pad = b"x" * (size // 8)
+        lines = b"".join(b"X-%d: %s\r\n" % (number, pad) for number in range(8))
+        send(connection, b"GET /version HTTP/1.1\r\nHost: localhost\r\n", lines, b"\r\n")
+        assert received(connection).startswith(TOO_LARGE)
+
+
+def test_a_head_of_almost_a_megabyte_is_taken(caller: Caller) -> None:
+    names = ",".join(f"name-{number}" for number in range(90_000))
+    answer = caller.call("GET", f"{MAPS}?labelSelector=a+in+({names})")
+    assert answer.code == 200
+
+
+@pytest.mark.parametrize(("count", "code"), [(900, b"200"), (1_001, b"431"), (50_000, b"431")])
+def test_the_number_of_headers_is_limited(caller: Caller, count: int, code: bytes) -> None:
+    with caller.socket() as connection:
+        begun = b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        send(connection, begun, b"a:\r\n" * count, b"\r\n")
+        assert received(connection).startswith(b"HTTP/1.1 " + code)
+
+
+@pytest.mark.parametrize("cut", range(4))
+def test_the_lines_of_a_body_are_no_headers(server: Server, caller: Caller, cut: int) -> None:
+    body = b"metadata:\n  name: a\n" + b"\n" * 5_000
+    length = f"Content-Length: {len(body)}"
+    begun = head(server, f"POST {MAPS}", "Content-Type: application/yaml", length, "Connection: close")
+    with caller.socket() as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(begun[: len(begun) - cut])
+        server.wait_until_quiet()
+        connection.sendall(begun[len(begun) - cut :] + body)
+        assert received(connection).startswith(b"HTTP/1.1 201")
+
+
+def test_a_path_that_is_too_long_is_refused(caller: Caller) -> None:
+    with caller.socket() as connection:
+        send(connection, b"GET /", b"x" * 2 * MEBIBYTE, b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert received(connection).startswith(TOO_LARGE)
+
+
+def test_all_heads_together_are_limited_and_small_ones_are_still_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("masthead.server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
+    with masthead.server.run() as small:
+        other = Caller(small.url, small.token)
+        assert other.call("GET", MAPS).code == 200
+        connections = [other.socket() for _ in range(8)]
+        for connection in connections:
+            send(connection, b"GET /version HTTP/1.1\r\nHost: localhost\r\nX: ", b"x" * 1_000_000)
+        # Those that are too many are refused; the others are waited for, and small heads are served.
+        waiting = set(connections)
+        for _ in range(4):
+            ready, _, _ = select.select(waiting, [], [], PATIENCE)
+            assert ready
+            assert ready[0].recv(65536).startswith(TOO_LARGE)
+            waiting.remove(ready[0])
+        assert other.call("GET", MAPS).code == 200
+        for connection in connections:
+            connection.close()
+        other.close()
+
+
+def test_heads_behind_a_request_that_lasts_are_limited(server: Server, caller: Caller) -> None:
+    more = head(server, "GET /version", "X: " + "x" * 100_000)
+    with caller.socket() as connection:
+        connection.sendall(head(server, f"GET {MAPS}?watch=1&allowWatchBookmarks=true"))
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+        send(connection, *([more] * 30))
+        received(connection)  # ends
+
+
+@pytest.mark.parametrize("begin", [b"", b"G", b"GET /version HTTP/1.1\r\nHost: lo"])
+def test_a_head_that_takes_too_long_is_hung_up_on(server: Server, caller: Caller, begin: bytes) -> None:
+    with caller.socket() as connection:
+        connection.sendall(begin)
+        server.wait_until_quiet()
+        server.advance(31)
+        connection.sendall(b"")
+        server.advance(2)
+        assert received(connection) == b""
+
+
+def test_the_second_head_of_a_connection_takes_its_time_from_its_first_byte(
+    server: Server, caller: Caller
+) -> None:
+    with caller.socket() as connection, connection.makefile("rb") as answers:
+        connection.sendall(head(server, "GET /version"))
+        assert answers.readline().startswith(b"HTTP/1.1 200")
+        while (line := answers.readline().lower()) != b"\r\n":
+            if line.startswith(b"content-length:"):
+                length = int(line.split()[1])
+        answers.read(length)
+        server.advance(3_600)  # idle
+        connection.sendall(b"GET /version HTTP/1.1\r\n")
+        server.wait_until_quiet()
+        server.advance(31)
+        connection.sendall(b"Host: localhost\r\n\r\n")
+        assert answers.readline().startswith(b"HTTP/1.1 200")
+
+
+# Bodies
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code"), [("", b"403"), ("Authorization: Bearer wrong\r\n", b"401")]
+)
+def test_without_a_token_no_body_is_waited_for(caller: Caller, authorization: str, code: bytes) -> None:
+    with caller.socket() as connection:
+        connection.sendall(
+            f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\n{authorization}Expect: 100-continue\r\n"
+            "Content-Type: application/json\r\nContent-Length: 3000000\r\n\r\n{".encode()
+        )
+        answer = connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 " + code)
+        assert b"Connection: close" in answer
+
+
+def test_a_request_without_a_token_is_seen_without_its_body(server: Server) -> None:
+    stranger = Caller(server.url)
+    assert stranger.call("POST", MAPS, config_map("a")).code == 403
+    stranger.close()
+
+    [seen] = server.requests
+    assert (seen.method, seen.call.verb, seen.code, seen.body) == ("POST", "create", 403, b"")
+
+
+def test_what_anybody_may_ask_needs_no_body(server: Server) -> None:
+    stranger = Caller(server.url)
+    assert stranger.call("POST", "/version", b"x" * 100).code in {200, 405}
+    assert stranger.call("GET", "/healthz", b"x" * 2_000_000).code == 200
+    stranger.close()
+    assert [each.body for each in server.requests] == [b"", b""]
+
+
+def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masthead.server.body.BODIES_LIMIT", 4 * MEBIBYTE)
+    with masthead.server.run() as server:
+        caller = Caller(server.url, server.token)
+        begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 3000000")
+        connections = [caller.socket() for _ in range(2)]
+        for connection in connections:
+            send(connection, begun, b" " * 2_990_000)
+        # The one that came too late hears of it; the other still has its place.
+        ready, _, _ = select.select(connections, [], [], PATIENCE)
+        assert len(ready) == 1
+        answer = ready[0].recv(65536)
+        assert answer.startswith(b"HTTP/1.1 429 ")
+        assert b"Retry-After: 1\r\n" in answer
+        for connection in connections:
+            connection.close()
+        server.wait_until_quiet()
+        assert caller.call("POST", MAPS, config_map("a")).code == 201
+        caller.close()
+
+
+def test_a_body_that_takes_too_long_is_answered_with_a_timeout(server: Server, caller: Caller) -> None:
+    with caller.socket() as connection:
+        connection.sendall(head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 10"))
+        connection.sendall(b"{")
+        server.wait_until_quiet()
+        server.advance(61)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 504 ")
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [b"1;" + b"x" * 2 * MEBIBYTE, b"0\r\n" + b"X: y\r\n" * 2_000, b"0\r\nX: " + b"y" * 2 * MEBIBYTE],
+    ids=["extension", "trailers", "trailer"],
+)
+def test_what_surrounds_the_chunks_of_a_body_is_limited(
+    server: Server, caller: Caller, framing: bytes
+) -> None:
+    with caller.socket() as connection:
+        begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Transfer-Encoding: chunked")
+        send(connection, begun, b"2\r\n{}\r\n", framing)
+        assert not received(connection).startswith(b"HTTP/1.1 2")
+    assert caller.call("GET", "/healthz").code == 200
+
+
+# History
+
+
+def test_a_watch_from_before_what_history_holds_expires() -> None:
+    with masthead.server.run(clock=VirtualClock, history_bytes=MEBIBYTE) as server:
+        caller = Caller(server.url, server.token)
+        first = caller.call("POST", MAPS, config_map("a")).json["metadata"]["resourceVersion"]
+        for number in range(20):
+            body = config_map("a", data={"a": str(number) * 100_000})
+            assert caller.call("PUT", f"{MAPS}/a", body).code == 200
+        [event] = caller.events(f"{MAPS}?watch=1&resourceVersion={first}", 1)
+        assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+        caller.close()
+
+
+# Headers that are no text
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Authorization: Bearer \xff\xfe",
+        b"Authorization: Bearer \xed\xa0\x80",
+        b"Authorization: Basic \xff",
+        b"Authorization: Basic " + b"/" * 400_000,
+        b"Authorization: \xff \xff",
+        b"Authorization: Bearer\t\xff",
+        b"Authorization: Bearer " + b"\xf0\x9f\x98\x80" * 1000,
+    ],
+)
+def test_a_credential_that_is_no_text_is_refused(caller: Caller, header: bytes) -> None:
+    with caller.socket() as connection:
+        request = f"GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n".encode()
+        connection.sendall(request + header + b"\r\n\r\n")
+        answer = received(connection)
+    assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 403 ")), answer[:200]
+    assert b'"kind":"Status"' in answer
+
+
+@pytest.mark.parametrize(
+    "value", [b"\xff", b"application/\xff", b"a;\xff=\xff", b"\xed\xa0\x80", b"=?utf-8?b?/w==?="]
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"Accept",
+        b"Content-Type",
+        b"Content-Encoding",
+        b"Accept-Encoding",
+        b"User-Agent",
+        b"If-None-Match",
+        b"Expect",
+        b"Impersonate-User",
+        b"Impersonate-Group",
+        b"Impersonate-Extra-\xc3\xbf",
+        b"Origin",
+        b"X-Forwarded-Host",
+    ],
+)
+@pytest.mark.parametrize("line", ["GET /version", f"GET {MAPS}", f"POST {MAPS}", f"PATCH {MAPS}/a"])
+def test_no_header_makes_the_server_fail(
+    open_server: Server, line: str, name: bytes, value: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller = Caller(open_server.url)
+    with caller.socket() as connection:
+        request = f"{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n".encode()
+        connection.sendall(request + name + b": " + value + b"\r\n\r\n{}")
+        answer = received(connection)
+    caller.close()
+    assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), answer[:300]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "path", [b"/\xff", b"/api/v1/namespaces/\xff", b"/api/v1/pods?labelSelector=\xff", b"/%ff"]
+)
+def test_no_path_makes_the_server_fail(
+    open_server: Server, path: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller = Caller(open_server.url)
+    with caller.socket() as connection:
+        connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        answer = received(connection)
+    caller.close()
+    assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), answer[:300]
+    assert not caplog.records
