@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -43,6 +44,19 @@ def ended_by(process: subprocess.Popen[str], number: signal.Signals) -> tuple[in
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, errors
+
+
+def status_by_host(url: str, host: str) -> int:
+    """The status of a request that names a host."""
+    caller = Caller(url)
+    connection = caller.connect()
+    connection.putrequest("GET", MAPS, skip_host=True)
+    connection.putheader("Host", host)
+    connection.endheaders()
+    code = connection.getresponse().status
+    connection.close()
+    caller.close()
+    return code
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -96,6 +110,7 @@ def test_a_kubeconfig_takes_the_place_of_the_token(tmp_path: Path) -> None:
     with running("--kubeconfig-out", str(path), "--tls") as (process, url):
         assert process.stdout is not None
         assert process.stdout.readline() == f"kubectl --kubeconfig {path} get namespaces\n"
+        assert process.stdout.readline() == f"masthead.Client(kubeconfig={str(path)!r})\n"
         found = yaml.safe_load(path.read_text())
         code, errors = ended_by(process, signal.SIGTERM)
 
@@ -103,6 +118,53 @@ def test_a_kubeconfig_takes_the_place_of_the_token(tmp_path: Path) -> None:
     assert url.startswith("https://")
     assert found["users"][0]["user"]["token"]
     assert (code, errors) == (0, "")
+
+
+def test_with_verbose_each_request_is_a_line_on_stderr() -> None:
+    with running("--verbose", "--no-auth") as (process, url):
+        caller = Caller(url)
+        caller.call("GET", f"{MAPS}?limit=5", headers={"User-Agent": "test/1 \x9b31m"})
+        caller.call("POST", MAPS, config_map("a"))
+        caller.call("GET", "/%zz")
+        with caller.watching(f"{MAPS}?watch=1") as stream:
+            assert stream.readline()
+        caller.close()
+        code, errors = ended_by(process, signal.SIGTERM)
+
+    lines = [re.sub(r"^\d\d:\d\d:\d\d | \d+\.\dms", "", line) for line in errors.splitlines()]
+    assert code == 0
+    assert lines == [
+        f'GET {MAPS}?limit=5 200 "test/1 \\udc9b31m"',
+        f'POST {MAPS} 201 "-"',
+        'GET /%zz 400 "-"',
+        f'GET {MAPS}?watch=1 200 "-"',
+    ]
+
+
+def test_by_default_only_the_beginning_and_the_end_are_said(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running("--no-auth", "--data", str(data)) as (process, url):
+        caller = Caller(url)
+        caller.call("GET", MAPS)
+        caller.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        output = process.stdout.read()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+    assert output.splitlines() == [
+        f"Objects are kept in {data}",
+        "For a kubeconfig, for kubectl and for masthead.Client(kubeconfig=...), add --kubeconfig-out FILE",
+        "Stopped",
+    ]
+
+
+def test_further_hosts_can_be_allowed() -> None:
+    with running("--no-auth", "--allow-host", "a.example", "--allow-host", "b.example") as (_, url):
+        for host, code in (("a.example", 200), ("b.example:80", 200), ("c.example", 403)):
+            answer = status_by_host(url, host)
+            assert answer == code
 
 
 def test_the_port_can_be_chosen_and_everybody_let_in() -> None:
@@ -128,6 +190,7 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
             ("--host", "0.0.0.0"): "--allow-remote",
             ("--token", ""): "an empty token is none",
             ("--history", "0"): "history is a number of changes",
+            ("--history-bytes", "0"): "history_bytes is a number of bytes",
             ("--bookmark-every", "0"): "bookmark_every is a time",
             ("--host", "no.such.host.invalid", "--allow-remote"): "cannot listen on",
             ("--data", str(tmp_path / "no" / "folder")): "folder",
@@ -135,11 +198,11 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
             ("--kubeconfig-out", str(tmp_path / "no" / "folder")): "cannot write a kubeconfig",
         }
         for arguments, said in cases.items():
-            assert main(arguments) == 2
+            assert main(arguments, name="masthead serve") == 2
             printed = capsys.readouterr()
             assert said in printed.err
             assert printed.err.count("\n") == 1
-            assert printed.err.startswith("masthead.server: ")
+            assert printed.err.startswith("masthead serve: ")
             assert printed.out == ""
 
 

@@ -205,7 +205,7 @@ def test_a_second_server_on_the_same_file_is_told_so(tmp_path: Path) -> None:
         )
         assert second.returncode == 2
         assert second.stderr == (
-            f"masthead.server: {tmp_path / 'data'} is in use by another server. "
+            f"python -m masthead.server: {tmp_path / 'data'} is in use by another server. "
             "Stop that one, or name another file.\n"
         )
         assert caller.call("POST", MAPS, config_map("still-serving")).code == 201

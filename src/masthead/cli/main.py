@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from masthead import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -13,7 +15,11 @@ __all__ = ["main"]
 _USAGE: Final = """usage: masthead COMMAND [options]
 
 commands:
-  serve    run an API server without a cluster; its options: masthead serve --help
+  serve       run an API server without a cluster; its options: masthead serve --help
+
+options:
+  -h, --help  show this help
+  --version   show the version
 """
 _BAD_ARGUMENTS: Final = 2
 
@@ -28,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name in {"", "-h", "--help"}:
         sys.stdout.write(_USAGE)
         return 0
+    if name == "--version":
+        sys.stdout.write(f"masthead {__version__}\n")
+        return 0
     command = _COMMANDS.get(name)
     if command is None:
         sys.stderr.write(f"masthead: there is no command {name!r}\n\n{_USAGE}")
@@ -38,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(arguments: Sequence[str]) -> int:
     from masthead.server.__main__ import main as serve
 
-    return serve(arguments)
+    return serve(arguments, name="masthead serve")
 
 
 _COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"serve": _serve}

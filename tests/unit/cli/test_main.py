@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import subprocess
+import sys
+from importlib.metadata import entry_points, version
 
 import pytest
 
@@ -25,7 +27,21 @@ def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> No
         main(["serve", "--help"])
 
     assert ended.value.code == 0
-    assert "--kubeconfig-out" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert printed.startswith("usage: masthead serve [-h]")
+    assert "--kubeconfig-out" in printed
+
+
+def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"masthead {version('masthead')}\n"
+
+
+def test_it_runs_as_a_module_too() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "masthead", "--version"], capture_output=True, check=True, text=True
+    )
+    assert ran.stdout == f"masthead {version('masthead')}\n"
 
 
 def test_the_package_installs_it() -> None:

@@ -1,0 +1,10 @@
+"""``python -m masthead``: the ``masthead`` command, also where it is not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from masthead.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
