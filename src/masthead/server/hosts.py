@@ -57,10 +57,10 @@ class AllowedHosts:
         """
         for host in hosts:
             if not self._allows(_name_in(f"//{host}")):
-                raise _refused(f"the request is addressed to host {_shown(host)}", "--allow-host")
+                raise _refused(f"the request is addressed to host {_shown(host)}")
         for origin in origins:
             if not self._allows(_name_in(origin)):
-                raise _refused(f"the request comes from the web page {_shown(origin)}", "--allow-host")
+                raise _refused(f"the request comes from the web page {_shown(origin)}")
 
     def _allows(self, name: str) -> bool:
         if ANY in self._chosen or name in self._chosen or is_loopback(name):
@@ -89,7 +89,7 @@ def _shown(text: str) -> str:
     return ascii(cut)
 
 
-def _refused(problem: str, option: str) -> Failure:
-    advice = f"If that is intended, start the server with {option} NAME (allowed_hosts=[NAME])"
-    message = f"forbidden: {problem}, which this server does not know itself by. {advice}, or show its bearer token."
+def _refused(problem: str) -> Failure:
+    advice = "If that is intended, start the server with --allow-host NAME (allowed_hosts=[NAME])."
+    message = f"forbidden: {problem}, which is not a name of this server's. {advice}"
     return Failure(403, "Forbidden", message, details={})

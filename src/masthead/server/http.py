@@ -1,24 +1,23 @@
-"""HTTP: aiohttp's requests in, answers and streams out, and nobody let in without a token."""
+"""HTTP: aiohttp's requests in, answers and streams out."""
 
 from __future__ import annotations
 
-import base64
 import logging
-import secrets
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from aiohttp.web_exceptions import HTTPException
-from aiohttp.web_protocol import RequestPayloadError
 from aiohttp.web_response import Response, StreamResponse
 
 from masthead.server import streaming
+from masthead.server.body import Bodies
+from masthead.server.connection import TOO_LARGE, Connection
 from masthead.server.faults import Call, Effect
 from masthead.server.refusals import Asked, answer_of
+from masthead.server.requestlog import LogLine
 from masthead.server.seen import Requests, Seen
-from masthead.server.verbs.bodies import BODY_LIMIT
 from masthead.server.verbs.watching import Watch
-from masthead.server.wire.failures import Failure, details_of, qualified, quoted
+from masthead.server.wire.failures import Failure
 from masthead.server.wire.request import BAD_ESCAPE, Request, parse_query, refusal
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
     from aiohttp.web_request import BaseRequest
 
+    from masthead.server.access import Access
+    from masthead.server.clock import Clock
     from masthead.server.faults import Faults
     from masthead.server.verbs.rest import Rest
     from masthead.server.wire.request import Answer, Target
@@ -34,8 +35,6 @@ __all__ = ["Front"]
 
 _log: Final = logging.getLogger(__name__)
 NOT_MODIFIED: Final = 304
-_OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
-"""What anybody may ask."""
 
 
 class Front:
@@ -44,7 +43,8 @@ class Front:
     Args:
         rest: Does what they ask.
         faults: What is to go wrong.
-        token: What must be shown to be let in; None to let everybody in.
+        access: Decides who is let in.
+        clock: Tells when a body has taken too long to arrive.
         revision: Tells the newest revision.
         on_idle: Called when a request is done.
     """
@@ -54,7 +54,8 @@ class Front:
         rest: Rest,
         faults: Faults,
         *,
-        token: str | None,
+        access: Access,
+        clock: Clock,
         revision: Callable[[], int],
         on_idle: Callable[[], object],
     ) -> None:
@@ -65,36 +66,51 @@ class Front:
         """The streams that are open, and what they are about."""
         self._rest = rest
         self._faults = faults
-        self._token = token.encode() if token is not None else None
+        self._access = access
+        self._bodies = Bodies(clock)
         self._revision = revision
         self._on_idle = on_idle
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Answer one request; when this returns, all of the answer is on its way."""
+        line = LogLine(incoming)
+        if isinstance(incoming.protocol, Connection) and incoming.protocol.is_refused:
+            return _as_go_says(431, TOO_LARGE, line)
         if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
-            return _no_path()
-        try:
-            request = await _read(incoming)
-        except Failure as failure:
-            return _response(refusal(failure))
+            return _as_go_says(400, "400 Bad Request", line)
+        request = _head_of(incoming)
         call, target = self._rest.call_of(request)
-        seen = Seen(
-            request.method, request.path, incoming.query_string, call, _without_token(request), request.body
-        )
+        seen = Seen(request.method, request.path, incoming.query_string, call, _without_token(request), b"")
+        hosts, origins = incoming.headers.getall("Host", []), incoming.headers.getall("Origin", [])
+        try:
+            may_send = self._access.check(request, call, hosts, origins)
+        except Failure as failure:
+            self.seen.add(seen, is_refused=True)
+            seen.code = failure.code
+            return _refused_unread(incoming, failure, line)
+        with self._bodies.of(incoming) as body:
+            try:
+                seen.body = await body.read() if may_send else b""
+            except Failure as failure:
+                return _refused_unread(incoming, failure, line)
+            return await self._handle_whole(incoming, replace(request, body=seen.body), seen, target, line)
+
+    async def _handle_whole(
+        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None, line: LogLine
+    ) -> StreamResponse:
         self.seen.add(seen)
         self.under_way.add(seen)
         try:
-            return await self._answer(incoming, request, seen, target)
+            return await self._answer(incoming, request, seen, target, line)
         finally:
             self.under_way.discard(seen)
             self._on_idle()
 
     async def _answer(
-        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None
+        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None, line: LogLine
     ) -> StreamResponse:
         call = seen.call
         try:
-            self._check_token(request, call)
             answer: Answer | Watch
             fault = self._faults.strike(call, Effect.REFUSE, body=request.body)
             if fault is None or fault.refuse is None:
@@ -103,6 +119,7 @@ class Front:
                 refused = fault.refuse(Asked(call, request, self._revision()))
                 if call.verb == "watch" and fault.in_stream and isinstance(refused, Failure):
                     seen.code = 200
+                    line.write(200)
                     return await streaming.refuse_in_stream(incoming, refused)
                 answer = answer_of(refused)
         except Failure as failure:
@@ -113,28 +130,15 @@ class Front:
             )
             answer = refusal(Failure(500, "InternalError", "Internal error occurred: see the server's log"))
         if isinstance(answer, Watch):
-            return await self._stream(incoming, answer, seen)
+            return await self._stream(incoming, answer, seen, line)
         seen.code = answer.code
+        line.write(answer.code)
         response = _response(answer)
         await response.prepare(incoming)
         await response.write_eof()
         return response
 
-    def _check_token(self, request: Request, call: Call) -> None:
-        if self._token is None:
-            return
-        shown = request.headers.get("authorization", "")
-        scheme, _, token = shown.partition(" ")
-        if scheme.lower() == "bearer" and token.strip():
-            if not secrets.compare_digest(token.strip().encode(), self._token):
-                raise Failure(401, "Unauthorized", "Unauthorized")
-        # A password that is wrong is no password: kube-apiserver does not look at any.
-        elif request.path.rstrip("/") not in _OPEN and not secrets.compare_digest(
-            _password(shown), self._token
-        ):
-            raise _anonymous(request, call)
-
-    async def _stream(self, incoming: BaseRequest, watch: Watch, seen: Seen) -> StreamResponse:
+    async def _stream(self, incoming: BaseRequest, watch: Watch, seen: Seen, line: LogLine) -> StreamResponse:
         call = seen.call
         fault = self._faults.strike(call, *streaming.STREAM_EFFECTS)
         watch.count_bookmarks = lambda: self._count_bookmarks(call)
@@ -142,6 +146,7 @@ class Front:
         try:
             response = await streaming.open_stream(incoming, watch.headers)
             seen.code = response.status
+            line.write(response.status)
             # From here on it is a stream, and nobody waits for its end.
             self.under_way.discard(seen)
             with suppress(ConnectionError):  # the client went away, or a fault hung up
@@ -159,66 +164,31 @@ class Front:
         return repeated.amount if repeated else 1
 
 
-async def _read(incoming: BaseRequest) -> Request:
-    body = b""
-    if incoming.body_exists:
-        if incoming.headers.get("Expect", "").lower() == "100-continue":
-            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            incoming.writer.output_size = 0
-        try:
-            body = await _read_body(incoming)
-        except (TimeoutError, ConnectionError, HTTPException, RequestPayloadError):
-            raise Failure(400, "BadRequest", "the body of the request could not be read") from None
+def _head_of(incoming: BaseRequest) -> Request:
     query = parse_query(incoming.rel_url.raw_query_string)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
-    return Request(incoming.method, incoming.rel_url.raw_path, query, headers, body)
+    return Request(incoming.method, incoming.rel_url.raw_path, query, headers)
 
 
-async def _read_body(incoming: BaseRequest) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in incoming.content.iter_any():
-        size += len(piece)
-        if size > BODY_LIMIT:
-            message = f"Request entity too large: limit is {BODY_LIMIT}"
-            raise Failure(413, "RequestEntityTooLarge", message)
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _no_path() -> Response:
+def _as_go_says(code: int, text: str, line: LogLine) -> Response:
     """What Go's HTTP server says before anybody behind it hears of the request."""
-    response = Response(status=400, text="400 Bad Request")
+    line.write(code)
+    response = Response(status=code, text=text)
     response.force_close()
     return response
 
 
-def _password(authorization: str) -> bytes:
-    """The password of basic authentication, which is how Go's clients show a token where there is no TLS."""
-    scheme, _, shown = authorization.partition(" ")
-    if scheme.lower() != "basic":
-        return b""
-    try:
-        return base64.b64decode(shown.strip(), validate=True).partition(b":")[2]
-    except ValueError:
-        return b""
+def _refused_unread(incoming: BaseRequest, failure: Failure, line: LogLine) -> Response:
+    """Refuse a request whose body was not read to its end: what is left of it is not waited for."""
+    line.write(failure.code)
+    response = _response(refusal(failure))
+    if not incoming.content.is_eof():
+        response.force_close()
+    return response
 
 
 def _without_token(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name != "authorization"}
-
-
-def _anonymous(request: Request, call: Call) -> Failure:
-    """What somebody is told who shows no token: who that is, and what they may not."""
-    user = 'User "system:anonymous" cannot'
-    if not call.resource:
-        message = f'forbidden: {user} {call.verb} path "{request.path}"'
-        return Failure(403, "Forbidden", message, details={})
-    resource = f"{call.resource}/{call.subresource}" if call.subresource else call.resource
-    where = f'in the namespace "{call.namespace}"' if call.namespace else "at the cluster scope"
-    subject = f"{qualified(call.group, call.resource)}{f' {quoted(call.name)}' if call.name else ''}"
-    message = f'{subject} is forbidden: {user} {call.verb} resource "{resource}" in API group "{call.group}" {where}'
-    return Failure(403, "Forbidden", message, details=details_of(call.name, call.group, call.resource))
 
 
 def _response(answer: Answer) -> Response:

@@ -13,7 +13,7 @@ from masthead.server.server import Server
 from masthead.server.settings import Settings, Token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -36,9 +36,11 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     watch_timeout: float = 1800.0,
     watch_list: bool = True,
     history: int = 10_000,
+    history_bytes: int = 64 * 1024 * 1024,
     backlog: int = 10_000,
     seed: int | None = None,
     allow_remote: bool = False,
+    allowed_hosts: Sequence[str] = (),
 ) -> Running:
     """Run a server for the length of a block.
 
@@ -62,9 +64,15 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         watch_timeout: Seconds until a watch ends that did not say when.
         watch_list: Whether a watch may begin with the state (``sendInitialEvents``); without, it is refused.
         history: How many revisions of history to keep; those older than ten minutes go in any case.
+        history_bytes: How many bytes of it to keep at most: what objects were before they changed, or were deleted.
+            Watches and continue tokens from before that expire, as they do when there are too many revisions.
         backlog: How many changes may come while a watch's client does not read; after that the watch is closed.
         seed: Makes uids and generated names the same in every run.
         allow_remote: Allow a host that other machines can reach.
+        allowed_hosts: Further names that the server is reached by, such as ``host.docker.internal``; ``"*"`` for any.
+            Whoever shows no bearer token must address it by a name of this machine (``localhost``, ``127.0.0.1``,
+            ``::1``), by `host` or by one of these, and so must web pages: or any page that somebody visits could talk
+            to a server that wants no token. With `allow_remote`, numeric addresses are allowed, too.
 
     Raises:
         ConfigError: On entering the block: the address or the file cannot be had, a value makes no sense, another
@@ -83,9 +91,11 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             watch_timeout=watch_timeout,
             watch_list=watch_list,
             history=history,
+            history_bytes=history_bytes,
             backlog=backlog,
             seed=seed,
             allow_remote=allow_remote,
+            allowed_hosts=allowed_hosts,
             **chosen,
         )
     )
@@ -142,9 +152,7 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     settings.check()
     clock = settings.clock
     with clock.taken() if isinstance(clock, VirtualClock) else nullcontext():
-        server = Server(
-            settings, Certificates("localhost", "127.0.0.1", "::1", settings.host) if settings.tls else None
-        )
+        server = Server(settings, Certificates(*settings.names()) if settings.tls else None)
         try:
             await server.start()
             yield server

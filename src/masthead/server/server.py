@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_server import Server as HttpServer  # aiohttp.web brings its router along: 15 ms
 
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead.server.access import Access
 from masthead.server.clock import VirtualClock
 from masthead.server.cluster import Cluster
+from masthead.server.connection import Connections
 from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
+from masthead.server.files import write_private
 from masthead.server.http import Front
 from masthead.server.kinds import catalog
 from masthead.server.storage import JournalError, Storage
@@ -46,8 +48,6 @@ _COMPACT_EVERY: Final = 300.0
 """Seconds; a token or version lives at least as long, and at most twice as long."""
 _STOP_WITHIN: Final = 0.5
 """Seconds that answers have to get out when the server stops."""
-_LONGEST_HEAD: Final = 1024 * 1024
-"""Bytes of a path or a header, and headers of a request: as many as Go takes, for selectors can be long."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """Where aiohttp says what went wrong."""
 _TURNS_TO_ACCEPT: Final = 4
@@ -104,7 +104,9 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._moved = asyncio.Event()
         self._has_stopped = False
-        self._storage = Storage(settings.journal(), window=settings.history)
+        self._storage = Storage(
+            settings.journal(), window=settings.history, most_bytes=settings.history_bytes
+        )
         self._cluster = Cluster(self._storage, settings.clock, seed=settings.seed, token=settings.token)
         self._controllers = Controllers(self._cluster, self._moved.set)
         limits = WatchLimits(
@@ -116,20 +118,12 @@ class Server:
         self._front = Front(
             Rest(self._cluster, self.faults, limits, self._moved.set),
             self.faults,
-            token=settings.token,
+            access=Access(settings.token, settings.hosts()),
+            clock=settings.clock,
             revision=lambda: self._storage.revision,
             on_idle=self._moved.set,
         )
-        self._http = HttpServer(
-            self._front.handle,
-            handler_cancellation=True,
-            access_log=None,
-            logger=_CONNECTIONS,
-            auto_decompress=False,
-            max_line_size=_LONGEST_HEAD,
-            max_field_size=_LONGEST_HEAD,
-            max_headers=_LONGEST_HEAD,
-        )
+        self._http = Connections(self._front.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
         self._ageing: Timer | None = None
         self._earlier = self._storage.revision
@@ -208,17 +202,19 @@ class Server:
     def write_kubeconfig(self, path: str | Path) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.
 
+        It is written beside its place and then put there, so that nobody reads half of one.
+
         Raises:
-            ConfigError: The file cannot be written.
+            ConfigError: The file cannot be written, or is a symbolic link, which could lead anywhere.
         """
         target = Path(path)
         try:
-            target.touch(mode=0o600)
-            target.chmod(0o600)
-            target.write_text(self.kubeconfig(), "utf-8")
+            write_private(target, self.kubeconfig())
         except OSError as error:
             problem = f"cannot write a kubeconfig to {target}: {error.strerror}"
-            raise ConfigError(f"{problem}. Name a file in a folder that exists.") from None
+            raise ConfigError(
+                f"{problem}. Name a file in a folder that exists and that you may write."
+            ) from None
         return target
 
     @property
@@ -230,7 +226,10 @@ class Server:
     def requests(self) -> list[Seen]:
         """The requests that came in, oldest first: the last 10,000, with the bodies of the last, 8 MiB in all.
 
-        A request is there once all of it has come in, before it is answered.
+        A request is there once all of it has come in, before it is answered. One that was refused before its body was
+        read (no token, a wrong one, a foreign host) is there without its body; of those, the last 1,000 are kept, apart
+        from the others. Paths, queries and headers take 16 MiB at most, of the refused 2 MiB: before that is
+        exceeded, the oldest requests go.
         """
         return self._read(lambda: list(self._front.seen))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import secrets
 from dataclasses import dataclass, field
@@ -12,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.errors import ConfigError
 from masthead.server.clock import SystemClock
+from masthead.server.hosts import ANY, AllowedHosts, is_loopback
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from masthead.server.clock import Clock
     from masthead.server.sqlite import SqliteJournal
 
@@ -27,6 +29,7 @@ _TYPES: Final = {
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "history": (int, "a whole number"),
+    "history_bytes": (int, "a whole number"),
     "backlog": (int, "a whole number"),
 }
 """What each must be before it can be looked at, and how that is said."""
@@ -54,9 +57,11 @@ class Settings:
     watch_timeout: float = 1800.0
     watch_list: bool = True
     history: int = 10_000
+    history_bytes: int = 64 * 1024 * 1024
     backlog: int = 10_000
     seed: int | None = None
     allow_remote: bool = False
+    allowed_hosts: Sequence[str] = ()
 
     def check(self) -> None:
         """Refuse what would let strangers in, and what no server can do.
@@ -69,7 +74,7 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise ConfigError(f"{name} must be {said}, not {value!r}")
-        if not self.allow_remote and not _is_loopback(self.host):
+        if not self.allow_remote and not is_loopback(self.host):
             raise ConfigError(
                 f"{self.host} can be reached from other machines, which would be let in with the token alone; "
                 "to want that, say allow_remote=True (--allow-remote)"
@@ -84,6 +89,21 @@ class Settings:
         for name in ("history", "backlog"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")
+        if self.history_bytes < 1:
+            raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
+        if isinstance(self.allowed_hosts, str) or not all(
+            isinstance(each, str) for each in self.allowed_hosts
+        ):
+            raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
+
+    def hosts(self) -> AllowedHosts:
+        """The names that the server may be reached by without its token."""
+        return AllowedHosts((self.host, *self.allowed_hosts), allows_addresses=self.allow_remote)
+
+    def names(self) -> tuple[str, ...]:
+        """The names and addresses that a certificate is to be for."""
+        chosen = [each for each in (self.host, *self.allowed_hosts) if each != ANY]
+        return ("localhost", "127.0.0.1", "::1", *chosen)
 
     def journal(self) -> SqliteJournal | None:
         """Open the data file, if there is to be one.
@@ -96,12 +116,3 @@ class Settings:
         from masthead.server.sqlite import SqliteJournal
 
         return SqliteJournal(Path(self.data))
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name, and who knows where it leads
-        return False
