@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from masthead.server.faults import Call, Effect
 from masthead.server.refusals import Asked, answer_of
 from masthead.server.requestlog import LogLine
 from masthead.server.seen import Requests, Seen
+from masthead.server.verbs import bodies
 from masthead.server.verbs.watching import Watch
 from masthead.server.wire.failures import Failure
 from masthead.server.wire.request import BAD_ESCAPE, Request, parse_query, refusal
@@ -101,6 +103,8 @@ class Front:
         self.seen.add(seen)
         self.under_way.add(seen)
         try:
+            if bodies.is_slow(request):
+                request = await asyncio.to_thread(bodies.read_ahead, request)
             return await self._answer(incoming, request, seen, target, line)
         finally:
             self.under_way.discard(seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead.server.kinds.defaults import apply_defaults
@@ -23,10 +24,22 @@ if TYPE_CHECKING:
 
     Refuse: TypeAlias = Callable[[Plain, str], Failure]
 
-__all__ = ["BODY_LIMIT", "clean", "finish", "media_type", "read_object", "read_options", "read_part"]
+__all__ = [
+    "BODY_LIMIT",
+    "clean",
+    "finish",
+    "is_slow",
+    "media_type",
+    "read_ahead",
+    "read_object",
+    "read_options",
+    "read_part",
+]
 
 PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 YAML_TYPE: Final = "application/yaml"
+_QUICK_YAML: Final = 8 * 1024
+"""Bytes of YAML that are read in a moment; it can take a hundred times longer than JSON."""
 
 
 def read_object(request: Request, served: Served, options: WriteOptions) -> Plain:
@@ -110,6 +123,30 @@ def read_options(request: Request) -> Plain | None:
     return options
 
 
+def is_slow(request: Request) -> bool:
+    """Whether a body takes so long to read that nobody should wait for it in the meantime: YAML of some length."""
+    return len(request.body) > _QUICK_YAML and media_type(request) == YAML_TYPE
+
+
+def read_ahead(request: Request) -> Request:
+    """Read a body before it is known what it should be; safe in any thread. What is wrong with it is said later."""
+    return replace(request, document=_document_of(request.body))
+
+
+def _document_of(body: bytes) -> Callable[[], object]:
+    """Read YAML; returns what gives the document, or raises what was raised."""
+    try:
+        found = go_json.decode_yaml(body)
+    except (go_json.JsonError, Failure) as error:
+        problem = error
+
+        def fail() -> object:
+            raise problem
+
+        return fail
+    return lambda: found
+
+
 def media_type(request: Request) -> str:
     """The format of a body; JSON if nothing is said."""
     return request.headers.get("content-type", JSON_TYPE).partition(";")[0].strip().lower() or JSON_TYPE
@@ -118,9 +155,9 @@ def media_type(request: Request) -> str:
 def _read(request: Request, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
     match media_type(request):
         case "application/json":
-            found = _read_json(request.body, kind, api_version)
+            found = _read_json(request.body, kind)
         case "application/yaml":
-            found = _read_yaml(request.body, kind, api_version)
+            found = _read_yaml(request, kind)
         case "application/vnd.kubernetes.protobuf":
             found = _read_protobuf(request.body, kind, api_version)
         case _:
@@ -143,18 +180,18 @@ def _as_object(found: object) -> Plain:
     return cast("Plain", found) if isinstance(found, dict) else {}
 
 
-def _read_json(body: bytes, kind: str, api_version: str) -> object:
+def _read_json(body: bytes, kind: str) -> object:
     try:
         return go_json.decode(body)
-    except go_json.JsonError:
-        raise go_json.unreadable(body, kind, api_version, JSON_TYPE) from None
+    except go_json.JsonError as problem:
+        raise go_json.malformed(body, kind, problem) from None
 
 
-def _read_yaml(body: bytes, kind: str, api_version: str) -> object:
+def _read_yaml(request: Request, kind: str) -> object:
     try:
-        return go_json.decode_yaml(body)
-    except go_json.JsonError:
-        raise go_json.unreadable(body, kind, api_version, YAML_TYPE) from None
+        return (request.document or _document_of(request.body))()
+    except go_json.JsonError as problem:
+        raise go_json.malformed(request.body, kind, problem) from None
 
 
 def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:

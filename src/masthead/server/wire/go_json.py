@@ -43,6 +43,7 @@ __all__ = [
     "problem_with",
     "refused_kind",
     "type_name",
+    "malformed",
     "unreadable",
     "wrong_type",
 ]
@@ -234,9 +235,20 @@ def unreadable(body: bytes, kind: str, api_version: str, content_type: str) -> F
     try:
         document = decode_yaml(body) if content_type == "application/yaml" else decode(body)
     except JsonError as problem:
-        said = str(problem)
-        return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
+        return malformed(body, kind, problem)
     return refused_kind(document, body, kind, api_version) or _unrecognized(body, kind, "unknown problem")
+
+
+def malformed(body: bytes, kind: str, problem: JsonError) -> Failure:
+    """Say that a body could not be read at all.
+
+    Args:
+        body: What was sent.
+        kind: The kind that was expected.
+        problem: Why it could not be read.
+    """
+    said = str(problem)
+    return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
 
 
 def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> Failure | None:

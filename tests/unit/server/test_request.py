@@ -1,0 +1,32 @@
+"""Paths and queries are read as the standard library would read them, without what that costs."""
+
+from __future__ import annotations
+
+import urllib.parse
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.server.wire.request import parse_path, parse_query
+
+pieces = st.sampled_from(
+    ["%3d", "%3D", "=", "a", "%20", "%0a", "%0D", "+", "é", "%C3%A9", "%ff", "%00", "%25", ".", "~"]
+)
+texts = st.lists(pieces, min_size=1, max_size=8).map("".join)
+
+
+@given(texts)
+def test_the_values_of_a_query_are_unescaped(text: str) -> None:
+    assert parse_query(f"x={text}") == {"x": [urllib.parse.unquote_plus(text)]}
+
+
+@given(texts)
+def test_the_names_in_a_path_are_unescaped(text: str) -> None:
+    found = parse_path(f"/api/v1/pods/{text}")
+
+    assert found is not None
+    assert found.name == urllib.parse.unquote(text)
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    assert parse_query("x=\udcff%ff") == {"x": ["\N{REPLACEMENT CHARACTER}" * 2]}
