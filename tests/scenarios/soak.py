@@ -1,4 +1,4 @@
-"""Plays scenarios that nobody has played before, and the hammer, for as long as one likes: ``make soak``.
+"""Plays new scenarios, the hammer and hostile requests for as long as one likes: ``make soak``.
 
 ``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Before that it starts
 ``MASTHEAD_FRESH_PROCESSES`` programs (1,000 by default) whose threads use types for the first time. Whatever fails is
@@ -23,6 +23,8 @@ from typing import Final
 from tests.scenarios.hammer import hammer
 from tests.scenarios.play import judged
 from tests.scenarios.script import script_of
+from tests.server import runaway
+from tests.server.metered_server import can_measure
 from tests.unit.sansio.test_listwatch_model import play as play_machine
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_SOAK_SECONDS", "600"))
@@ -33,6 +35,7 @@ _SEEDS: Final = 2**40
 _OF_THE_MACHINE: Final = 10
 """How many stories of the machine alone are played beside one through the whole stack."""
 _HAMMERED: Final = 0.25
+_HOSTILE: Final = 0.15
 _TO_SETTLE: Final = 180
 
 
@@ -40,14 +43,14 @@ def main() -> int:
     """Play until the time is up; returns the exit status."""
     workers = os.cpu_count() or 1
     crashed = _fresh_processes(workers)
-    playing = SECONDS * (1 - _HAMMERED)
+    playing = SECONDS * (1 - _HAMMERED - _HOSTILE)
     firsts = [random.randrange(_SEEDS) for _ in range(workers)]
     print(f"{playing:.0f} s of scenarios in {workers} processes, from the seeds {firsts} on", flush=True)
     with ProcessPoolExecutor(workers) as pool:
         done = list(pool.map(_play_from, firsts, [playing] * workers, [MOST // workers] * workers))
     failed = sum(failures for _, failures in done)
     print(f"{sum(played for played, _ in done)} scenarios, {failed} failed", flush=True)
-    problems = _hammered(SECONDS * _HAMMERED)
+    problems = _hammered(SECONDS * _HAMMERED) + _run_hostile(SECONDS * _HOSTILE)
     return 1 if crashed or failed or problems else 0
 
 
@@ -103,6 +106,18 @@ def _hammered(seconds: float) -> list[str]:
     print(", ".join(f"{count} {what}" for what, count in found.counts.items()), flush=True)
     print("\n".join(found.problems) or "nothing was wrong", flush=True)
     return found.problems
+
+
+def _run_hostile(seconds: float) -> list[str]:
+    if not can_measure():
+        print("hostile requests are not measured here", flush=True)
+        return []
+    seed = random.randrange(_SEEDS)
+    print(f"{seconds:.0f} s of hostile requests, of the seed {seed}", flush=True)
+    done = runaway.run(seconds, seed=seed)
+    print(f"{done.sent} sent, {done.slowest * 1000:.0f} ms at most", flush=True)
+    print("\n".join(map(str, done.found)) or "none costs too much", flush=True)
+    return [str(each) for each in done.found]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import urllib.parse
 from contextlib import contextmanager
@@ -22,6 +23,16 @@ WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&a
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+KNOWN_500 = re.compile(
+    r'(resourceVersion: Invalid value: "[^"]*": )?strconv\.ParseUint: parsing '
+    r"|resourceVersion should not be set on objects to be created$"
+    r"|target\.(name|kind): "
+    r"|Non-matching dry-run options in request and content: "
+    r"|Internal error occurred: failed to allocate "
+    r"|duplicate nodePort: "
+    r'|invalid key: "'
+)
+"""The few that kube-apiserver itself gives, for what is the client's mistake."""
 
 
 @dataclass(frozen=True)

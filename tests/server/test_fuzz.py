@@ -7,14 +7,14 @@ import random
 import re
 import socket
 import urllib.parse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.calls import JSON, JSON_PATCH, KNOWN_500, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.endpoints import Endpoint, endpoints_of
 from tests.server.odd_objects import OddObjects
 from tests.server.random_requests import (
     TOKEN,
@@ -32,9 +32,6 @@ from tests.server.random_requests import (
 )
 
 import masthead.server
-from masthead.errors import UnknownKindError
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,34 +40,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 KEPT = "/api/v1/namespaces/kept/configmaps/kept"
-KNOWN_500 = re.compile(
-    r'(resourceVersion: Invalid value: "[^"]*": )?strconv\.ParseUint: parsing '
-    r"|resourceVersion should not be set on objects to be created$"
-    r"|target\.(name|kind): "
-    r"|Internal error occurred: failed to allocate "
-    r"|duplicate nodePort: "
-    r'|invalid key: "'
-)
-"""The few that kube-apiserver itself gives, for what is the client's mistake."""
 TEXT_PAGES = ("404 page not found\n", "400 Bad Request")
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A resource or a part of one, as discovery lists it."""
-
-    prefix: str
-    name: str
-    is_namespaced: bool
-    verbs: tuple[str, ...]
-    kind: GroupVersionKind
-
-    def path(self, namespace: str, name: str) -> str:
-        """To an object, or to a part of one; to the collection if the name is empty."""
-        resource, _, part = self.name.partition("/")
-        within = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
-        steps = [f"{self.prefix}{within}/{resource}", name, part if name else ""]
-        return "/".join(step for step in steps if step)
 
 
 class Complaints(logging.Handler):
@@ -103,22 +73,7 @@ def caller(server: Server) -> Iterator[Caller]:
 
 @pytest.fixture(scope="module")
 def endpoints(caller: Caller) -> list[Endpoint]:
-    groups = caller.call("GET", "/apis").json["groups"]
-    prefixes = [
-        "/api/v1",
-        *(f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"]),
-    ]
-    return [
-        _endpoint(prefix, each)
-        for prefix in prefixes
-        for each in caller.call("GET", prefix).json["resources"]
-    ]
-
-
-def _endpoint(prefix: str, found: dict[str, Any]) -> Endpoint:
-    group, _, version = prefix.removeprefix("/apis/").removeprefix("/api/").rpartition("/")
-    kind = GroupVersionKind(found.get("group", group), found.get("version", version), found["kind"])
-    return Endpoint(prefix, found["name"], found["namespaced"], tuple(found["verbs"]), kind)
+    return endpoints_of(caller)
 
 
 @pytest.fixture(autouse=True)
@@ -332,10 +287,9 @@ class OddRequests:
 def test_odd_objects_of_every_kind_are_stored_or_refused(caller: Caller, endpoints: list[Endpoint]) -> None:
     codes: set[int] = set()
     for endpoint in endpoints:
-        try:
-            cls: Any = registry.object_class(endpoint.kind)
-        except UnknownKindError:
-            continue  # the options of proxies and the like are no objects
+        cls = endpoint.object_class()
+        if cls is None:
+            continue
         for method, path, body, content_type in OddRequests(endpoint, cls):
             if method == "DELETE" and path.startswith("/api/v1/namespaces/") and path.count("/") == 4:
                 continue  # the others need the namespace

@@ -180,7 +180,7 @@ def _is_integer(value: str) -> bool:
     return True
 
 
-_TERM: Final = re.compile(r"(?:\\.|[^,\\]|\\\Z)+", re.DOTALL)
+_TERM: Final = re.compile(r"(?:\\.|[^,\\]++|\\\Z)++", re.DOTALL)
 """What stands between commas, unless a backslash stands before them."""
 _FIELD_OPERATOR: Final = re.compile(r"!=|==|=")
 _ESCAPE: Final = re.compile(r"\\(.?)|([,=])", re.DOTALL)

@@ -114,6 +114,8 @@ _PARTS_OF_NAMESPACES: Final = frozenset({"status", "finalize"})
 """After ``/namespaces/NAME/``, these are parts of the namespace; anything else is a resource within it."""
 
 
+_MOST_STEPS: Final = 16
+"""More than any path has that leads somewhere; what comes behind them stays together."""
 BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
 
 
@@ -143,7 +145,7 @@ def _unescaped(text: str) -> str:
 def parse_path(path: str) -> Target | None:
     """Read a path under ``/api/`` or ``/apis/``; None for one that does not reach a version."""
     # An escaped slash is a slash: the real server looks at the path after decoding it.
-    steps = _unescaped(path).removeprefix("/").rstrip("/").split("/")
+    steps = _unescaped(path).removeprefix("/").rstrip("/").split("/", _MOST_STEPS)
     if len(steps) >= 2 and steps[0] == "api":
         group, version, rest = "", steps[1], steps[2:]
     elif len(steps) >= 3 and steps[0] == "apis":

@@ -1,0 +1,47 @@
+"""No request holds the event loop for long, or takes far more memory than its own size; whatever it is.
+
+Time is CPU time of the loop's thread, and what costs too much is sent again a few times, of which the least counts: so a
+busy machine does not matter. A slow one does, which is what the margin is for; ``make soak`` has none.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.server import runaway
+from tests.server.metered_server import can_measure, metered
+
+SECONDS = float(os.environ.get("MASTHEAD_FUZZ_SECONDS", "30"))
+SEED = int(os.environ.get("MASTHEAD_FUZZ_SEED", "20261116"))
+MARGIN = 3.0
+
+pytestmark = pytest.mark.skipif(
+    not can_measure(), reason="only Linux tells how much memory a process took at most"
+)
+
+
+@pytest.mark.timeout(SECONDS + 300)
+def test_no_request_holds_the_loop_or_grows_memory_beyond_its_size() -> None:
+    done = runaway.run(SECONDS, seed=SEED, margin=MARGIN)
+
+    assert done.sent > 10
+    assert not done.found, "\n".join(map(str, done.found))
+
+
+def test_the_meter_sees_what_a_request_costs() -> None:
+    """Or nothing that it says would mean anything."""
+    with metered() as server:
+        sender = runaway.Sender(server)
+        head = "POST /api/v1/namespaces/default/configmaps?dryRun=All HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        body = (
+            b'{"metadata":{"name":"a"},"data":{' + b",".join(b'"k%d":""' % n for n in range(30_000)) + b"}}"
+        )
+        sent = f"{head}Authorization: Bearer let-me-in\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        cost, answer = sender.cost(sent)
+        small, _ = sender.cost(b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 201")
+    assert cost.hold > 10 * small.hold
+    assert cost.hold > 0.002
+    assert cost.growth > len(body)
