@@ -30,9 +30,9 @@ __all__ = ["FieldRequirement", "FieldSelector", "everything", "one", "parse"]
 _EXAMPLE = "Write it like 'metadata.name=web,status.phase!=Running'."
 
 # A backslash takes the next character along, whatever that is; so an escaped comma separates nothing.
-_TERM = re.compile(r"(?:[^\\,]|\\.?)+", re.DOTALL)
+_TERM = re.compile(r"(?:[^\\,]++|\\.?)++", re.DOTALL)
 _OPERATOR = re.compile(r"!=|==?")
-_KEY = re.compile(r"(?:[^\\,=]|\\[^=])*\\?")
+_KEY = re.compile(r"(?:[^\\,=]++|\\[^=])*\\?")
 _SPECIAL = re.compile(r"[\\,=]")
 _ESCAPE = re.compile(rf"\\({_SPECIAL.pattern})|{_SPECIAL.pattern}")
 
