@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import masthead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from masthead.api.core.v1 import Pod
 
@@ -18,7 +18,7 @@ def node_of(pod: Pod) -> list[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
-def pods_by_node(client: masthead.Client) -> Iterator[dict[str, int]]:
+def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, None]:
     """Yield the number of pods of each node: once at the beginning, then after changes."""
     changed = threading.Event()
     informer = masthead.SharedInformer(client.core_v1.pods())

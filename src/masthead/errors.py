@@ -273,8 +273,10 @@ class StatusError(MastheadError):
     @property
     def next_step(self) -> str:
         """What to do now: in this case, or else whenever the reason is this."""
-        if self.code == _NOT_IMPLEMENTED or "advice" in self.__dict__:
-            return self.__dict__.get("advice", "")
+        if self.code == _NOT_IMPLEMENTED:
+            return ""
+        if "advice" in self.__dict__:  # whoever made this one knows better
+            return self.advice
         refusal = Refusal(
             reason=self.reason_name,
             verb=self.verb,

@@ -213,8 +213,10 @@ async def test_a_client_is_told_as_whom_to_act(
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
         user = {"token": TOKEN, "as": "alice", "as-groups": ["dev"]}
         config: Any = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user)
-        options = {} if is_config else {"kubeconfig": tmp_path / "kubeconfig.yaml"}
-        await ask(config if is_config else None, facade, impersonate=whom, **options)
+        options: dict[str, Any] = {"impersonate": whom}
+        if not is_config:
+            config, options["kubeconfig"] = None, tmp_path / "kubeconfig.yaml"
+        await ask(config, facade, **options)
 
     (seen,) = gate.seen
     assert [pair for pair in seen.pairs if pair[0].startswith("impersonate-")] == headers

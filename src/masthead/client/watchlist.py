@@ -62,9 +62,10 @@ async def watch_list(
         if not refuses_initial_events(error):
             raise
     except TimeoutError:  # DeadlineError among them
-        _log.warning("watch-list of %s: the server does not say where it ends; listing it", target.name)
+        problem = "the server does not say where it ends"
+        _log.warning("%s: watch-list of %s: %s; listing it", access.rest.server, target.name, problem)
     except TransportError as error:
-        _log.warning("watch-list of %s: %s; listing it", target.name, error)
+        _log.warning("%s: watch-list of %s: %s; listing it", access.rest.server, target.name, error)
         knows_how = True
     else:
         if found is not None:

@@ -118,7 +118,7 @@ class RestClient:
         agent = self.settings.user_agent or default_user_agent()
         self._headers = (("User-Agent", agent), *headers)
         self._random = random
-        self._pace = Pace(self.settings.rate, self.settings.burst)
+        self._pace = Pace(self.settings.rate, self.settings.burst, server)
         self._notices = Notices(self.settings.on_warning, server)
         self._closed = False
 

@@ -55,9 +55,11 @@ class Pace:
     Args:
         rate: Calls a second; None for any number.
         burst: How many may go at once after a quiet time.
+        server: What logs call the server.
     """
 
-    def __init__(self, rate: float | None, burst: int) -> None:
+    def __init__(self, rate: float | None, burst: int, server: str = "the API server") -> None:
+        self._server = server
         self._bucket = None if rate is None else TokenBucket(rate, burst)
         self._rate = rate
         self._closing = asyncio.Event()
@@ -86,7 +88,10 @@ class Pace:
                 )
             if turn.wait > _WORTH_TELLING:
                 _log.info(
-                    "the client's own limit of %g calls a second delays one by %.1f s", self._rate, turn.wait
+                    "%s: the client's own limit of %g calls a second delays one by %.1f s",
+                    self._server,
+                    self._rate,
+                    turn.wait,
                 )
             await self.pause(turn.wait)
         except BaseException:

@@ -347,7 +347,9 @@ async def test_a_long_wait_for_the_own_limit_is_told(caplog: pytest.LogCaptureFi
     rest, _ = client(Reply(), Reply(), settings=RestSettings(rate=0.1, burst=1))
     await rest.get("/first")
     await rest.get("/second")
-    assert caplog.messages == ["the client's own limit of 0.1 calls a second delays one by 10.0 s"]
+    assert caplog.messages == [
+        "the API server: the client's own limit of 0.1 calls a second delays one by 10.0 s"
+    ]
 
 
 # Cancelling and closing

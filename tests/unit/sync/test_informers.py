@@ -89,7 +89,7 @@ class TestReading:
         maps.create(ConfigMap.new("web"))
         with informer:
             informer.wait_synced(PATIENCE)
-            assert repr(informer).endswith("synced, 1 objects>")
+            assert repr(informer).endswith("synced, 1 object>")
             maps.delete("web")
             informer.wait_until(lambda copy: copy.get_by_key("default/web") is None, PATIENCE)
             assert informer.lister.list() == []
