@@ -129,9 +129,17 @@ class _Wait(Generic[T]):
         trouble = f" (the last attempt failed: {str(self._trouble).rstrip('.')})" if self._trouble else ""
         return DeadlineError(
             f"{self._subject}: waited {seconds:g} s until {self._condition.description}; now: {state}{trouble}. "
-            "Wait longer, or look at the object's status and events.",
+            f"Wait longer, or {self._advice()}.",
             verb="GET",
         )
+
+    def _advice(self) -> str:
+        """What to do beside waiting longer."""
+        if not self._has_seen:
+            return "check that the server can be reached"
+        if self._last is None:
+            return "check name and namespace"
+        return "look at the object's status and events"
 
     @property
     def _subject(self) -> str:

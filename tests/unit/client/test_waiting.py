@@ -187,8 +187,19 @@ async def test_a_deadline_before_any_answer_says_so() -> None:
             await never()
             raise AssertionError
 
-    with pytest.raises(DeadlineError, match=r"object default/web: .* the server has not answered"):
+    with pytest.raises(
+        DeadlineError,
+        match=r"object default/web: .* has not answered\. Wait longer, or check that the server",
+    ):
         await pods(Silent(lambda _: Reply())).wait_for("web", exists(), timeout=0.05)
+
+
+async def test_a_deadline_for_an_object_that_is_missing_asks_for_its_name() -> None:
+    def answer(asked: Asked) -> Reply:
+        return stream() if asked.is_watch else listed()
+
+    with pytest.raises(DeadlineError, match=r"Wait longer, or check name and namespace\.$"):
+        await pods(Network(answer)).wait_for("web", exists(), timeout=0.05)
 
 
 async def test_one_object_is_asked_for_and_changes_from_the_lists_version_on() -> None:
