@@ -96,5 +96,5 @@ def read_content(path: Path) -> bytes:
         said = error.strerror if isinstance(error, OSError) else "no file can have such a name"
         raise ConfigError(f"{path}: cannot be read: {said}") from None
     if len(content) > MAX_SIZE:
-        raise ConfigError(f"{path}: is not a kubeconfig: it is longer than {MAX_SIZE // 2**20} MiB")
+        raise ConfigError(f"{path}: is no kubeconfig: it is longer than {MAX_SIZE // 2**20} MiB")
     return content

@@ -102,7 +102,7 @@ def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
     assert lines[0] == f"{tmp_path / 'folder'}: is a folder; name a kubeconfig file in it"
     assert lines[1].startswith(f"{tmp_path / 'binary'}: is not a kubeconfig: it is not YAML")
     assert lines[2].startswith(f"{tmp_path / 'text'}: is not a kubeconfig: it is not YAML (line 1")
-    assert lines[3] == f"{tmp_path / 'long'}: is not a kubeconfig: it is longer than 16 MiB"
+    assert lines[3] == f"{tmp_path / 'long'}: is no kubeconfig: it is longer than 16 MiB"
 
 
 def test_a_path_that_no_file_can_have_is_a_config_error(tmp_path: Path) -> None:
