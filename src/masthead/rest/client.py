@@ -109,9 +109,6 @@ class RestClient:
             server: What logs call the server: its ``host:port``.
             origin: Where its address was read, for the error if it cannot be reached.
         """
-        self.server: str = server
-        self._origin = origin
-        self._has_reached = False
         self.settings: RestSettings = settings or RestSettings()
         self._transport = transport
         self._credentials = credentials
@@ -121,6 +118,9 @@ class RestClient:
         self._pace = Pace(self.settings.rate, self.settings.burst, server)
         self._notices = Notices(self.settings.on_warning, server)
         self._closed = False
+        self.server: str = server
+        self._origin = origin
+        self._has_reached = False
 
     async def call(self, call: Call) -> Answer:
         """Make a call, and read its answer.
