@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "advice_for", "names_another"]
 
 _READ: Final = 4096
-"""How much of the server's sentence is looked at. Some repeat a whole object, which says nothing about the case."""
+"""How much of the server's sentence is looked at, from each end. Some repeat a whole object in the middle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,8 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
 
 def advice_for(refusal: Refusal) -> str:
     """The advice for the case that a refusal is; empty where nothing more is known than its reason."""
-    message = refusal.message[:_READ]
+    said = refusal.message
+    message = said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"
     for case in _CASES.get(refusal.reason, ()):
         if case.fits(refusal, message):
             return case.advice

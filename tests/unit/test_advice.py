@@ -274,6 +274,15 @@ def test_a_missing_namespace_is_named_and_the_object_keeps_its_name() -> None:
     )
 
 
+def test_a_sentence_that_repeats_an_object_is_understood_by_its_end() -> None:
+    message = f' "" is invalid: patch: Invalid value: "{"x" * 100_000}": json: cannot unmarshal number into Go struct'
+    status = Status(reason="Invalid", code=422, message=message)
+
+    error = error_from_status(status, verb="patch", resource="configmaps", namespace="shop", name="a")
+
+    assert error.next_step == "Fix the field that the message names: its value has the wrong type."
+
+
 def test_an_object_without_a_namespace_is_looked_for_by_its_name_alone() -> None:
     status = Status(reason="NotFound", code=404, message='nodes "a" not found')
 
