@@ -120,3 +120,24 @@ def test_merge_keys_are_followed() -> None:
 def test_random_text_never_raises_anything_but_our_error(text: bytes | str) -> None:
     with contextlib.suppress(DecodeError):
         yaml.load_all(text)
+
+
+def test_a_long_scalar_that_is_named_again_and_again_is_refused_before_it_is_written_out() -> None:
+    text = "a: &a " + "x" * 100_000 + "\nb: [" + "*a, " * 100 + "]"
+    with pytest.raises(DecodeError, match=r"aliases expand to over .* characters"):
+        yaml.load_all(text)
+
+
+def test_aliases_of_what_is_short_are_followed() -> None:
+    assert yaml.load_one("a: &a {b: c}\nd: [*a, *a]") == {"a": {"b": "c"}, "d": [{"b": "c"}, {"b": "c"}]}
+
+
+def test_a_list_that_holds_itself_is_refused_however_often_it_does() -> None:
+    with pytest.raises(DecodeError, match="nested too deeply"):
+        yaml.load_all("a: &a [" + "*a, " * 10_000 + "]")
+
+
+def test_a_number_that_nothing_can_hold_is_refused() -> None:
+    for text in ("1" * 5_000, "0x" + "f" * 5_000, "1." + "1" * 5_000):
+        with pytest.raises(DecodeError, match="none that JSON can say"):
+            yaml.load_all(f"a: {text}")

@@ -78,10 +78,10 @@ def decode(data: bytes) -> object:
 
 def _problem_with_body(data: bytes, error: Exception) -> str:
     """Say what is wrong with what could not be read; nothing if Go would read it."""
-    if isinstance(error, RecursionError):
-        return _TOO_DEEP
     if count_values(data) <= _MOST_SCANNED:
         problem = problem_with(data)
+    elif isinstance(error, RecursionError):
+        problem = _TOO_DEEP
     else:
         # differs from Go in what is wrong, unless the end is missing: finding that out takes too long here.
         problem = _END_MISSING if _TRUNCATED in str(error) else ""

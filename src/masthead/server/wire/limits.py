@@ -1,16 +1,19 @@
 """How much one request may bring, whatever its format.
 
 A body is bounded by its bytes, as the real server's is. What it stands for is bounded besides: three megabytes of
-JSON can be a million objects, which take hundreds of times their text in memory and seconds to look at. Nothing that
-the real server could store comes near to these limits.
+JSON can be a million objects, which take hundreds of times their text in memory and seconds to look at. Hardly an
+object that the real server could store, which ends at a megabyte and a half, comes near to these limits.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead.server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "BODY_LIMIT",
@@ -94,20 +97,15 @@ def refuse_long_numbers(body: bytes) -> None:
 
 def nests_too_deeply(value: object) -> bool:
     """Tell whether something that was read nests deeper than an object may."""
-    level = [value]
+    level: list[object] = [value]
     for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for outer in level
-            for inner in (
-                cast("dict[str, object]", outer).values()
-                if type(outer) is dict
-                else cast("list[object]", outer)
-                if type(outer) is list
-                else ()
-            )
-            if type(inner) is dict or type(inner) is list
-        ]
+        level = [inner for outer in level for inner in _within(outer) if isinstance(inner, dict | list)]
         if not level:
             return False
     return True
+
+
+def _within(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()

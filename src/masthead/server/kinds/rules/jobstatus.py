@@ -198,8 +198,8 @@ _LONGEST_INDEX: Final = 10
 def _problem_with_indexes(written: str, completions: int) -> str:
     """Say what keeps a text from being a list of indexes and ranges that rise."""
     if _INTERVALS.fullmatch(written):  # as nearly all are, and some have a hundred thousand
-        ends = list(map(int, written.replace("-", ",").split(",")))
-        if ends[-1] < completions and all(map(lt, ends, ends[1:])):
+        numbers = list(map(int, written.replace("-", ",").split(",")))
+        if numbers[-1] < completions and all(map(lt, numbers, numbers[1:])):
             return ""
     last = -1
     for interval in written.split(",") if written else ():
