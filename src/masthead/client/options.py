@@ -193,13 +193,31 @@ def _is_text_mapping(selector: object) -> bool:
     return all(isinstance(part, str) for pair in pairs for part in pair)
 
 
-@functools.lru_cache(maxsize=256)
+_LONGEST_KEPT: Final = 4096
+"""Characters of the longest selector that is remembered to be right."""
+
+
 def _check_labels(text: str) -> None:
+    if len(text) <= _LONGEST_KEPT:
+        _check_kept_labels(text)
+    else:
+        labels.parse(text)
+
+
+def _check_fields(text: str) -> None:
+    if len(text) <= _LONGEST_KEPT:
+        _check_kept_fields(text)
+    else:
+        fields.parse(text)
+
+
+@functools.lru_cache(maxsize=256)
+def _check_kept_labels(text: str) -> None:
     labels.parse(text)
 
 
 @functools.lru_cache(maxsize=256)
-def _check_fields(text: str) -> None:
+def _check_kept_fields(text: str) -> None:
     fields.parse(text)
 
 

@@ -267,6 +267,8 @@ def parse_text(text: str) -> Quantity:
     Raises:
         QuantityError: The text is not a quantity.
     """
+    if len(text) > _MAX_LENGTH:  # before it is stripped: what is remembered has a bound
+        raise _refusal(text, f"it is longer than {_MAX_LENGTH} characters")
     return Quantity(text.strip())
 
 

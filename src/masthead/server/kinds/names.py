@@ -90,6 +90,8 @@ _QUICK: Final = {
     _LABEL_PATTERN: _QUICK_LABEL,
     rf"{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*": rf"{_QUICK_LABEL}(?:\.{_QUICK_LABEL})*+",
     "[a-z]([-a-z0-9]*[a-z0-9])?": "[a-z][-a-z0-9]*+(?<!-)",
+    rf"\*\.{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*": rf"\*\.{_QUICK_LABEL}(?:\.{_QUICK_LABEL})*+",
+    "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?": "[A-Za-z][A-Za-z0-9_,:]*+(?<![,:])",
     _KEY_PATTERN: _QUICK_KEY,
     f"({_KEY_PATTERN})?": f"(?:{_QUICK_KEY})?",
 }
