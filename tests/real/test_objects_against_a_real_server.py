@@ -104,7 +104,7 @@ def test_a_deployment_is_created_read_changed_and_updated(real_server: RealServe
 
 def test_a_lease_takes_our_times_to_the_microsecond(real_server: RealServer) -> None:
     lease = Lease.new("l", namespace="default", spec={"holderIdentity": "me"})
-    lease.spec.renew_time = datetime(2026, 1, 1, tzinfo=UTC)  # type: ignore[assignment]
+    lease.spec.renew_time = datetime(2026, 1, 1, tzinfo=UTC)
 
     path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     made = Lease.from_wire(real_server.fetch("POST", path, lease.to_json()))

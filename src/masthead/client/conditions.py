@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
 
 from masthead.client.fieldpaths import parse_path, plain, value_at
 from masthead.client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
-from masthead.meta.object import Object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
     from masthead.api.batch.v1 import Job
     from masthead.api.core.v1 import Pod
+    from masthead.meta.object import Object
     from masthead.meta.unstructured import Unstructured
 
     # With or without a type: a condition of deployments makes no sense for pods, and type checkers say so.
@@ -60,8 +60,9 @@ __all__ = [
     "crd_established",
 ]
 
-T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
-T = TypeVar("T", bound=Object)
+# Not bound to Object: a test that takes an object or None makes a condition of either, which is one of objects too.
+T_contra = TypeVar("T_contra", contravariant=True)
+T = TypeVar("T")
 
 _ABSENT: Final = "there is no such object"
 _CONDITIONS: Final = parse_path("status.conditions")
@@ -90,7 +91,7 @@ class Condition(Generic[T_contra]):
             says: Tells in words how things are with an object, true or not, for the message of a wait that ended.
         """
         self._test = test
-        self._says = says or _state_of
+        self._says = says or cast("Callable[[T_contra | None], str]", _state_of)
         self.description: Final = description
 
     def __call__(self, obj: T_contra | None) -> bool:

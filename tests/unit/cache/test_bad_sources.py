@@ -361,7 +361,7 @@ class Wordy(Collection):
             yield [self.said(each) for each in events]
 
     def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
-        word: Any = str(event.type.value)
+        word: Any = "".join(event.type)  # equal, but not the same
         return Event(word, event.object)
 
 

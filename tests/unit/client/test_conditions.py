@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -14,16 +14,26 @@ from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
 from masthead.api.batch.v1 import Job
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.client import conditions
-from masthead.client.conditions import Condition, condition_is, deleted, exists, field_is, matches
+from masthead.client.conditions import (
+    Condition,
+    ObjectCondition,
+    condition_is,
+    deleted,
+    exists,
+    field_is,
+    matches,
+)
 from masthead.client.fieldpaths import parse_path, value_at
 from masthead.errors import InvalidValueError
 from masthead.meta.object import Object
 from masthead.meta.unstructured import Unstructured
 
+K = TypeVar("K", bound=Object)
+
 
 def both(
-    cls: type[Object], status: dict[str, object], *, generation: int = 1, **sections: object
-) -> list[Object]:
+    cls: type[K], status: dict[str, object], *, generation: int = 1, **sections: object
+) -> list[K | Unstructured]:
     """An object with a type, and the same without."""
     data = {
         "apiVersion": cls.GVK.api_version,
@@ -39,7 +49,7 @@ def said(type_: str, status: str, **more: object) -> dict[str, object]:
     return {"conditions": [{"type": "Other", "status": "True"}, {"type": type_, "status": status, **more}]}
 
 
-Case = tuple[Callable[[], Condition[Object]], type[Object], dict[str, object], dict[str, object], bool]
+Case = tuple[Callable[[], Condition[Any]], type[Object], dict[str, object], dict[str, object], bool]
 
 ROLLED_OUT: dict[str, object] = {
     "observedGeneration": 2,
@@ -130,7 +140,7 @@ PARTITIONED: dict[str, object] = {
     ],
 )
 def test_ready_made_conditions_decide_as_kubectl_does(
-    make: Callable[[], Condition[Object]],
+    make: Callable[[], Condition[Any]],
     cls: type[Object],
     status: dict[str, object],
     sections: dict[str, object],
@@ -285,6 +295,30 @@ def test_descriptions_follow_the_operators() -> None:
     put_together: Condition[Object] = (exists() & ~deleted()) | matches(lambda _: True, "it shines")
     assert put_together.description == "((it exists and not (it is gone)) or it shines)"
     assert repr(~exists()) == "Condition(not (it exists))"
+
+
+@pytest.mark.parametrize(
+    ("condition", "needs_object"),
+    [
+        (exists(), True),
+        (deleted(), False),
+        (~exists(), False),
+        (exists() & deleted(), True),
+        (deleted() & exists(), True),
+        (deleted() & deleted(), False),
+        (exists() | conditions.pod_ready(), True),
+        (exists() | deleted(), False),
+        (deleted() | exists(), False),
+        (matches(lambda _: True, "it is so"), True),
+        (Condition(lambda _: True, "it is so"), False),
+    ],
+    ids=str,
+)
+def test_a_condition_that_needs_an_object_is_never_true_of_nothing(
+    condition: Condition[Any], needs_object: bool
+) -> None:
+    assert isinstance(condition, ObjectCondition) is needs_object
+    assert not (needs_object and condition(None))
 
 
 def test_both_sides_of_an_operator_have_their_say_but_nothing_is_said_twice() -> None:
