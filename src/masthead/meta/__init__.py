@@ -3,7 +3,7 @@
 | module | what lives there |
 |---|---|
 | `gvk`, `resource`, `registry` | kinds, resources, and which class stands for which |
-| `typeinfo`, `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `model` | how types are made, read, compared and written |
+| `typeinfo`, `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `shown`, `model` | how types are made, read, compared, written and shown |
 | `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |

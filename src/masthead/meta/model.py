@@ -31,7 +31,7 @@ import msgspec
 from msgspec import field
 
 from masthead.errors import DecodeError
-from masthead.meta import shape, walk, wire
+from masthead.meta import shape, shown, walk, wire
 from masthead.meta.apitype import ApiType, construct
 from masthead.meta.merge import Merge
 from masthead.meta.slots import SlotPlan, annotations_in, is_field, member_of
@@ -159,12 +159,13 @@ class Struct(
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use one of its fields, or its to_json(), as the key."
 
+    _shown = shown.fields
+
     def __repr__(self) -> str:
         try:
-            shown = walk.shown_fields(self, self.SENSITIVE)
+            return f"{type(self).__name__}({self._shown()})"
         except RecursionError:
-            shown = "..."
-        return f"{type(self).__name__}({shown})"
+            return f"{type(self).__name__}(...)"
 
     def __dir__(self) -> Iterable[str]:
         """What the instance has to offer: neither the facts about its type nor what is for this package alone."""

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta import shape, wire
+from masthead.meta import shape, shown, wire
 from masthead.meta.cut import cut
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.kinds import TYPE_FIELDS, KindType, ObjectType
@@ -33,7 +33,6 @@ from masthead.meta.resource import Resource
 from masthead.meta.slots import lazy_members, member_of, members
 from masthead.meta.walk import (
     LEAVES,
-    brief,
     fits,
     is_blank,
     read_everything,
@@ -82,6 +81,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
     """Where they are served; None for a kind that is only sent to a subresource."""
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use its key (namespace/name) or its metadata.uid instead."
+    _shown = shown.identity
 
     api_version: str = ""
     kind: str = ""
@@ -207,10 +207,6 @@ class Object(Struct, Backing, metaclass=ObjectType):
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self).api_type, self.to_json())
 
-    def __repr__(self) -> str:
-        """Which object, and at which version; `to_yaml` has the rest."""
-        return f"{type(self).__name__}({identity_of(self)})"
-
     @property
     def key(self) -> str:
         """``namespace/name``, or ``name`` for an object without a namespace."""
@@ -302,19 +298,6 @@ class Object(Struct, Backing, metaclass=ObjectType):
         return data
 
 
-def identity_of(obj: Object) -> str:
-    """Name and version of an object, for its repr: nothing that is long, and nothing that is secret."""
-    meta = member_of(type(obj), "metadata").__get__(obj)
-    if not isinstance(meta, ObjectMeta):  # unset; reading the attribute would bring it to life
-        return ""
-    shown = [brief(obj.key)] if obj.key else []
-    if meta.generate_name and not meta.name:
-        shown.append(f"generate_name={brief(meta.generate_name)}")
-    if meta.resource_version:
-        shown.append(f"version={brief(meta.resource_version)}")
-    return ", ".join(shown)
-
-
 def is_changed(read: Callable[[Raw], object], value: object, original: Raw | None) -> bool:
     """Whether a field would be written otherwise than its bytes were.
 
@@ -374,6 +357,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
     """What the list is."""
     ITEM: ClassVar[type[Object]] = Object
     """What its items are."""
+    _shown = shown.count
 
     api_version: str = ""
     kind: str = ""
@@ -465,14 +449,6 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self).api_type, self.to_json())
-
-    def __repr__(self) -> str:
-        """How many items, and at which version; `to_yaml` has the rest."""
-        count, version = len(self.items), self.metadata.resource_version
-        shown = [f"{count} {'item' if count == 1 else 'items'}"]
-        if version:
-            shown.append(f"version={brief(version)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.items)

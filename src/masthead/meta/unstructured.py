@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 from msgspec import Raw
 
 from masthead.errors import DecodeError
-from masthead.meta import shape, wire
+from masthead.meta import shape, shown, wire
 from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta, new_metadata
-from masthead.meta.object import SOURCE, Backing, Object, ObjectList, identity_of, is_changed
+from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed
 from masthead.meta.parts import split, subject_in, subject_of
 from masthead.meta.slots import member_of
-from masthead.meta.walk import brief, same, to_encode
+from masthead.meta.walk import same, to_encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +36,7 @@ class Unstructured(Object):
     """
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
+    _shown = shown.kind_and_identity
 
     @classmethod
     def new(
@@ -209,12 +210,6 @@ class Unstructured(Object):
 
     if not TYPE_CHECKING:  # to type checkers it is None, as for every class with an __eq__ alone
         __hash__ = Object.__hash__
-
-    def __repr__(self) -> str:
-        """What the object is, which one, and at which version; `to_yaml` has the rest."""
-        kind = f"{self.api_version} {self.kind}".strip()
-        shown = (brief(kind) if kind else "", identity_of(self))
-        return f"{type(self).__name__}({', '.join(filter(None, shown))})"
 
     def _sections_held(self) -> dict[str, Any]:
         try:

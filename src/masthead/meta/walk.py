@@ -77,49 +77,6 @@ def _read(instance: msgspec.Struct, name: str) -> object:
         return error
 
 
-def shown_fields(instance: msgspec.Struct, hidden: Iterable[str]) -> str:
-    """The fields of a type for its repr, cut where they grow too long to be read."""
-    return _joined(
-        f"{name}={'<hidden>' if name in hidden else _shown(value)}" for name, value in set_fields(instance)
-    )
-
-
-def _shown(value: object) -> str:
-    """A value for a repr; bytes are left out, because they are mostly keys and passwords."""
-    if isinstance(value, bytes):
-        return f"<{len(value)} bytes>"
-    if isinstance(value, DecodeError):
-        return f"<undecodable: {value.path}: {value.problem}>"
-    if isinstance(value, list):
-        return f"[{_joined(map(_shown, cast('list[object]', value)))}]"
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value).items()
-        return "{" + _joined(f"{brief(key)}: {_shown(item)}" for key, item in items) + "}"
-    return brief(value) if isinstance(value, str) else repr(value)
-
-
-def brief(text: str) -> str:
-    """The repr of a text, cut where it grows too long to be read."""
-    return repr(text) if len(text) <= LONGEST_REPR else f"{text[:LONGEST_REPR]!r}..."
-
-
-def _joined(parts: Iterable[str]) -> str:
-    """Parts with commas in between, as far as there is room for them; the rest is not even looked at."""
-    shown: list[str] = []
-    room = LONGEST_REPR
-    for part in parts:
-        if room < len(part):
-            shown.append(f"{part[: max(0, room)]}...")
-            break
-        shown.append(part)
-        room -= len(part) + 2
-    return ", ".join(shown)
-
-
-LONGEST_REPR: Final = 1000
-"""How many characters a type's fields, a list, a map or a text may take in a repr."""
-
-
 def is_blank(value: object) -> bool:
     """Whether reading alone brought this to life, and nothing has been put into it since."""
     if isinstance(value, _IMPLICIT):
