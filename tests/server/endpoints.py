@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from masthead.errors import UnknownKindError
 from masthead.meta.gvk import GroupVersionKind
@@ -35,10 +35,9 @@ class Endpoint:
     def object_class(self) -> ApiType | None:
         """The class of what is there; None for the options of proxies and the like, which are no objects."""
         try:
-            found: Any = registry.object_class(self.kind)
+            return cast("ApiType", registry.object_class(self.kind))
         except UnknownKindError:
             return None
-        return found
 
 
 def endpoints_of(caller: Caller) -> list[Endpoint]:

@@ -321,7 +321,10 @@ def json_patch(chance: random.Random, inflated: Inflated, size: int) -> bytes:
     )
     style = chance.randrange(4)
     if style == 0:
-        step = {"op": chance.choice(("test", "add", "remove", "copy", "move", "replace")), "path": pointer}
+        step: dict[str, Any] = {
+            "op": chance.choice(("test", "add", "remove", "copy", "move", "replace")),
+            "path": pointer,
+        }
         step |= {"from": pointer, "value": chance.choice((0, {}, [], "x"))}
         return _encoded([step] * (size // len(_encoded(step)) + 1))
     if style == 1:

@@ -136,7 +136,8 @@ def _memory() -> dict[str, int]:
 
 async def _serve() -> None:
     meter = _Meter()
-    asyncio.Handle._run = meter.watch(asyncio.Handle._run)
+    callbacks: Any = asyncio.Handle
+    callbacks._run = meter.watch(callbacks._run)
     async with masthead.server.run(token=TOKEN, seed=1, clock=VirtualClock) as server:
         print(server.url, flush=True)
         trim = ctypes.CDLL(None).malloc_trim

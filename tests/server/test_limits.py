@@ -154,9 +154,8 @@ def test_the_second_head_of_a_connection_takes_its_time_from_its_first_byte(
     with caller.socket() as connection, connection.makefile("rb") as answers:
         connection.sendall(head(server, "GET /version"))
         assert answers.readline().startswith(b"HTTP/1.1 200")
-        while (line := answers.readline().lower()) != b"\r\n":
-            if line.startswith(b"content-length:"):
-                length = int(line.split()[1])
+        lines = list(iter(answers.readline, b"\r\n"))
+        [length] = [int(line.split()[1]) for line in lines if line.lower().startswith(b"content-length:")]
         answers.read(length)
         server.advance(3_600)  # idle
         connection.sendall(b"GET /version HTTP/1.1\r\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from masthead.server.wire.failures import Failure, details_of, qualified, quoted
@@ -19,6 +20,14 @@ __all__ = ["Access"]
 
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """What anybody may ask."""
+
+
+class _Proof(Enum):
+    """How a client shows that it knows the token."""
+
+    BEARER = "bearer"
+    PASSWORD = "password"
+    NONE = ""
 
 
 class Access:
@@ -48,28 +57,28 @@ class Access:
         Raises:
             Failure: It is refused.
         """
-        if self._token is None:
-            shows_bearer = False
-        elif (shows_bearer := self._check_token(request, call)) is None:
-            return False  # anybody may ask this, but has nothing to send
-        if not shows_bearer and request.path.rstrip("/") not in _OPEN:
+        is_open = request.path.rstrip("/") in _OPEN
+        if self._token is not None:
+            proof = self._proof(request)
+            if proof is _Proof.BEARER:
+                return True
+            if proof is _Proof.NONE and is_open:
+                return False  # anybody may ask this, but has nothing to send
+            if proof is _Proof.NONE:
+                raise _anonymous(request, call)
+        if not is_open:
             self._hosts.check(hosts, origins)
         return True
 
-    def _check_token(self, request: Request, call: Call) -> bool | None:
-        """Whether the token was shown as one; None if it was not shown, and need not be."""
+    def _proof(self, request: Request) -> _Proof:
         shown = request.headers.get("authorization", "")
         scheme, _, token = shown.partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             if self._is_token(_bytes_of(token.strip())):
-                return True
+                return _Proof.BEARER
             raise Failure(401, "Unauthorized", "Unauthorized")
         # A password that is wrong is no password: kube-apiserver does not look at any.
-        if self._is_token(_password(shown)):
-            return False
-        if request.path.rstrip("/") in _OPEN:
-            return None
-        raise _anonymous(request, call)
+        return _Proof.PASSWORD if self._is_token(_password(shown)) else _Proof.NONE
 
     def _is_token(self, shown: bytes) -> bool:
         return self._token is not None and secrets.compare_digest(shown, self._token)

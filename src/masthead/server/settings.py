@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead.errors import ConfigError
 from masthead.server.clock import SystemClock
@@ -91,9 +91,7 @@ class Settings:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")
         if self.history_bytes < 1:
             raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
-        if isinstance(self.allowed_hosts, str) or not all(
-            isinstance(each, str) for each in self.allowed_hosts
-        ):
+        if not _are_names(self.allowed_hosts):
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
 
     def hosts(self) -> AllowedHosts:
@@ -116,3 +114,9 @@ class Settings:
         from masthead.server.sqlite import SqliteJournal
 
         return SqliteJournal(Path(self.data))
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(each, str) for each in cast("Sequence[object]", value)
+    )
