@@ -85,3 +85,10 @@ def test_a_data_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     with masthead.server.run(data=tmp_path / "data.db"):
         modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert set(modes.values()) == {0o600}
+
+
+def test_a_quantity_that_is_null_is_zero(caller: Caller) -> None:
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    body = {"metadata": {"name": "a"}, "spec": {"hard": {"pods": None}}}
+    answer = caller.call("POST", quotas, body)
+    assert (answer.code, answer.json["spec"]["hard"]) == (201, {"pods": "0"})

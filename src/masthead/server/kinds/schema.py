@@ -284,7 +284,14 @@ class _Struct:
 
 
 _ANYTHING: Final = _Anything()
-_ZERO: Final[Mapping[str, object]] = {"string": "", "int32": 0, "int64": 0, "bool": False, "float64": 0}
+_ZERO: Final[Mapping[str, object]] = {
+    "resource.Quantity": "0",
+    "string": "",
+    "int32": 0,
+    "int64": 0,
+    "bool": False,
+    "float64": 0,
+}
 
 
 class Schema:
