@@ -34,7 +34,7 @@ HOLD: Final = 0.1
 """Seconds of CPU for which a request may hold the loop."""
 GROWTH: Final = 20
 """How many times its own size a request may take."""
-SMALL: Final = 512 * 1024
+SMALL: Final = 1024 * 1024
 """Bytes: a smaller request may take as much as one of this size, for some pages are there for any."""
 TRIES: Final = 4
 """How often one that costs too much is sent again; what it costs at least is what it costs."""
