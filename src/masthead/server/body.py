@@ -62,8 +62,6 @@ class Body:
             Failure: It is too long, all bodies together are, it takes too long, or the client went away.
         """
         incoming = self._incoming
-        if not incoming.body_exists:
-            return b""
         if (incoming.content_length or 0) > BODY_LIMIT:
             raise _too_large()
         if incoming.headers.get("Expect", "").lower() == "100-continue":

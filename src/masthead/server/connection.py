@@ -122,7 +122,7 @@ class Connection(RequestHandler):
         """Count what arrives, and let aiohttp parse it."""
         if self.is_refused:
             return
-        if not self._messages:
+        if self._waiting and not self._messages:
             self._hold(self._incomplete, 0)
         if self._body is None and self._has_too_many_lines(data):
             self._refuse()
@@ -164,10 +164,8 @@ class Connection(RequestHandler):
     def _on_head(self, size: int) -> None:
         """At least one head is complete; what else came with it is counted as if it belonged to it."""
         body = self._messages[-1][1] if self._messages else None
-        # A body that has not ended when the next message begins never will: what came is no HTTP.
-        for earlier in (self._body, *(payload for _, payload in self._messages)):
-            if earlier is not None and earlier is not body and not earlier.is_eof():
-                earlier.set_exception(RequestPayloadError("the body is malformed"))
+        if self._body is not None or len(self._messages) > 1:
+            self._break_off(self._body, *(payload for _, payload in self._messages if payload is not body))
         self._body = None if body is None or body.is_eof() else body
         self._body_size = body.total_bytes if body is not None else 0
         self._framing = self._lines = 0
@@ -175,6 +173,12 @@ class Connection(RequestHandler):
         self._stop_timer()
         self._hold(0, self._waiting + self._incomplete + max(0, size - self._body_size))
         self._check()
+
+    def _break_off(self, *bodies: StreamReader | None) -> None:
+        """Fail bodies that have not ended when the next message begins, and so never will: what came is no HTTP."""
+        for body in bodies:
+            if body is not None and not body.is_eof():
+                body.set_exception(RequestPayloadError("the body is malformed"))
 
     def _on_part_of_head(self, data: bytes) -> None:
         if data and not self._incomplete:

@@ -21,6 +21,7 @@ __all__ = ["ANY", "AllowedHosts", "is_loopback"]
 ANY: Final = "*"
 """Stands for every name."""
 _LONGEST_SHOWN: Final = 100
+_MOST_KNOWN: Final = 64
 
 
 def is_loopback(host: str) -> bool:
@@ -44,6 +45,8 @@ class AllowedHosts:
     def __init__(self, chosen: Iterable[str] = (), *, allows_addresses: bool = False) -> None:
         self._chosen = frozenset(each.lower().strip("[]").rstrip(".") for each in chosen)
         self._allows_addresses = allows_addresses
+        self._known: set[str] = set()
+        """A few headers that were let in, because clients send the same one all the time."""
 
     def check(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
         """Refuse a request that a foreign page or name led here.
@@ -56,8 +59,10 @@ class AllowedHosts:
             Failure: It is refused, with what to do if that is wrong.
         """
         for host in hosts:
-            if not self._allows(_name_in(f"//{host}")):
+            if host not in self._known and not self._allows(_name_in(f"//{host}")):
                 raise _refused(f"the request is addressed to host {_shown(host)}")
+            if len(self._known) < _MOST_KNOWN and len(host) <= _LONGEST_SHOWN:
+                self._known.add(host)
         for origin in origins:
             if not self._allows(_name_in(origin)):
                 raise _refused(f"the request comes from the web page {_shown(origin)}")

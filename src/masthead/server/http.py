@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aiohttp.web_response import Response, StreamResponse
@@ -90,12 +89,15 @@ class Front:
             self.seen.add(seen, is_refused=True)
             seen.code = failure.code
             return _refused_unread(incoming, failure, line)
+        if not may_send or not incoming.body_exists:
+            return await self._handle_whole(incoming, request, seen, target, line)
         with self._bodies.of(incoming) as body:
             try:
-                seen.body = await body.read() if may_send else b""
+                seen.body = await body.read()
             except Failure as failure:
                 return _refused_unread(incoming, failure, line)
-            return await self._handle_whole(incoming, replace(request, body=seen.body), seen, target, line)
+            whole = Request(request.method, request.path, request.query, request.headers, seen.body)
+            return await self._handle_whole(incoming, whole, seen, target, line)
 
     async def _handle_whole(
         self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None, line: LogLine
