@@ -25,7 +25,7 @@ class Credentials(Protocol):
     One instance belongs to one client and one event loop.
     """
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """The value of the ``Authorization`` header; empty if there is none to send.
 
         Raises:
@@ -41,7 +41,7 @@ class Credentials(Protocol):
         """
         ...
 
-    async def renew(self, refused: str) -> bool:
+    async def renew(self, refused: Secret) -> bool:
         """The server answered 401. Look for a newer credential; whether asking again may help.
 
         Args:

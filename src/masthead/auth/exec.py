@@ -15,10 +15,10 @@ from masthead.auth.program import OUTPUT_LIMIT, run
 from masthead.auth.renewal import Turns, renewal_time
 from masthead.auth.tokens import bearer
 from masthead.errors import AuthError, ConfigError
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from masthead.auth.contract import Certificate
@@ -38,7 +38,7 @@ class _Held:
     """A credential in use."""
 
     def __init__(self, issued: Issued, source: str, now: datetime) -> None:
-        self.authorization = Secret(bearer(issued.token, source) if issued.token else "")
+        self.authorization = bearer(issued.token, source) if issued.token else Secret()
         self.certificate = issued.certificate
         self._since = now
         self._renew_at = renewal_time(issued.expires_at, now)
@@ -106,29 +106,29 @@ class ExecPlugin:
         )
         _require(interactive_mode in _MODES, f"{self._source} needs an interactiveMode of {_either(_MODES)}")
         self._command = command
-        self._args = tuple(args)
-        self._env = dict(env or {})
+        self._args = Hidden(tuple(args))
+        self._env = Hidden(dict(env or {}))
         self._api_version = api_version
         self._install_hint = install_hint
         self._mode = interactive_mode
-        self._cluster_info = cluster_info
+        self._cluster_info = Hidden(cluster_info)
         self._interactive = interactive
         self._timeout = timeout
         self._now = now
-        self._environ = os.environ if environ is None else environ
+        self._environ = Hidden(os.environ if environ is None else environ)
         self._turns = Turns()
         self._held: _Held | None = None
 
     def __repr__(self) -> str:
         return f"ExecPlugin({self._command!r})"
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """The token; empty if the program gives a certificate only.
 
         Raises:
             AuthError: if the program cannot be run, fails, hangs or prints no credential.
         """
-        return (await self._current()).authorization.reveal()
+        return (await self._current()).authorization
 
     async def certificate(self) -> Certificate | None:
         """The certificate, if the program gives one.
@@ -144,7 +144,7 @@ class ExecPlugin:
             return held.certificate
         return (await self._current()).certificate
 
-    async def renew(self, refused: str) -> bool:
+    async def renew(self, refused: Secret) -> bool:
         """Run the program again, unless somebody did since; whether it gave something else.
 
         Raises:
@@ -152,7 +152,7 @@ class ExecPlugin:
         """
         before = self._held
         if before is not None:
-            if before.authorization.reveal() != refused:
+            if before.authorization != refused:
                 return True
             # Which certificate was refused nobody can say; of many refusals at once, the first has brought a new one.
             if before.certificate is not None and before.is_young(self._now()):
@@ -171,25 +171,38 @@ class ExecPlugin:
 
     async def _run(self) -> None:
         interactive = self._may_ask()
-        environ = {**self._environ, **self._env}
-        path = shutil.which(self._command, path=environ.get("PATH"))
+        environ = self._environment(interactive=interactive)
+        path = shutil.which(self._command, path=environ.reveal().get("PATH"))
         if path is None:
             raise AuthError(self._with_hint("was not found, or is not executable"))
-        environ["KUBERNETES_EXEC_INFO"] = request(
-            self._api_version, interactive=interactive, cluster=self._cluster_info
-        )
         timeout = self._timeout * (_PATIENCE_WITH_PEOPLE if interactive else 1)
         try:
-            ended = await run([path, *self._args], env=environ, interactive=interactive, within=timeout)
+            ended = await run(path, self._args, env=environ, interactive=interactive, within=timeout)
         except TimeoutError:
-            raise AuthError(f"{self._source} did not finish within {timeout:g} s, and was killed") from None
+            problem = f"{self._source} did not finish within {timeout:g} s, and was killed"
         except (
             OSError,
             ValueError,
         ) as error:  # ValueError: a NUL somewhere, which the message leaves unquoted
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise AuthError(self._with_hint(f"could not be started: {why}")) from None
-        self._held = self._read(ended)
+            problem = self._with_hint(f"could not be started: {why}")
+        else:
+            self._held = self._read(ended)
+            return
+        raise AuthError(problem)
+
+    def _environment(self, *, interactive: bool) -> Hidden[Mapping[str, str]]:
+        """All that the program finds in its environment."""
+        told = request(self._api_version, interactive=interactive, cluster=self._cluster_info.reveal())
+        ours = {"KUBERNETES_EXEC_INFO": told}
+        return Hidden({**self._environ.reveal(), **self._env.reveal(), **ours})
+
+    def _secrets(self) -> Iterator[str]:
+        """What a quotation of the program leaves out: what it was given, but for the names of options."""
+        yield from self._env.reveal().values()
+        for argument in self._args.reveal():
+            yield argument.partition("=")[2] if argument.startswith("-") else argument
+        yield str((self._cluster_info.reveal() or {}).get("proxy-url", ""))
 
     def _read(self, ended: Ended) -> _Held:
         """Take what a run gave.
@@ -197,9 +210,10 @@ class ExecPlugin:
         Raises:
             AuthError: if it gave nothing that can be used.
         """
-        if len(ended.output) > OUTPUT_LIMIT:
+        if len(ended.output.reveal()) > OUTPUT_LIMIT:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
-        said = redacted(ended.complaints.decode(errors="replace"), self._env.values(), limit=_COMPLAINT_SHOWN)
+        complaints = Hidden(ended.complaints.reveal().decode(errors="replace"))
+        said = redacted(complaints.reveal(), self._secrets(), limit=_COMPLAINT_SHOWN)
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
             raise AuthError(f"{self._source} failed with {how}; it said: {said or 'nothing'}")
@@ -211,7 +225,8 @@ class ExecPlugin:
         except AuthError as error:
             if not said:
                 raise
-            raise AuthError(f"{error}; it said: {said}") from None
+            problem = f"{error}; it said: {said}"
+        raise AuthError(problem)
 
     def _may_ask(self) -> bool:
         """Whether the program may use the terminal.

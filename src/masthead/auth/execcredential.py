@@ -12,7 +12,7 @@ from masthead.auth.contract import Certificate
 from masthead.auth.hiding import hide
 from masthead.errors import AuthError, TimeError
 from masthead.meta import typeinfo
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 from masthead.meta.time import parse_time
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def request(api_version: str, *, interactive: bool, cluster: Mapping[str, object
     return msgspec.json.encode({"kind": _KIND, "apiVersion": api_version, "spec": spec}).decode()
 
 
-def read_reply(output: bytes, *, api_version: str, source: str) -> Issued:
+def read_reply(output: Hidden[bytes], *, api_version: str, source: str) -> Issued:
     """What a program's output gives us.
 
     Args:
@@ -130,17 +130,20 @@ def read_reply(output: bytes, *, api_version: str, source: str) -> Issued:
     return Issued(status.token or Secret(), pair, expires_at)
 
 
-def _status(output: bytes, *, api_version: str, source: str) -> _Status:
-    if not output.strip():
+def _status(output: Hidden[bytes], *, api_version: str, source: str) -> _Status:
+    if not output.reveal().strip():
         raise AuthError(f"{source} printed nothing; it must print an {_KIND} in JSON")
+    why = ""
     try:
-        reply = _replies.decode(output)
+        reply = _replies.decode(output.reveal())
     except (ValueError, RecursionError) as error:
         # msgspec tells where it failed and what it expected; Unicode's error would bring the whole text along.
+        reply = None
         why = (
             str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested without end"
         )
-        raise AuthError(f"{source} printed something that is no {_KIND} in JSON: {why}") from None
+    if reply is None:
+        raise AuthError(f"{source} printed something that is no {_KIND} in JSON: {why}")
     if (reply.api_version, reply.kind) != (api_version, _KIND):
         raise AuthError(
             f"{source} answered with kind {reply.kind[:80]!r} of apiVersion {reply.api_version[:80]!r}, but was asked "

@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead.errors import AuthError
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,37 +48,37 @@ class WatchedFile:
         except OSError:
             return True
 
-    def read(self) -> str:
-        """The text in it.
+    def read(self) -> Secret:
+        """The text in it; hidden, because most of these files hold secrets.
 
         Raises:
             AuthError: if it cannot be read, is empty, too large, no text or no file.
         """
         self._seen = None
         try:
-            content, mark = self._content()
-            text = content.decode()
+            text, mark = self._content()
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise AuthError(
                 f"the {self} cannot be read: {why}; check that it is there and that this process may read it"
             ) from error
         except UnicodeDecodeError:
-            # The error that Python raises holds the content.
-            raise AuthError(f"the {self} is not text") from None
-        if not text.strip():
+            text, mark = None, None
+        if text is None:  # here, because the error that Python raises holds the content
+            raise AuthError(f"the {self} is not text")
+        if not text.reveal().strip():
             raise AuthError(f"the {self} is empty")
         self._seen = mark
         return text
 
-    def _content(self) -> tuple[bytes, _Mark]:
-        """The bytes, and the mark of the very file that they came from, whatever has taken its place since."""
+    def _content(self) -> tuple[Secret, _Mark]:
+        """The text, and the mark of the very file that they came from, whatever has taken its place since."""
         # A pipe without a writer would block the event loop in open, and for ever.
         if not stat.S_ISREG(self._path.stat().st_mode):
             raise AuthError(f"the {self} is not a regular file")
         with self._path.open("rb") as file:
             mark = _mark(os.fstat(file.fileno()))
-            content = file.read(_LIMIT + 1)
-        if len(content) > _LIMIT:
+            content = Hidden(file.read(_LIMIT + 1))
+        if len(content.reveal()) > _LIMIT:
             raise AuthError(f"the {self} is larger than {_LIMIT // 1024} KiB; is it the right one?")
-        return content, mark
+        return Secret(content.reveal().decode()), mark

@@ -17,14 +17,16 @@ from masthead.auth.renewal import Turns, renewal_time, to_the_end
 from masthead.auth.tokens import bearer
 from masthead.errors import AuthError, MastheadError
 from masthead.meta import typeinfo
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret, revealed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead.auth.contract import Certificate
 
-    Fetch: TypeAlias = Callable[[str, str, Mapping[str, str], bytes | None], Awaitable[tuple[int, bytes]]]
+    Fetch: TypeAlias = Callable[
+        [str, str, Mapping[str, str | Secret], Hidden[bytes] | None], Awaitable[tuple[int, Hidden[bytes]]]
+    ]
     """Method, URL, headers and body in; status and body out. It follows no redirects."""
 
     Save: TypeAlias = Callable[[Secret, Secret], Awaitable[None]]
@@ -72,15 +74,19 @@ def expiry_of(token: Secret) -> datetime | None:
     Raises:
         ValueError: if it is no such token. The message holds nothing of it.
     """
-    parts = token.reveal().strip().split(".")
-    if len(parts) != 3:
+    if token.reveal().count(".") != 2:
         raise ValueError("a token of three parts was expected")
     try:
-        payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        end = typeinfo.decode_json(payload, _Claims).exp
+        end = _claims_of(token).exp
         return None if end is None else datetime.fromtimestamp(end, UTC)
     except (ValueError, OverflowError, OSError, RecursionError):
-        raise ValueError("the token's second part is not what it should be") from None
+        pass
+    raise ValueError("the token's second part is not what it should be")
+
+
+def _claims_of(token: Secret) -> _Claims:
+    payload = token.reveal().strip().split(".")[1]
+    return typeinfo.decode_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)), _Claims)
 
 
 class OidcToken:
@@ -133,7 +139,7 @@ class OidcToken:
     def __repr__(self) -> str:
         return f"OidcToken({self._issuer!r})"
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """The token.
 
         Raises:
@@ -147,7 +153,7 @@ class OidcToken:
         """Always None."""
         return None
 
-    async def renew(self, refused: str) -> bool:
+    async def renew(self, refused: Secret) -> bool:
         """Have a new token made, unless somebody did since; False if there is no refresh token.
 
         Raises:
@@ -160,7 +166,7 @@ class OidcToken:
         await self._turns.take(partial(self._replace, self._id_token))
         return self._current() != refused
 
-    def _current(self) -> str:
+    def _current(self) -> Secret:
         return bearer(self._id_token, f"issuer {self._issuer}")
 
     def _is_fresh(self) -> bool:
@@ -184,8 +190,8 @@ class OidcToken:
 
     async def _exchange(self, found: _Issuer) -> None:
         headers, form = self._client_proof(found)
-        form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token.reveal()}
-        body = await self._ask("POST", found.token_endpoint, headers, urlencode(form).encode())
+        form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
+        body = await self._ask("POST", found.token_endpoint, headers, _encoded(form))
         grant = self._decode(body, _Grant, "the answer to the refresh token")
         if not grant.id_token:
             raise AuthError(
@@ -243,23 +249,29 @@ class OidcToken:
                 "read them"
             )
 
-    def _client_proof(self, found: _Issuer) -> tuple[dict[str, str], dict[str, str]]:
+    def _client_proof(self, found: _Issuer) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
         """How we show who we are: headers and form fields."""
         if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
-            pair = f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}"
-            return {**_FORM, "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
-        form = {"client_id": self._client_id}
+            pair = Secret(f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}")
+            proof = Secret(f"Basic {base64.b64encode(pair.reveal().encode()).decode()}")
+            return {**_FORM, "Authorization": proof}, {}
+        form: dict[str, str | Secret] = {"client_id": self._client_id}
         if self._client_secret:
-            form["client_secret"] = self._client_secret.reveal()
+            form["client_secret"] = self._client_secret
         return {**_FORM}, form
 
-    async def _ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+    async def _ask(
+        self, method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> Hidden[bytes]:
         try:
             status, answer = await self._fetch(method, url, headers, body)
         except (MastheadError, OSError) as error:
-            raise AuthError(
-                f"issuer {self._issuer} could not be reached for a new token: {self._clean(str(error))}"
-            ) from None
+            status, answer = 0, Hidden(b"")
+            problem = f"could not be reached for a new token: {self._clean(str(error))}"
+        else:
+            problem = ""
+        if problem:  # here, so that no frame of the request comes along
+            raise AuthError(f"issuer {self._issuer} {problem}")
         if status != 200:
             raise AuthError(
                 f"issuer {self._issuer} refused with HTTP {status}: {self._explanation(answer)}; log in again if it "
@@ -267,28 +279,32 @@ class OidcToken:
             )
         return answer
 
-    def _explanation(self, answer: bytes) -> str:
+    def _explanation(self, answer: Hidden[bytes]) -> str:
         try:
-            refusal = typeinfo.decode_json(answer, _Refusal)
+            refusal = typeinfo.decode_json(answer.reveal(), _Refusal)
         except (ValueError, RecursionError):
             return "no reason given"
         said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
         return self._clean(said) or "no reason given"
 
-    def _decode(self, answer: bytes, kind: type[_T], what: str) -> _T:
+    def _decode(self, answer: Hidden[bytes], kind: type[_T], what: str) -> _T:
         try:
-            return typeinfo.decode_json(answer, kind, dec_hook=hide)
+            return typeinfo.decode_json(answer.reveal(), kind, dec_hook=hide)
         except (ValueError, RecursionError) as error:
             why = (
                 str(error)
                 if isinstance(error, msgspec.DecodeError)
                 else "it is not UTF-8, or nested too deep"
             )
-            raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}") from None
+        raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}")
 
     def _clean(self, said: str) -> str:
         secrets = (each.reveal() for each in (self._client_secret, self._id_token, self._refresh_token))
         return redacted(said, secrets, limit=_EXPLANATION_SHOWN)
+
+
+def _encoded(form: Mapping[str, str | Secret]) -> Hidden[bytes]:
+    return Hidden(urlencode([(name, revealed(value)) for name, value in form.items()]).encode())
 
 
 def _renewal_of(token: Secret, issued_at: datetime) -> datetime | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from masthead.errors import AuthError, ConfigError
+from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -84,7 +85,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Certificate, source: 
         )
 
     try:
-        with _path_to(certificate.certificate) as chain, _path_to(certificate.key.reveal()) as key:
+        with _path_to(Secret(certificate.certificate)) as chain, _path_to(certificate.key) as key:
             context.load_cert_chain(chain, key, password=refuse)
     except ssl.SSLError as error:
         # ssl says where in OpenSSL it failed, and nothing of what it read.
@@ -101,19 +102,18 @@ def _reason(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _path_to(text: str) -> Generator[str]:
+def _path_to(text: Secret) -> Generator[str]:
     """A path under which a text can be read for now: in memory on Linux, elsewhere in a folder of ours alone."""
-    content = text.encode()
     memory = _memory_file()
     if memory is None:
         with tempfile.TemporaryDirectory(prefix="masthead-") as folder:  # 0700
             path = Path(folder, "pem")
             path.touch(0o600)
-            path.write_bytes(content)
+            path.write_bytes(text.reveal().encode())
             yield str(path)
         return
     with os.fdopen(memory, "wb") as file:
-        file.write(content)
+        file.write(text.reveal().encode())
         file.flush()
         yield str(_OPEN_FILES / str(memory))
 

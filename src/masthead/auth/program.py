@@ -7,11 +7,13 @@ import contextlib
 import os
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead.meta.secret import Hidden
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 __all__ = ["OUTPUT_LIMIT", "Ended", "run"]
 
@@ -33,29 +35,31 @@ class Ended:
     """
 
     code: int
-    output: bytes = field(repr=False)
-    complaints: bytes = field(repr=False)
+    output: Hidden[bytes]
+    complaints: Hidden[bytes]
 
 
 class _Listener(asyncio.SubprocessProtocol):
     """Collects what a program says, up to the limits."""
 
     def __init__(self) -> None:
-        self.output = bytearray()
-        self.complaints = bytearray()
+        self.output = Hidden(bytearray())
+        self.complaints = Hidden(bytearray())
         self.is_closed = False
         self.enough = asyncio.Event()
         self.exited = asyncio.Event()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == _STDOUT:
-            if len(self.output) <= OUTPUT_LIMIT:
-                self.output += data
-            if len(self.output) > OUTPUT_LIMIT:
+            output = self.output.reveal()
+            if len(output) <= OUTPUT_LIMIT:
+                output += data
+            if len(output) > OUTPUT_LIMIT:
                 self.enough.set()
         else:
-            self.complaints += data
-            del self.complaints[:-_COMPLAINTS_KEPT]
+            complaints = self.complaints.reveal()
+            complaints += data
+            del complaints[:-_COMPLAINTS_KEPT]
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -66,7 +70,14 @@ class _Listener(asyncio.SubprocessProtocol):
         self.enough.set()
 
 
-async def run(command: Sequence[str], *, env: Mapping[str, str], interactive: bool, within: float) -> Ended:
+async def run(
+    path: str,
+    args: Hidden[tuple[str, ...]],
+    *,
+    env: Hidden[Mapping[str, str]],
+    interactive: bool,
+    within: float,
+) -> Ended:
     """Run a program, and wait for its end and that of its output.
 
     A program that stands alone gets no input and a process group of its own, and is killed with all of that group if
@@ -74,7 +85,8 @@ async def run(command: Sequence[str], *, env: Mapping[str, str], interactive: bo
     and complaints; it must stay in our group to read from there, so only the program itself is killed.
 
     Args:
-        command: The program's path, and its arguments.
+        path: The program.
+        args: Its arguments.
         env: Its whole environment.
         interactive: Whether it may use the terminal.
         within: How many seconds it may take.
@@ -83,15 +95,19 @@ async def run(command: Sequence[str], *, env: Mapping[str, str], interactive: bo
         OSError: if it cannot be started.
         TimeoutError: if it took too long, or something that it started holds its output open.
     """
-    transport, listener = await asyncio.get_running_loop().subprocess_exec(
-        _Listener,
-        *command,
-        stdin=None if interactive else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=None if interactive else asyncio.subprocess.PIPE,
-        env=env,
-        start_new_session=not interactive,
-    )
+    try:
+        transport, listener = await asyncio.get_running_loop().subprocess_exec(
+            _Listener,
+            path,
+            *args.reveal(),
+            stdin=None if interactive else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if interactive else asyncio.subprocess.PIPE,
+            env=env.reveal(),
+            start_new_session=not interactive,
+        )
+    except BaseException as error:  # noqa: BLE001 - raised again
+        raise error.with_traceback(None) from None  # frames of asyncio's hold arguments and environment
     try:
         async with asyncio.timeout(within):
             await listener.enough.wait()
@@ -104,7 +120,8 @@ async def run(command: Sequence[str], *, env: Mapping[str, str], interactive: bo
         finally:
             transport.close()
     code = cast("int", transport.get_returncode())
-    return Ended(code, bytes(listener.output), bytes(listener.complaints))
+    output, complaints = (Hidden(bytes(each.reveal())) for each in (listener.output, listener.complaints))
+    return Ended(code, output, complaints)
 
 
 def _kill(transport: asyncio.SubprocessTransport, *, with_group: bool) -> None:

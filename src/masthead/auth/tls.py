@@ -33,7 +33,7 @@ class _Source(Protocol):
 
     def has_changed(self) -> bool: ...
 
-    def read(self) -> str: ...
+    def read(self) -> Secret: ...
 
 
 class _Given:
@@ -49,8 +49,8 @@ class _Given:
     def has_changed(self) -> bool:
         return False
 
-    def read(self) -> str:
-        return self._text.reveal()
+    def read(self) -> Secret:
+        return self._text
 
 
 def _source(file: Path | None, data: Secret, role: str) -> _Source | None:
@@ -99,7 +99,7 @@ class _Kept(Generic[T]):
 def _authorities(source: _Source) -> _Kept[str]:
     def read() -> str:
         try:
-            text = source.read()
+            text = source.read().reveal()
         except AuthError as error:  # a file says so; to us it is where the cluster is, not who we are
             raise ConfigError(str(error)) from error.__cause__
         check_authorities(text, f"the {source}")
@@ -110,7 +110,7 @@ def _authorities(source: _Source) -> _Kept[str]:
 
 def _pair(certificate: _Source, key: _Source) -> _Kept[Certificate]:
     def read() -> Certificate:
-        pair = Certificate(certificate.read(), Secret(key.read()))
+        pair = Certificate(certificate.read().reveal(), key.read())
         check_certificate(pair, f"the {certificate} (with the {key})")
         return pair
 
@@ -204,6 +204,7 @@ class TlsContexts:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks names and certificates
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
+        context.hostname_checks_common_name = False  # as in Go: only alternative names say whose it is
         if self._insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.auth.files import WatchedFile
 from masthead.errors import AuthError
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ _SENDABLE: Final = re.compile(r"[\x21-\x7e]+")
 """What a token may consist of. A line break in one would end the header, and begin another."""
 
 
-def bearer(token: Secret, source: str) -> str:
+def bearer(token: Secret, source: str) -> Secret:
     """The ``Authorization`` for a token.
 
     Args:
@@ -41,25 +41,27 @@ def bearer(token: Secret, source: str) -> str:
     Raises:
         AuthError: if no header can carry it.
     """
-    text = token.reveal().strip()
-    if not _SENDABLE.fullmatch(text):
-        problem = "has blanks, line breaks or letters beyond ASCII in it" if text else "is empty"
-        raise AuthError(f"the token from {source} {problem}; get a new one")
-    return f"Bearer {text}"
+    if not token.reveal().strip():
+        raise AuthError(f"the token from {source} is empty; get a new one")
+    if not _SENDABLE.fullmatch(token.reveal().strip()):
+        raise AuthError(
+            f"the token from {source} has blanks, line breaks or letters beyond ASCII in it; get a new one"
+        )
+    return Secret(f"Bearer {token.reveal().strip()}")
 
 
 class Anonymous:
     """Nobody in particular."""
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """Always empty."""
-        return ""
+        return Secret()
 
     async def certificate(self) -> Certificate | None:
         """Always None."""
         return None
 
-    async def renew(self, refused: str) -> bool:  # noqa: ARG002 - the contract's
+    async def renew(self, refused: Secret) -> bool:  # noqa: ARG002 - the contract's
         """Always False: there is nothing to renew."""
         return False
 
@@ -75,11 +77,11 @@ class BearerToken(Anonymous):
     """
 
     def __init__(self, token: Secret) -> None:
-        self._value = Secret(bearer(token, "the configuration"))
+        self._value = bearer(token, "the configuration")
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """The token."""
-        return self._value.reveal()
+        return self._value
 
 
 class BasicAuth(Anonymous):
@@ -96,12 +98,12 @@ class BasicAuth(Anonymous):
     def __init__(self, username: str, password: Secret) -> None:
         if ":" in username:
             raise AuthError("a user name for basic authentication has no colon; use a token or a certificate")
-        pair = f"{username}:{password.reveal()}".encode()
-        self._value = Secret(f"Basic {base64.b64encode(pair).decode()}")
+        pair = Hidden(f"{username}:{password.reveal()}".encode())
+        self._value = Secret(f"Basic {base64.b64encode(pair.reveal()).decode()}")
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """Name and password, encoded."""
-        return self._value.reveal()
+        return self._value
 
 
 class TokenFile(Anonymous):
@@ -119,12 +121,12 @@ class TokenFile(Anonymous):
     def __init__(self, path: Path, *, fallback: Secret, now: Callable[[], float]) -> None:
         self._file = WatchedFile(path, "token file")
         self._now = now
-        self._value = Secret(bearer(fallback, "the configuration")) if fallback else fallback
+        self._value = bearer(fallback, "the configuration") if fallback else fallback
         self._looked: float | None = None
         self._read = 0.0
         self._told = ""
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         """The token.
 
         Raises:
@@ -135,17 +137,17 @@ class TokenFile(Anonymous):
             if self._is_worth_reading(now):
                 self._refresh(now)
             self._looked = now
-        return self._value.reveal()
+        return self._value
 
-    async def renew(self, refused: str) -> bool:
+    async def renew(self, refused: Secret) -> bool:
         """Look at the file now; whether there is another token than the refused one.
 
         Raises:
             AuthError: if the file never could be read, and there is no other token.
         """
-        if self._value.reveal() == refused:
+        if self._value == refused:
             self._refresh(self._now())
-        return self._value.reveal() != refused
+        return self._value != refused
 
     def _is_worth_reading(self, now: float) -> bool:
         return self._looked is None or now - self._read >= _READ_AFTER or self._file.has_changed()
@@ -157,7 +159,7 @@ class TokenFile(Anonymous):
             AuthError: if it cannot be read and there is no token from before.
         """
         try:
-            self._value = Secret(bearer(Secret(self._file.read()), f"the {self._file}"))
+            self._value = bearer(self._file.read(), f"the {self._file}")
         except AuthError as error:
             if not self._value:
                 raise

@@ -13,7 +13,7 @@ from masthead.client.metadata import MetadataResource
 from masthead.client.scales import Scales
 from masthead.client.target import any_kind, metadata_only, typed
 from masthead.client.typed import TypedResource
-from masthead.config.loading import load
+from masthead.config.loading import concealed, load
 from masthead.config.model import Config
 from masthead.config.overrides import adjusted
 from masthead.discovery.client import DiscoveryClient
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from masthead.client.target import Target
     from masthead.config.model import Impersonation
     from masthead.meta.gvk import GroupVersionKind
+    from masthead.meta.secret import Secret
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.rest.client import RestClient
@@ -63,7 +64,7 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | Mapping[str, object] | None = None,
+        kubeconfig: str | PathLike[str] | Mapping[str, object] | Secret | None = None,
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
@@ -111,6 +112,7 @@ class Client(Clientset):
             AuthError: if the credentials cannot be used.
             InvalidValueError: if another argument is senseless.
         """
+        kubeconfig = concealed(kubeconfig)
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
         if config is not None and not isinstance(cast("object", config), Config):

@@ -19,8 +19,9 @@ FACADE: Final = Reference("masthead.sync.facade", "Facade")
 STREAM: Final = Reference("masthead.sync.streams", "StreamFacade")
 ITEMS: Final = Reference("masthead.sync.streams", "Items")
 PORTAL: Final = Reference("masthead.sync.portal", "Portal")
+CONCEALED: Final = Reference("masthead.config.loading", "concealed")
 ITERATOR: Final = Reference("collections.abc", "Iterator")
-OWN_NAMES: Final = {each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, ITERATOR)}
+OWN_NAMES: Final = {each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)}
 """What the mirrored classes use besides what their sources do."""
 
 ASYNC: Final = "Async"
@@ -184,6 +185,7 @@ class ClassMirror:
         """What a façade does that is not wrapped by another."""
         source = self.methods["__init__"]
         begin = (
+            f"kubeconfig = {CONCEALED.name}(kubeconfig)\n"  # or our frame, too, would show the tokens in its text
             f"inner = {ASYNC}{self.source.name}({', '.join(_passed_on(source.args))})\n"
             f"super().__init__({PORTAL.name}(), inner)\n"
             "self._portal.at_close(inner.close)\n"

@@ -7,6 +7,8 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from masthead.meta.secret import Secret
+
 __all__ = ["Address", "as_ip", "is_loopback", "split_address", "without_userinfo"]
 
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
@@ -64,7 +66,7 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
         raise ValueError("has a port that is no number up to 65535") from None
 
 
-def without_userinfo(url: str) -> tuple[str, str, str]:
+def without_userinfo(url: str) -> tuple[str, str, Secret]:
     """Take user name and password out of an address; returns the rest, the name and the password.
 
     What is not an address at all is returned as it is.
@@ -72,12 +74,12 @@ def without_userinfo(url: str) -> tuple[str, str, str]:
     try:
         parts, _ = _split(url)
     except ValueError:
-        return url, "", ""
+        return url, "", Secret()
     userinfo, has_userinfo, host = parts.netloc.rpartition("@")
     if not has_userinfo:
-        return url, "", ""
+        return url, "", Secret()
     username, _, password = userinfo.partition(":")
-    return parts._replace(netloc=host).geturl(), unquote(username), unquote(password)
+    return parts._replace(netloc=host).geturl(), unquote(username), Secret(unquote(password))
 
 
 def is_loopback(host: str) -> bool:

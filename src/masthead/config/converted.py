@@ -9,13 +9,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret, revealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-__all__ = ["Converted", "PathField", "SecretField", "TextsField"]
+__all__ = [
+    "Converted",
+    "HiddenField",
+    "HiddenTextField",
+    "HiddenTextsField",
+    "PathField",
+    "SecretField",
+    "TextsField",
+]
 
 _Given = TypeVar("_Given")
 _Kept = TypeVar("_Kept")
@@ -74,6 +82,45 @@ class SecretField(Converted["str | Secret | None", Secret]):
 
 class TextsField(Converted["Iterable[str]", tuple[str, ...]]):
     """Takes texts in any collection; a lone one is not taken apart into letters."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def convert(self, given: Iterable[str]) -> tuple[str, ...]:
+        """Make a tuple."""
+        return (given,) if isinstance(given, str) else tuple(given)
+
+
+class HiddenField(Converted[_Given, _Kept]):
+    """A field that is read as what it is, and kept out of sight of whatever shows an instance's variables.
+
+    Give it ``repr=False``: a repr reads it.
+    """
+
+    def __get__(self, instance: object, owner: type) -> _Kept:
+        if instance is None:
+            return self._default
+        kept: Hidden[_Kept] = vars(instance)[self._name]
+        return kept.reveal()
+
+    def __set__(self, instance: object, value: _Given) -> None:
+        super().__set__(instance, value)
+        vars(instance)[self._name] = Hidden(vars(instance)[self._name])
+
+
+class HiddenTextField(HiddenField["str | Secret", str]):
+    """Takes a text that may hold a password, such as a proxy's address."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def convert(self, given: str | Secret) -> str:
+        """Take the text as it is."""
+        return revealed(given)
+
+
+class HiddenTextsField(HiddenField["Iterable[str]", tuple[str, ...]]):
+    """Takes texts in any collection, one of which may be a password; a lone one is not taken apart into letters."""
 
     def __init__(self) -> None:
         super().__init__(())

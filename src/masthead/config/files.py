@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from masthead.config.kubeconfig import Kubeconfig, merge, parse
 from masthead.config.node import Source
 from masthead.errors import ConfigError
+from masthead.meta.secret import Hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +79,7 @@ def read_file(path: Path) -> Kubeconfig:
     return parse(read_content(path), Source(str(path), file=path, folder=path.absolute().parent))
 
 
-def read_content(path: Path) -> bytes:
+def read_content(path: Path) -> Hidden[bytes]:
     """Read a file, up to what is too long for a kubeconfig.
 
     Raises:
@@ -87,7 +88,7 @@ def read_content(path: Path) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_SIZE + 1)
+            content = Hidden(file.read(MAX_SIZE + 1))
     except FileNotFoundError:
         raise
     except IsADirectoryError:
@@ -95,6 +96,6 @@ def read_content(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else "no file can have such a name"
         raise ConfigError(f"{path}: cannot be read: {said}") from None
-    if len(content) > MAX_SIZE:
+    if len(content.reveal()) > MAX_SIZE:
         raise ConfigError(f"{path}: is no kubeconfig: it is longer than {MAX_SIZE // 2**20} MiB")
     return content

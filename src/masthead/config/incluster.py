@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead.config.kubeconfig import Cluster, User
 from masthead.config.selection import Selection, settle
 from masthead.errors import ConfigError
+from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ def select_in_cluster(environ: Mapping[str, str], root: Path) -> Selection:
     host, port = (environ[name] for name in _ADDRESS)
     return Selection(
         cluster=Cluster(
-            server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+            server=Secret(f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"),
             ca_file=_authority(root / "ca.crt"),
         ),
         user=User(token_file=token),

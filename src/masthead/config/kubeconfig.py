@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from masthead.config.model import ExecConfig, Impersonation
 from masthead.config.node import Node, Source
 from masthead.errors import ConfigError, DecodeError
 from masthead.meta import yaml
 from masthead.meta.names import shown
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+
+    Content: TypeAlias = str | bytes | Mapping[str, object]
 
 __all__ = ["AuthProvider", "Cluster", "Context", "Kubeconfig", "User", "merge", "parse", "read_document"]
 
@@ -37,16 +39,16 @@ _Entry = TypeVar("_Entry")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A ``cluster`` entry; the fields are those of `Config`."""
+    """A ``cluster`` entry; the fields are those of `Config`. Addresses may hold a password."""
 
-    server: str = field(default="", repr=False)
+    server: Secret = field(default_factory=Secret)
     tls_server_name: str = ""
     insecure: bool = False
     ca_file: Path | None = None
     ca_data: str = field(default="", repr=False)
-    proxy_url: str = field(default="", repr=False)
+    proxy_url: Secret = field(default_factory=Secret)
     disable_compression: bool = False
-    exec_config: object = field(default=None, repr=False)
+    exec_config: Hidden[object] = field(default_factory=lambda: Hidden[object](None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +108,16 @@ class Kubeconfig:
         return bool(self.current_context or self.clusters or self.users or self.contexts)
 
 
-def parse(content: str | bytes | Mapping[str, object], source: Source) -> Kubeconfig:
+def parse(content: Content | Hidden[Content], source: Source) -> Kubeconfig:
     """Read a kubeconfig: YAML, JSON, or the same as plain data.
 
     Raises:
         ConfigError: if it is something else, a known field has the wrong shape, or a name stands twice; it says
             where.
     """
-    data = dict(content) if not isinstance(content, str | bytes) else read_document(content, source)
-    root = Node(data, source)
-    if not isinstance(data, dict | None):
+    content = content if isinstance(content, Hidden) else Hidden(content)
+    root = Node(_plain(content, source), source)
+    if not isinstance(root.value, dict | None):
         raise root.error("is not a kubeconfig: it holds no map")
     kind = root.at("kind").text() or "Config"
     version = root.at("apiVersion").text() or "v1"
@@ -149,23 +151,31 @@ def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
     )
 
 
-def read_document(content: str | bytes, source: Source) -> object:
+def read_document(content: Hidden[str] | Hidden[bytes], source: Source) -> Hidden[object]:
     """Read the one YAML document of a kubeconfig; None if it is empty.
 
     Raises:
         ConfigError: if it is not YAML, or holds several documents.
     """
     try:
-        documents = yaml.load_all(content)
-        if len(documents) > 1:
-            raise DecodeError(f"expected one YAML document, got {len(documents)} documents")
+        documents = Hidden(yaml.load_all(content.reveal()))
+        count = len(documents.reveal())
+        if count > 1:
+            raise DecodeError(f"expected one YAML document, got {count} documents")
+        return Hidden(documents.reveal()[0] if count else None)
     except DecodeError as error:
         problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
-        said = problem.group() if problem else "it is not YAML"
-        raise ConfigError(
-            " ".join([f"{source.name}: is not a kubeconfig: {said}", line.group() if line else ""]).rstrip()
-        ) from None
-    return documents[0] if documents else None
+    # Here, so that no frame comes along in which the text is read.
+    said = problem.group() if problem else "it is not YAML"
+    raise ConfigError(
+        " ".join([f"{source.name}: is not a kubeconfig: {said}", line.group() if line else ""]).rstrip()
+    )
+
+
+def _plain(content: Hidden[Content], source: Source) -> Hidden[object]:
+    if isinstance(content.reveal(), str | bytes):
+        return read_document(cast("Hidden[str]", content), source)
+    return Hidden(dict(cast("Mapping[str, object]", content.reveal())))
 
 
 def _named(entries: Node, key: str, read: Callable[[Node], _Entry]) -> dict[str, _Entry]:
@@ -181,22 +191,22 @@ def _named(entries: Node, key: str, read: Callable[[Node], _Entry]) -> dict[str,
 def _cluster(node: Node) -> Cluster:
     ca_data = node.at("certificate-authority-data").decoded()
     return Cluster(
-        server=node.at("server").text(),
+        server=Secret(node.at("server").text()),
         tls_server_name=node.at("tls-server-name").text(),
         insecure=node.at("insecure-skip-tls-verify").flag(),
         ca_file=_unless(ca_data, node.at("certificate-authority")),
         ca_data=ca_data,
-        proxy_url=node.at("proxy-url").text(),
+        proxy_url=Secret(node.at("proxy-url").text()),
         disable_compression=node.at("disable-compression").flag(),
         exec_config=_exec_extension(node.at("extensions")),
     )
 
 
-def _exec_extension(extensions: Node) -> object:
+def _exec_extension(extensions: Node) -> Hidden[object]:
     for each in extensions.items():
         if each.at("name").text() == _EXEC_EXTENSION:
-            return each.at("extension").value
-    return None
+            return each.at("extension").held
+    return Hidden(None)
 
 
 def _user(node: Node) -> User:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from masthead.config.files import expand, find, listed_in, read_file, read_files
 from masthead.config.incluster import SERVICE_ACCOUNT, select_in_cluster
@@ -17,23 +17,27 @@ from masthead.config.overrides import Overrides, refuse_unknown
 from masthead.config.selection import Selection, select, settle
 from masthead.errors import ConfigError
 from masthead.meta.names import shown
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Unpack
 
-    from masthead.config.kubeconfig import Kubeconfig
+    from masthead.config.kubeconfig import Content, Kubeconfig
     from masthead.config.model import Config
 
-__all__ = ["KubeContext", "KubeconfigSource", "from_kubeconfig", "list_contexts", "load"]
+__all__ = ["KubeContext", "KubeconfigSource", "concealed", "from_kubeconfig", "list_contexts", "load"]
 
-KubeconfigSource: TypeAlias = "str | PathLike[str] | Mapping[str, object]"
-"""Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data."""
+KubeconfigSource: TypeAlias = "str | PathLike[str] | Mapping[str, object] | Secret | Hidden[Mapping[str, object]]"
+"""Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data. A `Secret` is always
+text."""
 
 _ADVICE = (
     "Name a kubeconfig, or set KUBECONFIG. Without a cluster, `masthead serve --kubeconfig-out FILE` "
     "(or `python -m masthead.server --kubeconfig-out FILE`) starts a server and writes one."
 )
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger("masthead.config")
 
@@ -53,7 +57,8 @@ def load(
 
     Args:
         kubeconfig: A kubeconfig file; or the text of one, such as ``Server.kubeconfig()``; or the same as plain data.
-            Relative paths in text and data begin in the current folder. Empty text is as good as None.
+            Relative paths in text and data begin in the current folder. Empty text is as good as None. A `Secret` is
+            always text.
         environ: The environment; the process' own by default.
         home: The home folder; what the environment says by default.
         service_account: Where a pod has its service account's files.
@@ -65,7 +70,8 @@ def load(
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
-    found, tried = _read(kubeconfig, environ, home)
+    hidden = kubeconfig = concealed(kubeconfig)
+    found, tried = _read(hidden, environ, home)
     if found:
         return settle(select(found, overrides), overrides, environ)
     return settle(_without_kubeconfig(environ, service_account, tried, overrides), overrides, environ)
@@ -114,7 +120,8 @@ def list_contexts(
     Raises:
         ConfigError: If the kubeconfig that is given is missing or empty, or one that was found cannot be read.
     """
-    found, _ = _read(kubeconfig, os.environ if environ is None else environ, home)
+    hidden = kubeconfig = concealed(kubeconfig)
+    found, _ = _read(hidden, os.environ if environ is None else environ, home)
     return [
         KubeContext(
             name=name,
@@ -128,7 +135,7 @@ def list_contexts(
 
 
 def from_kubeconfig(
-    content: str | bytes | Mapping[str, object],
+    content: Content | Hidden[Content],
     *,
     folder: str | PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
@@ -146,6 +153,7 @@ def from_kubeconfig(
         ConfigError: if it is no kubeconfig, or cannot be used.
         TypeError: for an override that nobody knows.
     """
+    content = content if isinstance(content, Hidden) else Hidden(content)
     refuse_unknown(overrides, "from_kubeconfig")
     selection = select(_parse_given(content, Path(folder) if folder is not None else None), overrides)
     return settle(selection, overrides, os.environ if environ is None else environ)
@@ -158,10 +166,8 @@ def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple
         ConfigError: If what is given is missing, empty or nothing of the kind, or what was found cannot be read.
     """
     home = home or _home(environ)
-    if isinstance(given, Mapping):
-        return _parse_given(cast("Mapping[str, object]", given)), []
-    if isinstance(given, str) and _is_content(given):
-        return _parse_given(given), []
+    if isinstance(given, Hidden):
+        return _parse_given(cast("Hidden[Any]", given)), []
     if given is not None and not isinstance(given, str | os.PathLike):
         raise ConfigError(
             f"kubeconfig is of type {type(given).__name__}; give the path of a file, the text of one, or a dict of what "
@@ -174,11 +180,18 @@ def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple
     return found, tried if listed_in(environ) else ["KUBECONFIG is not set", *tried]
 
 
-def _parse_given(content: str | bytes | Mapping[str, object], folder: Path | None = None) -> Kubeconfig:
+def _parse_given(content: Hidden[Content], folder: Path | None = None) -> Kubeconfig:
     found = parse(content, Source("the kubeconfig", folder=folder))
     if not found:
         raise ConfigError(f"{found.name}: names no cluster, user or context, nor which context is current")
     return found
+
+
+def concealed(kubeconfig: _T) -> _T | Secret | Hidden[Mapping[str, object]]:
+    """The same; the text of a kubeconfig becomes a Secret and its data is hidden, so that no frame shows their tokens."""
+    if isinstance(kubeconfig, str) and _is_content(kubeconfig):
+        return Secret(kubeconfig)
+    return Hidden(cast("Mapping[str, object]", kubeconfig)) if isinstance(kubeconfig, Mapping) else kubeconfig
 
 
 def _is_content(kubeconfig: str) -> bool:

@@ -4,18 +4,48 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from masthead.config.address import split_address, without_userinfo
 from masthead.config.checks import problems_with
-from masthead.config.converted import PathField, SecretField, TextsField
+from masthead.config.converted import (
+    HiddenField,
+    HiddenTextField,
+    HiddenTextsField,
+    PathField,
+    SecretField,
+    TextsField,
+)
 from masthead.errors import ConfigError
+from masthead.meta.secret import Secret, revealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["Config", "ExecConfig", "Impersonation", "OidcConfig"]
+
+_SECRETS: Final = frozenset({"token", "password", "client_key_data", "proxy_url"})
+_CREDENTIALS: Final = ("token", "token_file", "username", "password", "exec", "oidc")
+
+_ConfigT = TypeVar("_ConfigT")
+
+
+class _EnvField(HiddenField["Mapping[str, str]", "Mapping[str, str]"]):
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def convert(self, given: Mapping[str, str]) -> Mapping[str, str]:
+        return dict(given)
+
+
+class _PlainField(HiddenField[object, object]):
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def convert(self, given: object) -> object:
+        return given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +65,13 @@ class ExecConfig:
     """
 
     command: str
-    args: TextsField = field(default=TextsField(), repr=False)
-    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    args: HiddenTextsField = field(default=HiddenTextsField(), repr=False)
+    env: _EnvField = field(default=_EnvField(), repr=False)
     api_version: str = "client.authentication.k8s.io/v1"
     install_hint: str = ""
     provide_cluster_info: bool = False
     interactive_mode: str = "IfAvailable"
-    cluster_config: object = field(default=None, repr=False)
+    cluster_config: _PlainField = field(default=_PlainField(), repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +101,31 @@ class OidcConfig:
     user: str = ""
 
 
+def _concealing(cls: type[_ConfigT]) -> type[_ConfigT]:
+    """Take secrets out of sight before the dataclass' own ``__init__``, whose frame would show its arguments."""
+    init = cls.__init__
+
+    @functools.wraps(init)
+    def concealed(self: _ConfigT, **given: Any) -> None:  # noqa: ANN401 - the class' own fields
+        _conceal(given)
+        init(self, **given)
+
+    cls.__init__ = concealed  # type: ignore[method-assign]
+    return cls
+
+
+def _conceal(given: dict[str, Any]) -> None:
+    """Hide what is secret among a configuration's arguments, and take name and password out of its address."""
+    for name in _SECRETS & given.keys():
+        if isinstance(given[name], str):
+            given[name] = Secret(given[name])
+    server, username, password = without_userinfo(revealed(given.get("server", "")))
+    if "server" in given:
+        given["server"] = server
+    if (username or password) and not any(given.get(name) for name in _CREDENTIALS):
+        given |= {"username": username, "password": password}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Impersonation:
     """As whom to act.
@@ -88,6 +143,7 @@ class Impersonation:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
+@_concealing
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Everything that is needed to reach one cluster as one user.
@@ -134,7 +190,7 @@ class Config:
     ca_data: str = field(default="", repr=False)
     insecure: bool = False
     tls_server_name: str = ""
-    proxy_url: str = field(default="", repr=False)
+    proxy_url: HiddenTextField = field(default=HiddenTextField(), repr=False)
     disable_compression: bool = False
     allow_plain_http: bool = False
     token: SecretField = SecretField()
@@ -152,12 +208,8 @@ class Config:
     origin: str = ""
 
     def __post_init__(self) -> None:
-        server, username, password = without_userinfo(self.server)
-        scheme, separator, rest = server.partition("://")
+        scheme, separator, rest = self.server.partition("://")
         object.__setattr__(self, "server", f"{scheme}{separator}{rest.rstrip('/')}")
-        if not self.sends_authorization:
-            object.__setattr__(self, "username", username)
-            object.__setattr__(self, "password", password)
         if problems := problems_with(self):
             listed = (
                 f" {problems[0]}" if len(problems) == 1 else "".join(f"\n  - {each}" for each in problems)

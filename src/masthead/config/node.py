@@ -7,11 +7,12 @@ value: it may be a secret in the wrong place.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead.errors import ConfigError
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,14 +54,19 @@ class Node:
     """A value and where it stands.
 
     Attributes:
-        value: Plain data, as YAML gives it; None where there is nothing.
+        held: Plain data, as YAML gives it; None where there is nothing. Hidden, because it may be a secret or hold one.
         source: Where it was read.
         path: Where in there, such as ``users[1].user.exec``.
     """
 
-    value: object = field(repr=False)
+    held: Hidden[object]
     source: Source
     path: str = ""
+
+    @property
+    def value(self) -> object:
+        """The data; do not give it a name where an error is raised."""
+        return self.held.reveal()
 
     def error(self, problem: str) -> ConfigError:
         """The error to raise, with the place before the problem."""
@@ -72,7 +78,8 @@ class Node:
         Raises:
             ConfigError: if this is no map.
         """
-        return Node(self._fields().get(key), self.source, f"{self.path}.{key}" if self.path else key)
+        held = Hidden(self._fields().get(key))
+        return Node(held, self.source, f"{self.path}.{key}" if self.path else key)
 
     def items(self) -> list[Node]:
         """The items of a list; nothing is an empty list.
@@ -80,13 +87,15 @@ class Node:
         Raises:
             ConfigError: if this is something else.
         """
-        value = self.value
-        if value is None:
+        if self.value is None:
             return []
-        if not isinstance(value, list):
+        if not isinstance(self.value, list):
             raise self._wrong("a list")
-        listed = cast("list[object]", value)
-        return [Node(each, self.source, f"{self.path}[{index}]") for index, each in enumerate(listed)]
+        listed = Hidden(cast("list[object]", self.value))
+        return [
+            Node(Hidden(each), self.source, f"{self.path}[{index}]")
+            for index, each in enumerate(listed.reveal())
+        ]
 
     def entries(self) -> dict[str, Node]:
         """The fields of a map; nothing is an empty map.
@@ -154,21 +163,21 @@ class Node:
         Raises:
             ConfigError: if this is no text, not base64, or not text once decoded.
         """
-        packed = "".join(self.text().split())
+        packed = Secret("".join(self.text().split()))
         try:
-            return base64.b64decode(packed.encode(), validate=True).decode()
+            return base64.b64decode(packed.reveal().encode(), validate=True).decode()
         except UnicodeDecodeError:
-            raise self.error("is base64 of something that is not text; PEM is expected") from None
+            problem = "is base64 of something that is not text; PEM is expected"
         except ValueError:
-            raise self.error("is not base64; it must hold the PEM file's content, encoded") from None
+            problem = "is not base64; it must hold the PEM file's content, encoded"
+        raise self.error(problem)  # here, because Python's error holds the content
 
     def _fields(self) -> Mapping[str, object]:
-        value = self.value
-        if value is None:
+        if self.value is None:
             return {}
-        if not isinstance(value, dict):
+        if not isinstance(self.value, dict):
             raise self._wrong("a map")
-        return cast("dict[str, object]", value)
+        return cast("dict[str, object]", self.value)
 
     def _wrong(self, wanted: str, advice: str = "") -> ConfigError:
         shape = _SHAPES.get(type(self.value), f"a Python {type(self.value).__name__}")

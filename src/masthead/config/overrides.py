@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from masthead.config.model import Impersonation
 from masthead.errors import ConfigError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from masthead.config.model import Config
 
 __all__ = ["Overrides", "adjusted", "override_cluster", "override_user", "refuse_unknown"]
+
+_SECRETS: Final = frozenset({"server", "proxy_url", "token"})
 
 
 class Overrides(TypedDict, total=False):
@@ -42,8 +44,8 @@ class Overrides(TypedDict, total=False):
     cluster: str | None
     user: str | None
     namespace: str | None
-    server: str | None
-    proxy_url: str | None
+    server: str | Secret | None
+    proxy_url: str | Secret | None
     tls_server_name: str | None
     insecure: bool | None
     ca_file: str | PathLike[str] | None
@@ -53,24 +55,30 @@ class Overrides(TypedDict, total=False):
 
 
 def refuse_unknown(overrides: Overrides, function: str) -> None:
-    """Refuse what no checker has seen.
+    """Refuse what no checker has seen. What is secret among the rest is hidden: frames on the way show their variables.
 
     Raises:
         TypeError: if there is an override that nobody knows.
     """
+    for name in _SECRETS & overrides.keys():
+        overrides[name] = _secret(overrides[name] or "")  # type: ignore[literal-required]
     if unknown := sorted(overrides.keys() - Overrides.__annotations__.keys()):
         known = ", ".join(Overrides.__annotations__)
         raise TypeError(f"{function}() knows no argument {unknown[0]!r}; it overrides {known}")
 
 
+def _secret(given: str | Secret) -> Secret:
+    return given if isinstance(given, Secret) else Secret(given)
+
+
 def override_cluster(cluster: Cluster, overrides: Overrides) -> Cluster:
     """The cluster as the caller wants it."""
     if server := overrides.get("server"):
-        cluster = replace(cluster, server=server, tls_server_name="")
+        cluster = replace(cluster, server=_secret(server), tls_server_name="")
     if tls_server_name := overrides.get("tls_server_name"):
         cluster = replace(cluster, tls_server_name=tls_server_name)
     if proxy_url := overrides.get("proxy_url"):
-        cluster = replace(cluster, proxy_url=proxy_url)
+        cluster = replace(cluster, proxy_url=_secret(proxy_url))
     insecure, ca_file = overrides.get("insecure"), overrides.get("ca_file")
     if insecure or ca_file:
         path = Path(ca_file) if ca_file else None
@@ -83,9 +91,14 @@ def override_cluster(cluster: Cluster, overrides: Overrides) -> Cluster:
 def override_user(user: User, overrides: Overrides) -> User:
     """The user as the caller wants it."""
     if token := overrides.get("token"):
-        kept = token if isinstance(token, Secret) else Secret(token)
         user = replace(
-            user, token=kept, token_file=None, username="", password=Secret(), exec=None, auth_provider=None
+            user,
+            token=_secret(token),
+            token_file=None,
+            username="",
+            password=Secret(),
+            exec=None,
+            auth_provider=None,
         )
     if impersonate := overrides.get("impersonate"):
         user = replace(user, impersonate=_impersonation(impersonate))

@@ -86,15 +86,15 @@ def settle(selection: Selection, overrides: Overrides, environ: Mapping[str, str
     cluster = override_cluster(selection.cluster, overrides)
     user = override_user(selection.user, overrides)
     _refuse_missing_files(cluster, user, selection.origin)
-    exec_ = replace(user.exec, cluster_config=cluster.exec_config) if user.exec else None
+    exec_ = replace(user.exec, cluster_config=cluster.exec_config.reveal()) if user.exec else None
     return Config(
-        server=cluster.server,
+        server=cluster.server.reveal(),
         namespace=overrides.get("namespace") or selection.namespace or "default",
         ca_file=cluster.ca_file,
         ca_data=cluster.ca_data,
         insecure=cluster.insecure,
         tls_server_name=cluster.tls_server_name,
-        proxy_url=cluster.proxy_url or proxy_for(without_userinfo(cluster.server)[0], environ),
+        proxy_url=(cluster.proxy_url or _proxy_for(cluster, environ)).reveal(),
         disable_compression=cluster.disable_compression,
         allow_plain_http=bool(overrides.get("allow_plain_http")),
         token=user.token,
@@ -110,6 +110,10 @@ def settle(selection: Selection, overrides: Overrides, environ: Mapping[str, str
         impersonate=user.impersonate,
         origin=selection.origin,
     )
+
+
+def _proxy_for(cluster: Cluster, environ: Mapping[str, str]) -> Secret:
+    return Secret(proxy_for(without_userinfo(cluster.server.reveal())[0], environ))
 
 
 def _find(kind: str, name: str, entries: Mapping[str, _Entry], where: str) -> _Entry:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from masthead.config.files import read_content
 from masthead.config.kubeconfig import parse, read_document
@@ -15,7 +16,7 @@ from masthead.config.node import Source
 from masthead.errors import ConfigError
 from masthead.meta import yaml
 from masthead.meta.names import shown
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -37,8 +38,9 @@ def write_user_tokens(
 ) -> None:
     """Put an OpenID Connect user's new tokens into a kubeconfig; an empty one leaves the old one there.
 
-    Everything else that stands in the file is kept, but for comments and layout. Nobody ever sees half a file, and
-    programs that lock kubeconfigs, as kubectl does, take turns. Blocks for a second at most: in a coroutine, use a
+    Everything else that stands in the file is kept, but for comments and layout; so are its owner and mode. Nobody ever
+    sees half a file, unless it is somebody else's: then it is written to in place. Programs that lock kubeconfigs, as
+    kubectl does, take turns. Blocks for a second at most: in a coroutine, use a
     thread.
 
     Args:
@@ -52,22 +54,27 @@ def write_user_tokens(
         ConfigError: if the file is locked and stays so, cannot be read or written, or has no such user; or if what
             is given cannot be a token.
     """
-    tokens = {"id-token": _text(id_token), "refresh-token": _text(refresh_token)}
-    if not all(text.isascii() for text in tokens.values()):
+    id_token, refresh_token = _secret(id_token), _secret(refresh_token)
+    if not (id_token.reveal().isascii() and refresh_token.reveal().isascii()):
         raise ConfigError(f"{kubeconfig}: the new tokens cannot be written: no token has such characters")
     # Of a link, the file that it leads to is replaced, and not the link.
     path = kubeconfig.resolve()
     try:
         with _locked(path, pause or threading.Event().wait):
             document = _read(path)
-            _config_of(document, user, path).update({key: text for key, text in tokens.items() if text})
-            _replace(path, yaml.dump(document))
+            config = _config_of(document, user, path)
+            for key, token in (("id-token", id_token), ("refresh-token", refresh_token)):
+                if token:
+                    config.reveal()[key] = token.reveal()
+            _replace(path, Secret(yaml.dump(document.reveal())))
+            return
     except OSError as error:
-        raise ConfigError(f"{path}: the new tokens cannot be written: {error.strerror}") from None
+        problem = error.strerror
+    raise ConfigError(f"{path}: the new tokens cannot be written: {problem}")
 
 
-def _text(token: Secret | str) -> str:
-    return token.reveal() if isinstance(token, Secret) else token
+def _secret(token: Secret | str) -> Secret:
+    return token if isinstance(token, Secret) else Secret(token)
 
 
 @contextlib.contextmanager
@@ -93,37 +100,67 @@ def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
         lock.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path) -> Hidden[dict[str, object]]:
     source = Source(str(path), file=path)
     content = read_content(path)
     parse(content, source)  # for its checks: what follows can rely on the shapes
-    return cast("dict[str, object]", read_document(content, source) or {})
+    return Hidden(cast("dict[str, object]", read_document(content, source).reveal() or {}))
 
 
-def _config_of(document: dict[str, object], user: str, path: Path) -> dict[str, object]:
+def _config_of(document: Hidden[dict[str, object]], user: str, path: Path) -> Hidden[dict[str, object]]:
     """The settings of a user's auth-provider, as they stand in the document."""
-    users = cast("list[dict[str, object]]", document.get("users") or [])
-    entry = next((each for each in users if each["name"] == user), None)
-    if entry is None:
+    fields = _user_of(document, user)
+    if fields is None:
         raise ConfigError(f"{path}: there is no user {shown(user)} any more to write the new tokens to")
-    fields = cast("dict[str, object]", entry.get("user") or {})
-    provider = cast("dict[str, object]", fields.get("auth-provider") or {})
-    config = provider.get("config")
-    if provider.get("name") != "oidc" or not isinstance(config, dict):
+    provider = Hidden(cast("dict[str, object]", fields.reveal().get("auth-provider") or {}))
+    config = Hidden(provider.reveal().get("config"))
+    if provider.reveal().get("name") != "oidc" or not isinstance(config.reveal(), dict):
         raise ConfigError(f"{path}: the user {shown(user)} has no auth-provider named oidc any more")
-    return cast("dict[str, object]", config)
+    return cast("Hidden[dict[str, object]]", config)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Put a new file in the place of another, which nobody else can read."""
+def _user_of(document: Hidden[dict[str, object]], user: str) -> Hidden[dict[str, object]] | None:
+    for entry in cast("list[dict[str, object]]", document.reveal().get("users") or []):
+        if entry["name"] == user:
+            return Hidden(cast("dict[str, object]", entry.get("user") or {}))
+    return None
+
+
+def _replace(path: Path, text: Secret) -> None:
+    """Put a new file in the place of another, with the same owner and mode; who cannot give it away, writes into it."""
+    known = path.stat()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     new = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException:
+            if is_like := _is_like(known, file.fileno()):
+                _write(file, text)
+        if is_like:
+            new.replace(path)
+            return
+        # A rename would make it our file, which its owner could perhaps not read any more.
+        with path.open("r+", encoding="utf-8") as file:
+            _write(file, text)
+            file.truncate()
+    finally:
         new.unlink(missing_ok=True)
-        raise
+
+
+def _is_like(known: os.stat_result, descriptor: int) -> bool:
+    """Give a new file, which nobody but us can read, the owner and mode of another; whether that could be done."""
+    if not hasattr(os, "fchown"):  # as on Windows, where a file has the rights of its folder
+        return True
+    try:
+        found = os.fstat(descriptor)
+        if (found.st_uid, found.st_gid) != (known.st_uid, known.st_gid):
+            os.fchown(descriptor, known.st_uid, known.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
+    except PermissionError:
+        return False
+    return True
+
+
+def _write(file: IO[str], text: Secret) -> None:
+    file.write(text.reveal())
+    file.flush()
+    os.fsync(file.fileno())

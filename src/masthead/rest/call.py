@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.errors import InvalidValueError
 from masthead.meta.names import shown
+from masthead.meta.secret import Secret
 
 __all__ = ["JSON", "Call", "Shown", "Subject"]
 
@@ -66,7 +67,8 @@ class Call(Shown, frozen=True):
         body: What to send; left out of the repr, because it may hold secrets.
         content_type: What the body is.
         accept: What the answer may be.
-        headers: Further headers; they go before the client's own of the same name, credentials included.
+        headers: Further headers; they go before the client's own of the same name, credentials included. A value that
+            is secret can be a `Secret`, and then shows in no frame.
         timeout: Seconds for the whole call, its repetitions included; None for the client's own, ``math.inf`` for no
             limit. Finding credentials is not counted: somebody may be logging in, and that has a limit of its own.
         silence: Seconds without a byte after which a stream counts as dead; None for the client's own, ``math.inf``
@@ -86,7 +88,7 @@ class Call(Shown, frozen=True):
     body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
-    headers: Sequence[tuple[str, str]] = ()
+    headers: Sequence[tuple[str, str | Secret]] = ()
     timeout: float | None = None
     silence: float | None = None
     retries: int | None = None

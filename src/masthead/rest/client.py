@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,6 +18,7 @@ from masthead.errors import (
     ProtocolError,
     TransportError,
 )
+from masthead.meta.secret import Secret
 from masthead.meta.v1 import StatusDetails
 from masthead.rest.answer import Answer, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead.rest.call import JSON, Call, Subject
@@ -59,7 +60,7 @@ class _Failed:
 
     error: MastheadError
     outcome: retry.Answer | TransportError
-    shown: str = field(repr=False)
+    shown: Secret
 
     @property
     def is_of_credentials(self) -> bool:
@@ -166,7 +167,7 @@ class RestClient:
         *,
         query: Mapping[str, str] | None = None,
         accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """GET a path.
@@ -175,7 +176,8 @@ class RestClient:
             path: From the first slash on, escaped already.
             query: What goes behind the question mark, not escaped yet.
             accept: What the answer may be.
-            headers: Further headers.
+            headers: Further headers. What is secret among them, such as another ``Authorization``, can be a
+                `masthead.meta.secret.Secret`, so that no traceback's variables show it.
             timeout: Seconds for the whole call; None for the client's own.
 
         Raises:
@@ -189,7 +191,7 @@ class RestClient:
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """DELETE a path; its options may be a body.
@@ -206,7 +208,7 @@ class RestClient:
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """POST a body to a path.
@@ -225,7 +227,7 @@ class RestClient:
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """PUT a body at a path.
@@ -242,7 +244,7 @@ class RestClient:
         *,
         content_type: str,
         query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """PATCH what is at a path; the content type says which kind of patch it is.
@@ -263,7 +265,7 @@ class RestClient:
         body: bytes | None = None,
         content_type: str = JSON,
         accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """Make a call with any HTTP method. The path may have a query of its own.
@@ -336,7 +338,7 @@ class RestClient:
         *,
         is_stream: bool,
     ) -> T | _Failed:
-        shown = ""
+        shown = Secret()
         try:
             await self._pace.turn(patience.left())
             if not has_header(call.headers, "authorization"):
@@ -373,7 +375,7 @@ class RestClient:
     async def _keep(self, call: Call, response: Response) -> Stream:
         return Stream(call, response, self._notices.read(response))
 
-    async def _refused(self, call: Call, response: Response, shown: str) -> _Failed:
+    async def _refused(self, call: Call, response: Response, shown: Secret) -> _Failed:
         self._notices.read(response)
         header = response.header
         body = await read_bounded(response)
@@ -385,7 +387,7 @@ class RestClient:
             error.details.retry_after_seconds = round(seconds)
         return _Failed(error, retry.Answer(response.status, asked, header("Date")), shown)
 
-    def _send(self, call: Call, shown: str, left: float, *, is_stream: bool) -> Awaitable[Response]:
+    def _send(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> Awaitable[Response]:
         """Send; a stream has its deadline for the head alone, because its body may come for hours."""
         request = self._request(call, shown, left, is_stream=is_stream)
         sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
@@ -415,7 +417,7 @@ class RestClient:
                 raise
         raise DeadlineError(f"no answer began within {left:.1f} s", verb=call.method, url=call.path)
 
-    def _request(self, call: Call, shown: str, left: float, *, is_stream: bool) -> Request:
+    def _request(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> Request:
         headers = merged(self._headers, call.headers)
         if call.body is not None and not has_header(call.headers, "content-type"):
             headers.append(("Content-Type", call.content_type))
@@ -438,7 +440,7 @@ def _raw(
     content_type: str = JSON,
     *,
     accept: str = JSON,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, str | Secret] | None = None,
     timeout: float | None = None,
 ) -> Call:
     """A call that is about a path; what follows a question mark in it goes before the query."""

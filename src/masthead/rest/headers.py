@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from masthead.config.model import Impersonation
+    from masthead.meta.secret import Secret
 
 __all__ = ["has_header", "impersonation_headers", "merged"]
 
@@ -19,12 +20,14 @@ _IN_HEADER_NAMES: Final = "!#$&'*+.^_`|~-"
 """What may stand in the name of a header as it is, beside letters and digits; the rest of an extra's key is escaped."""
 
 
-def has_header(headers: Sequence[tuple[str, str]], name: str) -> bool:
+def has_header(headers: Sequence[tuple[str, str | Secret]], name: str) -> bool:
     """Whether a header is there; its name is given in small letters."""
     return bool(headers) and any(each.lower() == name for each, _ in headers)
 
 
-def merged(ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def merged(
+    ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str | Secret]]
+) -> list[tuple[str, str | Secret]]:
     """The client's headers and a call's: of one name, only the call's are sent.
 
     A call that says as whom to act says all of it: nothing is left of whom the client acts as.

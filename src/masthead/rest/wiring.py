@@ -18,7 +18,7 @@ from masthead.config.address import split_address
 from masthead.config.proxies import proxy_for
 from masthead.config.writeback import write_user_tokens
 from masthead.errors import ConfigError
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 from masthead.rest.client import RestClient
 from masthead.rest.headers import impersonation_headers
 from masthead.transport.contract import Request
@@ -55,7 +55,7 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
         config.server,
         tls=_tls_of(config, credentials) if _is_encrypted(config) else None,
         server_name=config.tls_server_name,
-        proxy_url=config.proxy_url,
+        proxy_url=Secret(config.proxy_url),
         compression=not config.disable_compression,
         connections=connections,
     )
@@ -157,8 +157,8 @@ def _text_of(authority: Path | None) -> str:
 
 def _oidc_token(oidc: OidcConfig) -> OidcToken:
     async def fetch(
-        method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> tuple[int, bytes]:
+        method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> tuple[int, Hidden[bytes]]:
         parts = urlsplit(url)
         # The cluster's proxy need not lead to the issuer; the environment says what does.
         transport = HttpTransport(
@@ -166,13 +166,13 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
             tls=TlsContexts(
                 ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
             ),
-            proxy_url=proxy_for(url, os.environ),
+            proxy_url=Secret(proxy_for(url, os.environ)),
         )
         try:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
             request = Request(method, target, tuple(headers.items()), body, total=_ISSUER_TIMEOUT)
             response = await transport.send(request)
-            return response.status, await response.read()
+            return response.status, Hidden(await response.read())
         finally:
             await transport.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead.client.client import Client as AsyncClient
+from masthead.config.loading import concealed
 from masthead.meta.object import Object
 from masthead.sync.clientset import Clientset
 from masthead.sync.discovery import DiscoveryClient
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from masthead.client.options import FieldValidation
     from masthead.config.model import Config, Impersonation
     from masthead.meta.gvk import GroupVersionResource
+    from masthead.meta.secret import Secret
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.sansio.warnings import ServerWarning
@@ -51,7 +53,7 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | Mapping[str, object] | None = None,
+        kubeconfig: str | PathLike[str] | Mapping[str, object] | Secret | None = None,
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
@@ -99,6 +101,7 @@ class Client(Clientset):
             AuthError: if the credentials cannot be used.
             InvalidValueError: if another argument is senseless.
         """
+        kubeconfig = concealed(kubeconfig)
         inner = AsyncClient(
             config,
             kubeconfig=kubeconfig,

@@ -10,6 +10,7 @@ from masthead.sync.facade import Facade
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead.meta.secret import Secret
     from masthead.rest.answer import Answer
 
 __all__ = ["RestClient"]
@@ -41,7 +42,7 @@ class RestClient(Facade):
         *,
         query: Mapping[str, str] | None = None,
         accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """GET a path.
@@ -50,7 +51,8 @@ class RestClient(Facade):
             path: From the first slash on, escaped already.
             query: What goes behind the question mark, not escaped yet.
             accept: What the answer may be.
-            headers: Further headers.
+            headers: Further headers. What is secret among them, such as another ``Authorization``, can be a
+                `masthead.meta.secret.Secret`, so that no traceback's variables show it.
             timeout: Seconds for the whole call; None for the client's own.
 
         Raises:
@@ -67,7 +69,7 @@ class RestClient(Facade):
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """DELETE a path; its options may be a body.
@@ -87,7 +89,7 @@ class RestClient(Facade):
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """POST a body to a path.
@@ -109,7 +111,7 @@ class RestClient(Facade):
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """PUT a body at a path.
@@ -131,7 +133,7 @@ class RestClient(Facade):
         *,
         content_type: str,
         query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """PATCH what is at a path; the content type says which kind of patch it is.
@@ -155,7 +157,7 @@ class RestClient(Facade):
         body: bytes | None = None,
         content_type: str = JSON,
         accept: str = JSON,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Answer:
         """Make a call with any HTTP method. The path may have a query of its own.

@@ -6,6 +6,7 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from masthead.meta.secret import revealed
 from masthead.transport.answer import Answer
 from masthead.transport.failures import Fault
 from masthead.transport.parsing import Parser
@@ -14,6 +15,7 @@ from masthead.transport.sockets import has_news
 if TYPE_CHECKING:
     import ssl
 
+    from masthead.meta.secret import Hidden
     from masthead.transport.contract import Request
 
 __all__ = ["Connection", "Owner"]
@@ -86,7 +88,7 @@ class Connection(asyncio.BufferedProtocol):
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = math.inf
 
-    def ask(self, head: bytes, request: Request, deadline: float) -> Answer:
+    def ask(self, head: Hidden[bytes], request: Request, deadline: float) -> Answer:
         """Send a request whose head is ready.
 
         Args:
@@ -111,14 +113,7 @@ class Connection(asyncio.BufferedProtocol):
         self._silence = math.inf if request.silence is None else request.silence
         self._heard = self._loop.time()
         self._ring_at(min(deadline, self._heard + self._silence))
-        body = request.body
-        if not body:
-            transport.write(head)
-        elif len(body) <= _ALL_AT_ONCE:
-            transport.write(head + body)
-        else:
-            transport.write(head)
-            transport.write(body)
+        _write(transport, head, request)
         return answer
 
     def is_quiet(self) -> bool:
@@ -255,6 +250,17 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()
         else:
             self.give_up(answer, Fault.LATE if now >= self._deadline else Fault.SILENT)
+
+
+def _write(transport: asyncio.WriteTransport, head: Hidden[bytes], request: Request) -> None:
+    body = request.body
+    if not body:
+        transport.write(head.reveal())
+    elif len(revealed(body)) <= _ALL_AT_ONCE:
+        transport.write(head.reveal() + revealed(body))
+    else:
+        transport.write(head.reveal())
+        transport.write(revealed(body))
 
 
 def _fault(answer: Answer, error: Exception | None) -> Fault:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Sequence
 
+    from masthead.meta.secret import Hidden, Secret
+
 __all__ = ["Request", "Response", "TlsSource", "Transport"]
 
 
@@ -24,16 +26,17 @@ class Request:
         method: ``GET`` and so on.
         target: The path and query as they go over the wire: escaped already, from the first slash on.
         headers: What to send beside what the transport adds itself (``Host``, lengths, ``Accept-Encoding``), as pairs,
-            because some come more than once. The repr leaves them out: they hold credentials.
-        body: What to send; None for nothing.
+            because some come more than once. Credentials are Secrets, and are revealed where the bytes are written. The
+            repr leaves all of them out.
+        body: What to send, hidden if it holds credentials; None for nothing.
         total: How many seconds the whole exchange may take, the answer's body included; None for as long as it takes.
         silence: How many seconds may pass without a byte from the server; None for as long as it takes.
     """
 
     method: str
     target: str
-    headers: Sequence[tuple[str, str]] = field(default=(), repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    headers: Sequence[tuple[str, str | Secret]] = field(default=(), repr=False)
+    body: bytes | Hidden[bytes] | None = field(default=None, repr=False)
     total: float | None = None
     silence: float | None = None
 

@@ -179,7 +179,9 @@ class Dialer:
         loop = asyncio.get_running_loop()
         tunnel = Tunnel(loop, proxy)
         transport = await self._attach(reached, tunnel, outer, proxy.host, proxy.place)
-        headers = proxy.headers() | ({"User-Agent": agent} if agent else {})
+        headers = proxy.headers()
+        if agent:
+            headers["User-Agent"] = agent
         try:
             await tunnel.open(transport, self._server.place, headers)
             assert connection.context is not None

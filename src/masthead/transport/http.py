@@ -19,6 +19,7 @@ from masthead.transport.proxy import Proxy
 from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
+    from masthead.meta.secret import Hidden, Secret
     from masthead.transport.answer import Answer
     from masthead.transport.contract import Request, TlsSource
 
@@ -66,7 +67,7 @@ class HttpTransport:
         *,
         tls: TlsSource | None,
         server_name: str = "",
-        proxy_url: str = "",
+        proxy_url: str | Secret = "",
         compression: bool = True,
         connections: int = 100,
         connect_timeout: float = 30.0,
@@ -189,9 +190,8 @@ class HttpTransport:
     ) -> Connection:
         connection = Connection(loop, pool, context, self._idle)
         connection.is_counted = request.silence is None
-        agent = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
         try:
-            await self._dialer.dial(connection, agent)
+            await self._dialer.dial(connection, _agent(request))
         except BaseException:
             connection.abort()
             if connection.is_counted:
@@ -224,7 +224,7 @@ class HttpTransport:
         return ClosedError(f"the client of {self._failures.server} is closed; make another one")
 
 
-async def _exchange(connection: Connection, head: bytes, request: Request, deadline: float) -> Answer:
+async def _exchange(connection: Connection, head: Hidden[bytes], request: Request, deadline: float) -> Answer:
     """Send a request, and wait for the head of its answer, or for the news that there will be none."""
     answer = connection.ask(head, request, deadline)
     try:
@@ -236,8 +236,17 @@ async def _exchange(connection: Connection, head: bytes, request: Request, deadl
     return answer
 
 
+def _agent(request: Request) -> str:
+    """Who is asking, for a proxy."""
+    found = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
+    return found if isinstance(found, str) else ""
+
+
 def _heads(server: Server, proxy: Proxy | None, *, compression: bool) -> Heads:
-    headers = {"Host": server.authority, "Accept-Encoding": "gzip" if compression else "identity"}
+    headers: dict[str, str | Secret] = {
+        "Host": server.authority,
+        "Accept-Encoding": "gzip" if compression else "identity",
+    }
     base = server.prefix
     if proxy is not None and not proxy.is_socks and not server.is_secure:
         base = f"http://{server.authority}{base}"

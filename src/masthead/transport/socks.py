@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 from typing import TYPE_CHECKING, Final
 
+from masthead.meta.secret import Hidden, revealed
 from masthead.transport.failures import DialError
 
 if TYPE_CHECKING:
@@ -72,10 +73,9 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
             f"the proxy {proxy.place} wants to know who we are;"
             " write proxy-url as socks5://user:password@host:port"
         )
-    user, password = proxy.user.encode(), proxy.password.reveal().encode()
-    if max(len(user), len(password)) > _LONGEST:
+    if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
         raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
-    await _send(connection, bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password)
+    await _send(connection, Hidden(_shown_to(proxy)))
     _, status = await _receive(connection, 2)
     if status != 0:
         raise DialError(f"the proxy {proxy.place} refused proxy-url's user or password")
@@ -105,8 +105,16 @@ def _address(host: str) -> bytes:
     return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
 
 
-async def _send(connection: socket.socket, data: bytes) -> None:
-    await asyncio.get_running_loop().sock_sendall(connection, data)
+def _shown_to(proxy: Proxy) -> bytes:
+    user, password = proxy.user.reveal().encode(), proxy.password.reveal().encode()
+    return bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password
+
+
+async def _send(connection: socket.socket, data: bytes | Hidden[bytes]) -> None:
+    try:
+        await asyncio.get_running_loop().sock_sendall(connection, revealed(data))
+    except BaseException as error:  # noqa: BLE001 - raised again
+        raise error.with_traceback(None) from None  # the loop's own frames hold what it sends
 
 
 async def _receive(connection: socket.socket, length: int) -> bytes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from masthead.meta.secret import revealed
 from masthead.transport.failures import DialError, detail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead.meta.secret import Secret
     from masthead.transport.proxy import Proxy
 
 __all__ = ["Tunnel"]
@@ -33,14 +35,15 @@ class Tunnel(asyncio.Protocol):
         self._error: Exception | None = None
         self._over: asyncio.Future[None] = loop.create_future()
 
-    async def open(self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str]) -> None:
+    async def open(
+        self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str | Secret]
+    ) -> None:
         """Have the proxy connect to a server, ``host:port``.
 
         Raises:
             DialError: if it does not.
         """
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        transport.write(f"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{lines}\r\n".encode())
+        transport.write(_head(server, headers))
         await self._over
         self._judge(server)
 
@@ -77,3 +80,8 @@ class Tunnel(asyncio.Protocol):
                 advice = "write proxy-url as http://user:password@host:port, with the right ones"
             refusal = f"the proxy {place} refused to connect to {server} (HTTP {int(status)})"
             raise DialError(f"{refusal}; {advice}")
+
+
+def _head(server: str, headers: Mapping[str, str | Secret]) -> bytes:
+    lines = "".join([f"{name}: {revealed(value)}\r\n" for name, value in headers.items()])
+    return f"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{lines}\r\n".encode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from masthead.auth.exec import ExecPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
     from pathlib import Path
 
 V1 = "client.authentication.k8s.io/v1"
@@ -73,9 +73,9 @@ class Program:
         (self._folder / "status.json").write_text(json.dumps(status))
         return self
 
-    def plugin(self, **more: Any) -> ExecPlugin:
+    def plugin(self, args: Sequence[str] = (), **more: Any) -> ExecPlugin:
         settings: dict[str, Any] = {"now": self.clock, "interactive": False, "environ": {}, **more}
-        return ExecPlugin(sys.executable, ("-IS", str(self.script)), **settings)
+        return ExecPlugin(sys.executable, ("-IS", str(self.script), *args), **settings)
 
 
 class Line:

@@ -16,6 +16,7 @@ from tests.unit.auth.plugins import V1, V1BETA1, Clock, Line, Program, run_in
 
 from masthead.auth.exec import ExecPlugin
 from masthead.errors import AuthError, ConfigError
+from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ def test_a_hundred_callers_share_one_run(tmp_path: Path, loop: str, thread: bool
     async def main() -> None:
         plugin = program.plugin()
         values = await asyncio.gather(*(plugin.authorization() for _ in range(100)))
-        assert set(values) == {"Bearer abc"}
+        assert set(values) == {Secret("Bearer abc")}
 
     run_in(loop, thread=thread, main=main)
 
@@ -74,7 +75,7 @@ def test_cancelling_who_began_a_run_kills_the_program_and_its_children_and_the_n
             second = group.create_task(plugin.authorization())
             first.cancel()
 
-            assert await second == "Bearer abc"
+            assert (await second).reveal() == "Bearer abc"
             assert first.cancelled()
             assert await parent.is_gone()
             assert await child.is_gone()
@@ -134,7 +135,7 @@ async def test_cancelling_one_who_waits_disturbs_nobody(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         second.cancel()
 
-        assert await first == "Bearer abc"
+        assert (await first).reveal() == "Bearer abc"
         assert await call.is_gone()
     assert program.runs == 1
 
@@ -146,7 +147,7 @@ async def test_a_program_is_looked_up_in_its_own_path(tmp_path: Path) -> None:
 
     plugin = ExecPlugin("login", env={"PATH": str(tmp_path)}, interactive=False, now=Clock())
 
-    assert await plugin.authorization() == "Bearer abc"
+    assert (await plugin.authorization()).reveal() == "Bearer abc"
 
 
 async def test_a_program_that_is_no_program_is_an_auth_error(tmp_path: Path) -> None:
@@ -178,13 +179,13 @@ async def test_the_program_is_told_the_version_and_the_cluster(tmp_path: Path, v
         api_version=version, cluster_info={"server": "https://example.com"}, env={"X": "y"}
     )
 
-    assert await plugin.authorization() == f"Bearer ExecCredential|{version}|https://example.com|y"
+    assert (await plugin.authorization()).reveal() == f"Bearer ExecCredential|{version}|https://example.com|y"
 
 
 async def test_nothing_is_said_of_the_cluster_unless_wanted(tmp_path: Path) -> None:
     plugin = Program(tmp_path, "reply(token=','.join(info['spec']))").plugin()
 
-    assert await plugin.authorization() == "Bearer interactive"
+    assert (await plugin.authorization()).reveal() == "Bearer interactive"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ async def test_only_an_interactive_program_shares_our_session(
 
     plugin = Program(tmp_path, body).plugin(interactive_mode=mode, interactive=terminal)
 
-    assert await plugin.authorization() == f"Bearer {told}-{told}"
+    assert (await plugin.authorization()).reveal() == f"Bearer {told}-{told}"
 
 
 @both_loops_any_thread
@@ -225,16 +226,16 @@ async def test_somebody_is_there_if_our_input_is_a_terminal(
 
     with os.fdopen(ours) as stdin, os.fdopen(terminal):
         monkeypatch.setattr(sys, "__stdin__", stdin)
-        assert await program.plugin(interactive=None).authorization() == "Bearer True"
-    assert await program.plugin(interactive=None).authorization() == "Bearer False"
+        assert (await program.plugin(interactive=None).authorization()).reveal() == "Bearer True"
+    assert (await program.plugin(interactive=None).authorization()).reveal() == "Bearer False"
     monkeypatch.setattr(sys, "__stdin__", None)
-    assert await program.plugin(interactive=None).authorization() == "Bearer False"
+    assert (await program.plugin(interactive=None).authorization()).reveal() == "Bearer False"
 
 
 async def test_a_program_that_stands_alone_has_no_input(tmp_path: Path) -> None:
     plugin = Program(tmp_path, "reply(token=f'read-{len(sys.stdin.read())}')").plugin()
 
-    assert await plugin.authorization() == "Bearer read-0"
+    assert (await plugin.authorization()).reveal() == "Bearer read-0"
 
 
 async def test_a_program_that_must_ask_somebody_is_not_run_without_a_terminal(tmp_path: Path) -> None:
@@ -249,13 +250,13 @@ async def test_a_program_that_must_ask_somebody_is_not_run_without_a_terminal(tm
 async def test_a_credential_is_kept_until_shortly_before_its_end(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old", expirationTimestamp="2026-01-01T01:00:00.25+00:00")
     plugin = program.plugin()
-    assert await plugin.authorization() == "Bearer old"
+    assert (await plugin.authorization()).reveal() == "Bearer old"
     program.gives(token="new", expirationTimestamp="2026-01-01T02:00:00Z")
 
     program.clock.advance(3589)
-    assert await plugin.authorization() == "Bearer old"
+    assert (await plugin.authorization()).reveal() == "Bearer old"
     program.clock.advance(2)
-    assert await plugin.authorization() == "Bearer new"
+    assert (await plugin.authorization()).reveal() == "Bearer new"
 
     assert program.runs == 2
 
@@ -265,11 +266,11 @@ async def test_a_credential_that_comes_just_before_its_end_is_used_until_then(tm
     plugin = program.plugin()
 
     for _ in range(5):
-        assert await plugin.authorization() == "Bearer late"
+        assert (await plugin.authorization()).reveal() == "Bearer late"
         program.clock.advance(0.9)
     assert program.runs == 1
     program.clock.advance(1)
-    assert await plugin.authorization() == "Bearer late"
+    assert (await plugin.authorization()).reveal() == "Bearer late"
     assert program.runs == 2
 
 
@@ -277,7 +278,7 @@ async def test_the_first_year_as_the_end_means_that_it_has_ended(tmp_path: Path)
     program = Program(tmp_path).gives(token="abc", expirationTimestamp="0001-01-01T00:00:00Z")
     plugin = program.plugin()
 
-    assert await plugin.authorization() == await plugin.authorization() == "Bearer abc"
+    assert (await plugin.authorization()).reveal() == (await plugin.authorization()).reveal() == "Bearer abc"
     assert program.runs == 2
 
 
@@ -288,7 +289,7 @@ async def test_one_run_does_for_the_token_and_the_certificate_of_a_request_even_
     plugin = program.plugin()
 
     for request in (1, 2):
-        assert await plugin.authorization() == "Bearer abc"
+        assert (await plugin.authorization()).reveal() == "Bearer abc"
         assert await plugin.certificate() is not None
         assert program.runs == request
     program.clock.advance(1)
@@ -299,13 +300,13 @@ async def test_one_run_does_for_the_token_and_the_certificate_of_a_request_even_
 async def test_without_an_end_a_credential_is_kept_until_it_is_refused(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old", expirationTimestamp=None)
     plugin = program.plugin()
-    assert await plugin.authorization() == "Bearer old"
+    assert (await plugin.authorization()).reveal() == "Bearer old"
     program.clock.advance(10**8)
-    assert await plugin.authorization() == "Bearer old"
+    assert (await plugin.authorization()).reveal() == "Bearer old"
     program.gives(token="new")
 
-    assert await plugin.renew("Bearer old")
-    assert await plugin.authorization() == "Bearer new"
+    assert await plugin.renew(Secret("Bearer old"))
+    assert (await plugin.authorization()).reveal() == "Bearer new"
     assert program.runs == 2
 
 
@@ -315,8 +316,8 @@ async def test_many_refusals_of_one_token_run_the_program_once(tmp_path: Path) -
     await plugin.authorization()
     program.gives(token="new")
 
-    assert all(await asyncio.gather(*(plugin.renew("Bearer old") for _ in range(50))))
-    assert await plugin.renew("Bearer old")
+    assert all(await asyncio.gather(*(plugin.renew(Secret("Bearer old")) for _ in range(50))))
+    assert await plugin.renew(Secret("Bearer old"))
 
     assert program.runs == 2
 
@@ -326,7 +327,7 @@ async def test_the_same_credential_again_is_no_reason_to_ask_the_server_again(tm
     plugin = program.plugin()
     await plugin.authorization()
 
-    assert not await plugin.renew("Bearer abc")
+    assert not await plugin.renew(Secret("Bearer abc"))
     assert program.runs == 2
 
 
@@ -337,9 +338,9 @@ async def test_a_refused_certificate_is_renewed_once_for_all_who_were_refused(tm
     program.clock.advance(60)
     program.gives(**pair())
 
-    assert await plugin.authorization() == ""
-    assert await plugin.renew("")
-    assert await plugin.renew("")
+    assert (await plugin.authorization()).reveal() == ""
+    assert await plugin.renew(Secret(""))
+    assert await plugin.renew(Secret(""))
 
     new = await plugin.certificate()
     assert old is not None
@@ -351,7 +352,7 @@ async def test_a_refused_certificate_is_renewed_once_for_all_who_were_refused(tm
 async def test_token_and_certificate_may_come_together(tmp_path: Path) -> None:
     plugin = Program(tmp_path).gives(token="abc", **pair()).plugin()
 
-    assert await plugin.authorization() == "Bearer abc"
+    assert (await plugin.authorization()).reveal() == "Bearer abc"
     assert await plugin.certificate() is not None
 
 
@@ -365,7 +366,7 @@ async def test_those_who_waited_share_a_failure_and_the_next_tries_again(tmp_pat
     assert len({id(outcome) for outcome in outcomes}) == 50
     assert all("not logged in" in str(outcome) for outcome in outcomes)
     assert program.runs == 1
-    assert await plugin.authorization() == "Bearer abc"
+    assert (await plugin.authorization()).reveal() == "Bearer abc"
 
 
 async def test_a_renewal_that_fails_is_an_error_and_no_silent_return_to_the_old(tmp_path: Path) -> None:
@@ -374,7 +375,7 @@ async def test_a_renewal_that_fails_is_an_error_and_no_silent_return_to_the_old(
     await plugin.authorization()
 
     with pytest.raises(AuthError, match="failed with exit code 1; it said: nothing"):
-        await plugin.renew("Bearer abc")
+        await plugin.renew(Secret("Bearer abc"))
 
 
 FAILURES = {
@@ -450,3 +451,11 @@ async def test_no_secret_is_in_an_error_a_log_or_a_repr(
 def test_settings_that_cannot_work_are_refused_at_once(wrong: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ExecPlugin(**{"command": "x", **wrong}, now=Clock())  # type: ignore[arg-type]
+
+
+async def test_arguments_are_left_out_of_what_a_program_is_quoted_with(tmp_path: Path) -> None:
+    body = "print('usage:', *sys.argv[1:], file=sys.stderr); sys.exit(2)"
+    plugin = Program(tmp_path, body).plugin(args=["--password=hunter22", "--token", "t0ken-of-mine", "-v"])
+
+    with pytest.raises(AuthError, match=r"it said: usage: --password=\*\*\* --token \*\*\* -v$"):
+        await plugin.authorization()

@@ -13,13 +13,13 @@ from tests.unit.auth.plugins import V1
 
 from masthead.auth.execcredential import cluster_info, read_reply, request
 from masthead.errors import AuthError
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 
 SECRET = "hunter22"
 
 
 def read(output: bytes) -> object:
-    return read_reply(output, api_version=V1, source='exec plugin "x"')
+    return read_reply(Hidden(output), api_version=V1, source='exec plugin "x"')
 
 
 def test_a_request_has_the_clusters_fields_as_the_api_names_them() -> None:
@@ -67,7 +67,7 @@ def test_times_are_read_in_every_form_of_rfc_3339(written: str, meant: datetime)
     reply = {"apiVersion": V1, "kind": "ExecCredential"}
     status = {"token": "abc", "expirationTimestamp": written}
 
-    issued = read_reply(json.dumps({**reply, "status": status}).encode(), api_version=V1, source="x")
+    issued = read_reply(Hidden(json.dumps({**reply, "status": status}).encode()), api_version=V1, source="x")
 
     assert issued.expires_at == meant
     assert issued.token == Secret("abc")

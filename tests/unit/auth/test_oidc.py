@@ -16,7 +16,7 @@ from tests.unit.auth.plugins import Clock
 
 from masthead.auth.oidc import OidcToken, expiry_of
 from masthead.errors import AuthError, ConnectError
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret, revealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,17 +51,19 @@ class Issuer:
         self.clock = Clock()
 
     async def fetch(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> tuple[int, bytes]:
+        self, method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> tuple[int, Hidden[bytes]]:
         await asyncio.sleep(0)
         if method == "GET":
             assert url == f"{ISSUER}/.well-known/openid-configuration"
             self.discoveries += 1
-            return 200, json.dumps(self.document).encode()
+            return 200, Hidden(json.dumps(self.document).encode())
         assert (method, url) == ("POST", f"{ISSUER}/token")
         assert body is not None
-        self.exchanges.append((headers, parse_qs(body.decode())))
-        return self.status, self.grant if isinstance(self.grant, bytes) else json.dumps(self.grant).encode()
+        shown = {name: revealed(value) for name, value in headers.items()}
+        self.exchanges.append((shown, parse_qs(body.reveal().decode())))
+        grant = self.grant if isinstance(self.grant, bytes) else json.dumps(self.grant).encode()
+        return self.status, Hidden(grant)
 
     async def save(self, id_token: Secret, refresh_token: Secret) -> None:
         self.saved.append((id_token.reveal(), refresh_token.reveal()))
@@ -86,10 +88,10 @@ async def test_a_token_is_sent_until_shortly_before_its_end_and_then_replaced_an
     token = issuer.token()
 
     issuer.clock.advance(49)
-    assert await token.authorization() == f"Bearer {OLD}"
+    assert (await token.authorization()).reveal() == f"Bearer {OLD}"
     assert issuer.discoveries == 0
     issuer.clock.advance(2)
-    assert await token.authorization() == f"Bearer {NEW}"
+    assert (await token.authorization()).reveal() == f"Bearer {NEW}"
 
     assert issuer.saved == [(NEW, "refresh-token-33")]
     assert await token.certificate() is None
@@ -101,7 +103,7 @@ async def test_a_hundred_callers_share_one_exchange() -> None:
 
     values = await asyncio.gather(*(token.authorization() for _ in range(100)))
 
-    assert set(values) == {f"Bearer {NEW}"}
+    assert set(values) == {Secret(f"Bearer {NEW}")}
     assert len(issuer.exchanges) == 1
 
 
@@ -111,7 +113,7 @@ async def test_the_newest_refresh_token_is_used_and_the_issuer_asked_once_for_it
     await token.authorization()
     issuer.grant = {"id_token": jwt("newer", None)}
 
-    assert await token.renew(f"Bearer {NEW}")
+    assert await token.renew(Secret(f"Bearer {NEW}"))
 
     assert [form["refresh_token"] for _, form in issuer.exchanges] == [
         ["refresh-token-22"],
@@ -127,17 +129,17 @@ async def test_a_token_without_an_end_is_sent_until_it_is_refused() -> None:
     token = issuer.token(id_token=endless)
     issuer.clock.advance(3000)
 
-    assert await token.authorization() == f"Bearer {endless}"
-    assert await token.renew(f"Bearer {endless}")
-    assert await token.renew(f"Bearer {endless}")
-    assert await token.authorization() == f"Bearer {NEW}"
+    assert (await token.authorization()).reveal() == f"Bearer {endless}"
+    assert await token.renew(Secret(f"Bearer {endless}"))
+    assert await token.renew(Secret(f"Bearer {endless}"))
+    assert (await token.authorization()).reveal() == f"Bearer {NEW}"
     assert len(issuer.exchanges) == 1
 
 
 async def test_without_a_refresh_token_a_refusal_stands() -> None:
     issuer = Issuer()
 
-    assert not await issuer.token(refresh_token="").renew(f"Bearer {OLD}")
+    assert not await issuer.token(refresh_token="").renew(Secret(f"Bearer {OLD}"))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ async def test_tokens_that_cannot_be_saved_are_used_all_the_same(caplog: pytest.
     async def save(id_token: Secret, refresh_token: Secret) -> None:
         raise ValueError(f"disk full at {id_token.reveal()} {refresh_token.reveal()}")
 
-    assert await issuer.token(id_token="", save=save).authorization() == f"Bearer {NEW}"
+    assert (await issuer.token(id_token="", save=save).authorization()).reveal() == f"Bearer {NEW}"
 
     assert len(caplog.records) == 1
     assert "could not be saved, and are lost when this process ends: ValueError: disk full" in caplog.text
@@ -204,8 +206,8 @@ async def test_an_exchange_that_has_begun_is_finished_and_saved_though_its_calle
     sent: list[str] = []
 
     async def fetch(
-        method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> tuple[int, bytes]:
+        method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> tuple[int, Hidden[bytes]]:
         sent.append(method)
         if method == "POST":
             begun.set()
@@ -223,7 +225,7 @@ async def test_an_exchange_that_has_begun_is_finished_and_saved_though_its_calle
         goes_on.set()
 
     assert first.cancelled()
-    assert second.result() == f"Bearer {NEW}"
+    assert second.result().reveal() == f"Bearer {NEW}"
     assert sent == ["GET", "POST"]
     assert issuer.saved == [(NEW, "refresh-token-33")]
 
@@ -262,9 +264,9 @@ async def test_an_issuer_that_describes_itself_oddly_gets_no_refresh_token(
 async def test_an_issuer_is_asked_over_https_or_on_this_machine(address: str, is_asked: bool) -> None:
     asked: list[str] = []
 
-    async def fetch(_method: str, url: str, *_: object) -> tuple[int, bytes]:
+    async def fetch(_method: str, url: str, *_: object) -> tuple[int, Hidden[bytes]]:
         asked.append(url)
-        return 404, b""
+        return 404, Hidden(b"")
 
     with pytest.raises(AuthError):
         await Issuer().token(id_token="", issuer=address, fetch=fetch).authorization()
@@ -305,12 +307,12 @@ async def test_a_refused_or_broken_exchange_is_an_error_without_secrets_and_is_t
     assert ISSUER in shown
     assert not any(secret in shown for secret in SECRETS)
     issuer.status, issuer.grant = 200, {"id_token": NEW}
-    assert await token.authorization() == f"Bearer {NEW}"
+    assert (await token.authorization()).reveal() == f"Bearer {NEW}"
 
 
 @pytest.mark.parametrize("error", [ConnectError("refused with refresh-token-22"), OSError("no route")])
 async def test_an_issuer_that_cannot_be_reached_is_an_auth_error(error: Exception) -> None:
-    async def fetch(*_: object) -> tuple[int, bytes]:
+    async def fetch(*_: object) -> tuple[int, Hidden[bytes]]:
         raise error
 
     with pytest.raises(AuthError, match="could not be reached for a new token") as caught:
@@ -325,7 +327,7 @@ async def test_a_new_token_that_has_ended_by_our_clock_is_left_to_the_server() -
 
     token = issuer.token()
 
-    assert await token.authorization() == await token.authorization() == f"Bearer {NEW}"
+    assert (await token.authorization()).reveal() == (await token.authorization()).reveal() == f"Bearer {NEW}"
     assert len(issuer.exchanges) == 1
 
 

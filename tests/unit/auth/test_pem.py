@@ -17,7 +17,7 @@ from masthead.meta.secret import Secret
 def test_on_a_disk_a_key_is_for_its_owner_only_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
 
-    with pem._path_to("key") as name:
+    with pem._path_to(Secret("key")) as name:
         path = Path(name)
         assert path.read_text() == "key"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -28,7 +28,7 @@ def test_on_a_disk_a_key_is_for_its_owner_only_and_gone_afterwards(monkeypatch: 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="there are no files in memory here")
 def test_in_memory_a_key_has_no_name_on_any_disk() -> None:
-    with pem._path_to("key") as name:
+    with pem._path_to(Secret("key")) as name:
         assert Path(name).read_text() == "key"
         assert str(Path(name).readlink()).startswith("/memfd:")
 

@@ -49,16 +49,16 @@ def project(folder: Path, version: str, text: str) -> Path:
 async def test_nobody_sends_nothing() -> None:
     nobody = Anonymous()
 
-    assert await nobody.authorization() == ""
+    assert (await nobody.authorization()).reveal() == ""
     assert await nobody.certificate() is None
-    assert not await nobody.renew("")
+    assert not await nobody.renew(Secret(""))
 
 
 async def test_a_token_is_sent_as_it_is_and_cannot_be_renewed() -> None:
     token = BearerToken(Secret("abc\n"))
 
-    assert await token.authorization() == "Bearer abc"
-    assert not await token.renew("Bearer abc")
+    assert (await token.authorization()).reveal() == "Bearer abc"
+    assert not await token.renew(Secret("Bearer abc"))
 
 
 async def test_name_and_password_are_encoded_as_utf_8() -> None:
@@ -66,7 +66,7 @@ async def test_name_and_password_are_encoded_as_utf_8() -> None:
 
     sent = await basic.authorization()
 
-    assert base64.b64decode(sent.removeprefix("Basic ")).decode() == "jürgen:pass:wörd"
+    assert base64.b64decode(sent.reveal().removeprefix("Basic ")).decode() == "jürgen:pass:wörd"
     assert not await basic.renew(sent)
 
 
@@ -78,7 +78,7 @@ def test_a_name_with_a_colon_is_refused() -> None:
 @given(st.text())
 def test_no_token_can_smuggle_a_header(text: str) -> None:
     try:
-        shown = bearer(Secret(text), "here")
+        shown = bearer(Secret(text), "here").reveal()
     except AuthError as error:
         shown = str(error)
         assert len(text.strip()) < 12 or text not in shown
@@ -91,39 +91,39 @@ async def test_a_file_is_read_again_when_it_was_renamed_into_place(tmp_path: Pat
     path, clock = tmp_path / "token", Clock()
     path.write_text("old\n")
     token = TokenFile(path, fallback=Secret(), now=clock)
-    assert await token.authorization() == "Bearer old"
+    assert (await token.authorization()).reveal() == "Bearer old"
     rename(path, "new")
 
     clock.at += 9
-    assert await token.authorization() == "Bearer old"
+    assert (await token.authorization()).reveal() == "Bearer old"
     clock.at += 2
-    assert await token.authorization() == "Bearer new"
+    assert (await token.authorization()).reveal() == "Bearer new"
 
 
 async def test_a_file_is_read_again_when_the_kubelet_swaps_its_folder(tmp_path: Path) -> None:
     path, clock = project(tmp_path, "..2026_01", "old"), Clock()
     token = TokenFile(path, fallback=Secret(), now=clock)
-    assert await token.authorization() == "Bearer old"
+    assert (await token.authorization()).reveal() == "Bearer old"
     project(tmp_path, "..2026_02", "new")
 
     clock.at += 11
-    assert await token.authorization() == "Bearer new"
+    assert (await token.authorization()).reveal() == "Bearer new"
 
 
 async def test_a_change_that_leaves_no_trace_is_seen_within_a_minute(tmp_path: Path) -> None:
     path, clock = tmp_path / "token", Clock()
     path.write_text("old")
     token = TokenFile(path, fallback=Secret(), now=clock)
-    assert await token.authorization() == "Bearer old"
+    assert (await token.authorization()).reveal() == "Bearer old"
     path.write_text("new")
     seen = vars(vars(token)["_file"])
     found = path.stat()
     seen["_seen"] = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     clock.at += 50
-    assert await token.authorization() == "Bearer old"
+    assert (await token.authorization()).reveal() == "Bearer old"
     clock.at += 10
-    assert await token.authorization() == "Bearer new"
+    assert (await token.authorization()).reveal() == "Bearer new"
 
 
 async def test_a_refused_token_is_replaced_at_once(tmp_path: Path) -> None:
@@ -132,11 +132,11 @@ async def test_a_refused_token_is_replaced_at_once(tmp_path: Path) -> None:
     token = TokenFile(path, fallback=Secret(), now=Clock())
     await token.authorization()
 
-    assert not await token.renew("Bearer old")
+    assert not await token.renew(Secret("Bearer old"))
     rename(path, "new")
-    assert await token.renew("Bearer old")
-    assert await token.renew("Bearer old")
-    assert await token.authorization() == "Bearer new"
+    assert await token.renew(Secret("Bearer old"))
+    assert await token.renew(Secret("Bearer old"))
+    assert (await token.authorization()).reveal() == "Bearer new"
 
 
 @pytest.mark.parametrize("spoilt", ["gone", "empty", "binary", "blank inside", "folder", "pipe", "large"])
@@ -152,8 +152,8 @@ async def test_a_file_that_is_spoilt_keeps_the_last_good_token_and_is_reported_o
 
     for _ in range(20):
         clock.at += 11
-        assert await token.authorization() == "Bearer good22"
-    assert not await token.renew("Bearer good22")
+        assert (await token.authorization()).reveal() == "Bearer good22"
+    assert not await token.renew(Secret("Bearer good22"))
 
     assert len(caplog.records) == 1
     assert str(path) in caplog.text
@@ -172,7 +172,7 @@ async def test_a_file_that_is_mended_is_used_and_its_next_fault_reported(
     for text, expected in (("", "one"), ("two", "two"), ("", "two")):
         rename(path, text)
         clock.at += 11
-        assert await token.authorization() == f"Bearer {expected}"
+        assert (await token.authorization()).reveal() == f"Bearer {expected}"
 
     assert len(caplog.records) == 2
 
@@ -190,24 +190,26 @@ async def test_without_any_good_token_it_is_an_error_that_names_the_file(tmp_pat
         assert "spoilt22" not in f"{caught.value!r} {caught.value.__cause__!r}"
 
     with pytest.raises(AuthError):
-        await token.renew("")
+        await token.renew(Secret(""))
 
 
 async def test_the_fallback_serves_until_the_file_can_be_read(tmp_path: Path) -> None:
     path, clock = tmp_path / "token", Clock()
     token = TokenFile(path, fallback=Secret("given"), now=clock)
-    assert await token.authorization() == "Bearer given"
+    assert (await token.authorization()).reveal() == "Bearer given"
     path.write_text("filed")
 
     clock.at += 11
-    assert await token.authorization() == "Bearer filed"
+    assert (await token.authorization()).reveal() == "Bearer filed"
 
 
 async def test_a_readable_file_goes_before_the_fallback(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("filed")
 
-    assert await TokenFile(path, fallback=Secret("given"), now=Clock()).authorization() == "Bearer filed"
+    assert (
+        await TokenFile(path, fallback=Secret("given"), now=Clock()).authorization()
+    ).reveal() == "Bearer filed"
 
 
 def test_no_repr_shows_a_secret(tmp_path: Path) -> None:

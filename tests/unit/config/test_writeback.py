@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 import threading
 from typing import TYPE_CHECKING
@@ -57,13 +59,46 @@ def test_tokens_are_written_and_everything_else_stays(tmp_path: Path) -> None:
     assert (oidc.id_token, oidc.refresh_token) == (Secret("new"), Secret("newer"))
 
 
-def test_only_the_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_the_mode_is_kept_and_nothing_else_is_left(tmp_path: Path, mode: int) -> None:
     path = written(tmp_path / "config", with_oidc())
-    path.chmod(0o644)
+    path.chmod(mode)
 
     write_user_tokens(path, "dev", id_token="new", refresh_token="newer")
 
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert names_in(tmp_path) == ["config"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
+def test_the_owner_is_kept(tmp_path: Path) -> None:
+    path = written(tmp_path / "config", with_oidc())
+    os.chown(path, 4711, 4712)
+
+    write_user_tokens(path, "dev", id_token="new", refresh_token="newer")
+
+    assert (path.stat().st_uid, path.stat().st_gid) == (4711, 4712)
+
+
+def test_a_file_that_cannot_be_given_away_is_written_to_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "not permitted")
+
+    path = written(tmp_path / "config", with_oidc())
+    path.write_text(path.read_text() + "#" * 10_000)
+    path.chmod(0o640)
+    before = path.stat()
+    monkeypatch.setattr(os, "fchmod", refuse)
+
+    write_user_tokens(path, "dev", id_token="new", refresh_token="newer")
+
+    assert path.stat().st_ino == before.st_ino
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    oidc = load(path, environ={}).oidc
+    assert oidc is not None
+    assert oidc.id_token == Secret("new")
     assert names_in(tmp_path) == ["config"]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from masthead.errors import AuthError
+from masthead.meta.secret import Secret, revealed
 from masthead.rest import Call, RestClient, RestSettings, Subject
 from masthead.testing.virtual import now
 
@@ -110,7 +111,8 @@ class Network:
 
     def sent(self, name: str, request: int = -1) -> list[str]:
         """The values of a header that was sent."""
-        return [value for each, value in self.requests[request].headers if each.lower() == name.lower()]
+        headers = self.requests[request].headers
+        return [revealed(value) for each, value in headers if each.lower() == name.lower()]
 
     @property
     def leaks(self) -> list[Reply]:
@@ -128,17 +130,17 @@ class Badge:
     refused: list[str] = field(default_factory=list)
     _current: int = 0
 
-    async def authorization(self) -> str:
+    async def authorization(self) -> Secret:
         await asyncio.sleep(self.takes)
         if self.problem:
             raise AuthError(self.problem)
-        return self.tokens[self._current]
+        return Secret(self.tokens[self._current])
 
     async def certificate(self) -> Certificate | None:
         return None
 
-    async def renew(self, refused: str) -> bool:
-        self.refused.append(refused)
+    async def renew(self, refused: Secret) -> bool:
+        self.refused.append(refused.reveal())
         if self._current + 1 == len(self.tokens):
             return False
         self._current += 1

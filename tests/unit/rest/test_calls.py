@@ -10,6 +10,7 @@ from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
 
 from masthead.config.model import Impersonation
 from masthead.errors import InvalidValueError
+from masthead.meta.secret import revealed
 from masthead.rest import RestSettings
 from masthead.rest.headers import impersonation_headers
 from masthead.rest.paths import logged
@@ -30,7 +31,7 @@ async def test_every_call_says_who_asks_and_what_for() -> None:
         "GET",
         "/api/v1/namespaces/ns/pods/web?resourceVersion=0&a=b+c",
     )
-    assert dict(request.headers) == {
+    assert {name: revealed(value) for name, value in request.headers} == {
         "User-Agent": default_user_agent(),
         "Accept": "application/json",
         "Authorization": "Bearer one",

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.rest.scripted import Network, Reply, get, status, watch
 
 from masthead.errors import AuthError, ClosedError
+from masthead.meta.secret import Secret
 from masthead.rest import RestClient
 from masthead.testing.virtual import in_virtual_time, now
 
@@ -38,14 +39,14 @@ class Hanging:
     left: int = 0
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def authorization(self) -> str:
-        return self.token or await self._hang()
+    async def authorization(self) -> Secret:
+        return Secret(self.token or await self._hang())
 
     async def certificate(self) -> Certificate | None:
         return None
 
-    async def renew(self, refused: str) -> bool:
-        assert refused == self.token
+    async def renew(self, refused: Secret) -> bool:
+        assert refused.reveal() == self.token
         return bool(await self._hang())
 
     async def _hang(self) -> str:

@@ -122,7 +122,7 @@ async def test_a_program_is_told_about_the_cluster_if_it_wants_to_know(tmp_path:
     ca.write_text("PEM")
     plugin = exec_config(program, provide_cluster_info=True, cluster_config={"audience": "x"})
     config = Config(server="https://a:1", ca_file=ca, tls_server_name="b", exec=plugin)
-    assert await credentials_of(config).authorization() == "Bearer t"
+    assert (await credentials_of(config).authorization()).reveal() == "Bearer t"
     assert json.loads(told.read_text())["spec"] == {
         "interactive": False,
         "cluster": {

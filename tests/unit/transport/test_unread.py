@@ -13,6 +13,7 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, answer
 
 from masthead.errors import ProtocolError
+from masthead.meta.secret import Hidden
 from masthead.transport import HttpTransport, Request
 from masthead.transport.connection import Connection
 from masthead.transport.failures import Fault
@@ -233,7 +234,7 @@ class Line:
         self.connection.connection_made(Silent())
 
     def ask(self, request: Request, deadline: float = float("inf")) -> Answer:
-        return self.connection.ask(b"", request, deadline)
+        return self.connection.ask(Hidden(b""), request, deadline)
 
     def hear(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data
