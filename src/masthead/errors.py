@@ -18,7 +18,8 @@
      │   ├─ ConnectError             ... because no connection was made
      │   │   └─ CertificateError     ... with whom it should be, by the certificates
      │   ├─ DeadlineError            ... in time (also a TimeoutError)
-     │   └─ ProtocolError            ... that could be understood
+     │   ├─ ProtocolError            ... that could be understood
+     │   └─ ResponseTooLargeError    ... that is not larger than the client takes
      ├─ ClosedError                  the client, informer or stream is closed
      ├─ InformerStateError           too late, or too early, in an informer's life
      ├─ IndexConflictError           an index of that name is there already
@@ -155,6 +156,10 @@ class DeadlineError(TransportError, TimeoutError):
 
 class ProtocolError(TransportError):
     """The answer was cut short or is not HTTP."""
+
+
+class ResponseTooLargeError(TransportError):
+    """The answer is larger than the client takes (``max_response_bytes``); another attempt will not help."""
 
 
 class ClosedError(MastheadError):

@@ -25,6 +25,7 @@ from masthead.meta.gvk import GroupVersionResource
 from masthead.meta.object import Object
 from masthead.rest.settings import RestSettings
 from masthead.rest.wiring import connect
+from masthead.transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,7 @@ class Client(Clientset):
         field_manager: str = "",
         field_validation: FieldValidation | None = None,
         user_agent: str = "",
+        max_response_bytes: float = MAX_RESPONSE_BYTES,
         on_warning: Callable[[ServerWarning], None] | None = None,
         discovery_cache: str | PathLike[str] | None = None,
         check_watch_lists: bool = False,
@@ -102,6 +104,8 @@ class Client(Clientset):
             field_manager: Under which name changes are recorded; empty to leave it to the server.
             field_validation: What the server does about fields that it does not know; None to leave it to the server.
             user_agent: Who is asking, for the server's logs.
+            max_response_bytes: How long an answer that is read at once may be, packed and unpacked: what is longer is a
+                `ResponseTooLargeError`. ``math.inf`` for any length.
             on_warning: Is told of each warning that the server sends along; None to log each text once.
             discovery_cache: A folder to keep what the cluster serves in, between runs; None for memory alone.
             check_watch_lists: Compare every list that came as a watch with a plain one. For finding faults: it costs
@@ -133,6 +137,7 @@ class Client(Clientset):
             rate=rate,
             burst=burst,
             user_agent=user_agent,
+            max_response_bytes=max_response_bytes,
             on_warning=on_warning,
         )
         habits = Habits(

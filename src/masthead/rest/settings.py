@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import masthead
 from masthead.errors import InvalidValueError
+from masthead.transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ class RestSettings:
         rate: Calls a second that the client allows itself; None for no limit. Servers protect themselves nowadays.
         burst: How many calls may come at once before `rate` holds them back.
         user_agent: Who is asking, for the server's logs; empty for masthead and its version.
+        max_response_bytes: How long an answer that is read at once may be, packed and unpacked; ``math.inf`` for any length.
         on_warning: Is told of each warning that the server sends along; None to log each text once.
 
     Raises:
@@ -41,6 +43,7 @@ class RestSettings:
     rate: float | None = None
     burst: int = 10
     user_agent: str = ""
+    max_response_bytes: float = MAX_RESPONSE_BYTES
     on_warning: Callable[[ServerWarning], None] | None = None
 
     def __post_init__(self) -> None:
@@ -50,6 +53,7 @@ class RestSettings:
             "retries": (self.retries >= 0, "0 or more"),
             "rate": (self.rate is None or self.rate > 0, "more than 0 calls a second; None for no limit"),
             "burst": (self.burst >= 1, "1 or more"),
+            "max_response_bytes": (self.max_response_bytes > 0, "more than 0; math.inf for no limit"),
             "user_agent": (self.user_agent.isprintable(), "one line of text"),
         }
         for name, (is_met, wanted) in rules.items():

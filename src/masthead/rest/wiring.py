@@ -36,6 +36,8 @@ __all__ = ["connect", "credentials_of"]
 
 _ISSUER_TIMEOUT: Final = 30.0
 """Seconds that an OpenID Connect issuer may take for one answer."""
+_ISSUER_ANSWER: Final = 2**20
+"""How many bytes an issuer may answer with."""
 
 
 def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
@@ -58,6 +60,7 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
         proxy_url=Secret(config.proxy_url),
         compression=not config.disable_compression,
         connections=connections,
+        max_response_bytes=settings.max_response_bytes,
     )
     headers = impersonation_headers(config.impersonate) if config.impersonate else ()
     return RestClient(
@@ -167,6 +170,7 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
                 ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
             ),
             proxy_url=Secret(proxy_for(url, os.environ)),
+            max_response_bytes=_ISSUER_ANSWER,
         )
         try:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"

@@ -16,6 +16,7 @@ from masthead.sync.portal import Portal
 from masthead.sync.rest import RestClient
 from masthead.sync.scales import Scales
 from masthead.sync.typed import TypedResource
+from masthead.transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +68,7 @@ class Client(Clientset):
         field_manager: str = "",
         field_validation: FieldValidation | None = None,
         user_agent: str = "",
+        max_response_bytes: float = MAX_RESPONSE_BYTES,
         on_warning: Callable[[ServerWarning], None] | None = None,
         discovery_cache: str | PathLike[str] | None = None,
         check_watch_lists: bool = False,
@@ -91,6 +93,8 @@ class Client(Clientset):
             field_manager: Under which name changes are recorded; empty to leave it to the server.
             field_validation: What the server does about fields that it does not know; None to leave it to the server.
             user_agent: Who is asking, for the server's logs.
+            max_response_bytes: How long an answer that is read at once may be, packed and unpacked: what is longer is a
+                `ResponseTooLargeError`. ``math.inf`` for any length.
             on_warning: Is told of each warning that the server sends along; None to log each text once.
             discovery_cache: A folder to keep what the cluster serves in, between runs; None for memory alone.
             check_watch_lists: Compare every list that came as a watch with a plain one. For finding faults: it costs
@@ -118,6 +122,7 @@ class Client(Clientset):
             field_manager=field_manager,
             field_validation=field_validation,
             user_agent=user_agent,
+            max_response_bytes=max_response_bytes,
             on_warning=on_warning,
             discovery_cache=discovery_cache,
             check_watch_lists=check_watch_lists,

@@ -7,7 +7,7 @@
 | `heads` | the head of a request, as it goes over the wire |
 | `connection` | one connection: requests out, answers in, limits of time and of memory |
 | `parsing`, `answer` | bytes in, an answer out; what has come of it so far |
-| `body` | what a caller reads: at once or as it comes, unpacked on the way |
+| `body`, `unpacking` | what a caller reads: at once or as it comes, unpacked on the way, in steps |
 | `pool` | connections in use, idle ones, and who waits for one |
 | `dialing` | ways to a server; `proxy`, `tunnel`, `socks` lead through a proxy, `address` says where it is |
 | `sockets` | sockets that notice a dead peer |

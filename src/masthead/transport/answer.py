@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING
 
 from masthead.transport.failures import Fault
@@ -29,11 +30,13 @@ class Answer:
         fault: Why no more will come, if it is not complete.
         cause: What the operating system said of that.
         held: How many bytes wait for a reader; those that are gathered do not count.
+        is_too_large: Whether more came than is to be gathered.
     """
 
     __slots__ = (
         "_changed",
         "_connection",
+        "_limit",
         "_loop",
         "_pieces",
         "_whole",
@@ -43,6 +46,7 @@ class Answer:
         "held",
         "is_begun",
         "is_complete",
+        "is_too_large",
         "status",
     )
 
@@ -54,7 +58,9 @@ class Answer:
         self.fault: Fault | None = None
         self.cause: OSError | None = None
         self.held = 0
+        self.is_too_large = False
         self._connection = connection
+        self._limit = math.inf
         self._loop = loop
         self._changed: asyncio.Future[None] | None = None
         self._pieces: list[bytes] = []
@@ -74,6 +80,7 @@ class Answer:
             self.held += len(piece)
         else:
             self._whole.write(piece)
+            self.is_too_large = self._whole.tell() > self._limit
 
     def fail(self, fault: Fault, cause: OSError | None = None) -> None:
         """No more will come."""
@@ -111,8 +118,13 @@ class Answer:
         self._connection.resume(self)
         return taken
 
-    async def gather(self) -> bytes:
-        """All of the body that was not taken, or as much of it as came before a fault."""
+    async def gather(self, limit: float = math.inf) -> bytes:
+        """All of the body that was not taken, or as much of it as came before a fault.
+
+        Args:
+            limit: How many bytes there may be; one more is a fault.
+        """
+        self._limit = limit
         # Its buffer grows in place and becomes the result, where joining pieces would hold everything twice.
         whole = io.BytesIO()
         whole.write(self.take())

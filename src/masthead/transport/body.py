@@ -3,64 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from masthead.errors import ClosedError
 from masthead.transport.failures import Fault
+from masthead.transport.unpacking import TooLargeError, unpack_whole
 
 if TYPE_CHECKING:
     from masthead.errors import MastheadError
     from masthead.transport.answer import Answer
     from masthead.transport.contract import Request
     from masthead.transport.failures import Failures
+    from masthead.transport.unpacking import Gunzip
 
-__all__ = ["PACKINGS", "Gunzip", "HttpResponse"]
-
-_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-
-
-class Gunzip:
-    """Unpacks a gzip stream piece by piece, holding back nothing that can be unpacked already."""
-
-    __slots__ = ("_begun", "_inflate")
-
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(_GZIP_WINDOW)
-        self._begun = False
-
-    def feed(self, piece: bytes) -> bytes:
-        """What this piece unpacks to; perhaps nothing yet.
-
-        Raises:
-            zlib.error: if it is not gzip.
-        """
-        self._begun = True
-        plain = self._inflate.decompress(piece)
-        while self._inflate.eof and (rest := self._inflate.unused_data):  # gzip files may be strung together
-            self._inflate = zlib.decompressobj(_GZIP_WINDOW)
-            plain += self._inflate.decompress(rest)
-        return plain
-
-    def finish(self) -> None:
-        """The stream has ended.
-
-        Raises:
-            zlib.error: if something is missing. No stream at all misses nothing: so a ``HEAD`` is answered.
-        """
-        if self._begun and not self._inflate.eof:
-            raise zlib.error("the end is missing")
-
-
-PACKINGS: Final[dict[str, type[Gunzip] | None]] = {
-    "": None,
-    "identity": None,
-    "gzip": Gunzip,
-    "x-gzip": Gunzip,
-}
-"""What unpacks a ``Content-Encoding``."""
+__all__ = ["HttpResponse"]
 
 
 class HttpResponse:
@@ -105,24 +63,41 @@ class HttpResponse:
         Raises:
             DeadlineError: if it does not come in time.
             ProtocolError: if it is cut short.
+            ResponseTooLargeError: if it is larger than the transport takes, packed or unpacked.
             ClosedError: if it was closed meanwhile.
         """
+        limit = self._failures.max_response_bytes
+        whole = await self._gathered(limit)
         if self._unpack is not None:
-            unpacked = io.BytesIO()
-            async for piece in self:
-                unpacked.write(piece)
-            return unpacked.getvalue()
+            return await self._unpacked(self._unpack, whole, limit)
+        if len(whole) > limit:
+            raise self._broken(Fault.TOO_LARGE)
+        return whole
+
+    async def _gathered(self, limit: float) -> bytes:
+        """All that came over the wire and was not taken."""
         answer = self._answer
         if answer.is_complete:  # as most are: it came together with the head
             return answer.take()
         try:
-            whole = await answer.gather()
+            whole = await answer.gather(limit)
         except BaseException:
             answer.drop()
             raise
-        if answer.fault is not None:
-            raise self._broken(answer.fault)
-        return whole
+        if answer.fault is None:
+            return whole
+        del whole  # the beginning of an answer, perhaps of one that issues tokens: no frame is to show it
+        raise self._broken(answer.fault)
+
+    async def _unpacked(self, unpack: Gunzip, whole: bytes, limit: float) -> bytes:
+        unpack.put(whole)
+        try:
+            return await unpack_whole(unpack, limit)
+        except zlib.error as error:
+            failure: MastheadError = self._failures.not_unpacked(error, self._request)
+        except TooLargeError:
+            failure = self._broken(Fault.TOO_LARGE)
+        raise failure  # here, so that it drags along no other error
 
     def chunks(self) -> HttpResponse:
         """The body as it comes, in pieces of any length.
@@ -140,14 +115,8 @@ class HttpResponse:
     async def __anext__(self) -> bytes:
         answer, unpack = self._answer, self._unpack
         try:
-            while True:
-                if piece := answer.take():
-                    if unpack is None or (piece := unpack.feed(piece)):
-                        return piece
-                elif answer.is_over:
-                    break
-                else:
-                    await answer.changed()
+            if piece := await self._next_piece():
+                return piece
             if answer.fault is not None:
                 failure = self._broken(answer.fault)
             else:
@@ -161,6 +130,27 @@ class HttpResponse:
             answer.drop()
             raise
         raise failure  # here, so that it drags along no other error
+
+    async def _next_piece(self) -> bytes:
+        """What comes next; nothing once it is over."""
+        answer, unpack = self._answer, self._unpack
+        is_new = False
+        while True:
+            if unpack is not None and unpack.is_waiting:
+                if not is_new:  # a little may unpack to very much: others have their turn in between
+                    await asyncio.sleep(0)
+                is_new = False
+                if piece := unpack.step():
+                    return piece
+            elif piece := answer.take():
+                if unpack is None:
+                    return piece
+                unpack.put(piece)
+                is_new = True
+            elif answer.is_over:
+                return b""
+            else:
+                await answer.changed()
 
     def close(self) -> None:
         """Drop what was not read, and the connection with it; does nothing where all was read."""

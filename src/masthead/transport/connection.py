@@ -179,6 +179,8 @@ class Connection(asyncio.BufferedProtocol):
             self._room = memoryview(bytearray(_MOST_ROOM))
         if not self._parser.feed(self._buffer[:nbytes]):
             self.give_up(answer, Fault.CUT_SHORT if answer.status else Fault.NOT_HTTP)
+        elif answer.is_too_large:
+            self.give_up(answer, Fault.TOO_LARGE)
         elif answer.is_complete:
             self._finish(answer)
         else:

@@ -63,6 +63,7 @@ class Response(Protocol):
         Raises:
             DeadlineError: if it does not come in time.
             ProtocolError: if it is cut short.
+            ResponseTooLargeError: if it is larger than the transport takes.
             ClosedError: if it was closed meanwhile.
         """
         ...

@@ -13,7 +13,14 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead.errors import CertificateError, ConnectError, DeadlineError, ProtocolError, TransportError
+from masthead.errors import (
+    CertificateError,
+    ConnectError,
+    DeadlineError,
+    ProtocolError,
+    ResponseTooLargeError,
+    TransportError,
+)
 
 if TYPE_CHECKING:
     import zlib
@@ -81,6 +88,8 @@ class Fault(enum.Enum):
     """Nothing came for too long."""
     LATE = enum.auto()
     """The whole took too long."""
+    TOO_LARGE = enum.auto()
+    """The body is longer than we take."""
 
 
 class DialError(Exception):
@@ -102,10 +111,14 @@ class Failures:
         server: The server's ``host:port``.
         proxy: Through whom it is reached, if through anybody.
         connect_timeout: How many seconds connecting may take.
+        max_response_bytes: How long a body may be.
     """
 
-    def __init__(self, server: str, proxy: Proxy | None, connect_timeout: float) -> None:
+    def __init__(
+        self, server: str, proxy: Proxy | None, connect_timeout: float, max_response_bytes: float
+    ) -> None:
         self.server = server
+        self.max_response_bytes = max_response_bytes
         self._via = f" through the proxy {proxy.place}" if proxy is not None else ""
         self._connect_timeout = connect_timeout
         self._explanations = {
@@ -115,6 +128,7 @@ class Failures:
             Fault.CUT_SHORT: self._cut_short,
             Fault.SILENT: self._silent,
             Fault.LATE: self._late,
+            Fault.TOO_LARGE: self._too_large,
         }
 
     def what(self, request: Request) -> str:
@@ -203,6 +217,11 @@ class Failures:
     def _late(self, request: Request, cause: OSError | None) -> DeadlineError:
         waited = f"no complete answer from {self.server} within {request.total or 0:g} s"
         return self._make(DeadlineError, f"{waited}; allow more time, or ask for less", request, cause)
+
+    def _too_large(self, request: Request, cause: OSError | None) -> ResponseTooLargeError:
+        problem = f"the answer of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
+        advice = "ask for less at once (page_size, a selector), or raise max_response_bytes"
+        return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
 
 
 def unreachable(place: str, error: OSError) -> str:

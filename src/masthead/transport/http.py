@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.errors import ClosedError
 from masthead.transport.address import Server
-from masthead.transport.body import PACKINGS, HttpResponse
+from masthead.transport.body import HttpResponse
 from masthead.transport.connection import Connection
 from masthead.transport.dialing import Dialer
 from masthead.transport.failures import DialError, Failures, Fault
@@ -17,16 +17,19 @@ from masthead.transport.heads import Heads
 from masthead.transport.pool import Pool
 from masthead.transport.proxy import Proxy
 from masthead.transport.sockets import Sockets
+from masthead.transport.unpacking import PACKINGS
 
 if TYPE_CHECKING:
     from masthead.meta.secret import Hidden, Secret
     from masthead.transport.answer import Answer
     from masthead.transport.contract import Request, TlsSource
 
-__all__ = ["HttpTransport"]
+__all__ = ["MAX_RESPONSE_BYTES", "HttpTransport"]
 
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """What changes nothing, and so may be sent again when a connection that was kept turns out to be dead."""
+MAX_RESPONSE_BYTES: Final = 2**30
+"""How long a body may be unless somebody says otherwise: a list of a hundred thousand pods has half of it."""
 _DEAD: Final = frozenset({Fault.HUNG_UP, Fault.LOST})
 
 
@@ -56,12 +59,14 @@ class HttpTransport:
         connections: How many connections may be in use at once, streams aside; 0 for any number.
         connect_timeout: How many seconds connecting may take, the wait for a free connection included.
         idle: How many seconds a connection is kept without use.
+        max_response_bytes: How long a body that is read at once may be, packed and unpacked; ``math.inf`` for any
+            length. Of a stream, only so much is unpacked as its reader takes.
 
     Raises:
         ConfigError: if an address is not one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how it behaves
         self,
         server: str,
         *,
@@ -72,6 +77,7 @@ class HttpTransport:
         connections: int = 100,
         connect_timeout: float = 30.0,
         idle: float = 30.0,
+        max_response_bytes: float = MAX_RESPONSE_BYTES,
     ) -> None:
         address = Server.parse(server)
         proxy = Proxy.parse(proxy_url) if proxy_url else None
@@ -80,7 +86,7 @@ class HttpTransport:
         self._connections = connections
         self._connect_timeout = connect_timeout
         self._idle = idle
-        self._failures = Failures(address.place, proxy, connect_timeout)
+        self._failures = Failures(address.place, proxy, connect_timeout, max_response_bytes)
         self._heads = _heads(address, proxy, compression=compression)
         self._sockets = Sockets()
         self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)

@@ -17,6 +17,8 @@ __all__ = ["Parser"]
 
 _LONGEST: Final = 2**17
 """How many bytes of a head, or between two pieces of a body, are put up with."""
+_HEADER: Final = 32
+"""What each header counts beside its letters, so that there are not ten thousands of empty ones."""
 _FIRST_FINAL: Final = 200
 _SWITCHING: Final = 101
 
@@ -89,7 +91,7 @@ class Parser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which nobody reads."""
-        self._header_bytes += len(name) + len(value)
+        self._header_bytes += len(name) + len(value) + _HEADER
         if self._header_bytes > _LONGEST:
             raise _RefusedError
         answer = self._answer

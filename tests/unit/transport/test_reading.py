@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
-import itertools
 import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.unit.transport.servers import OK, always, answer, chunk, once, receive, serving
 
 from masthead.errors import ClosedError, DeadlineError, ProtocolError
 from masthead.transport import HttpTransport, Request
-from masthead.transport.body import Gunzip
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -263,29 +259,6 @@ async def test_streams_do_not_wait_for_each_other(transport: HttpTransport) -> N
     streams = [await transport.send(Request("GET", f"/{number}")) for number in range(20)]
 
     assert [stream.status for stream in streams] == [200] * 20
-
-
-@given(
-    body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3)
-)
-def test_gzip_unpacks_however_it_is_cut(body: bytes, cuts: list[int], members: int) -> None:
-    packed = gzip.compress(body) * members
-    unpack = Gunzip()
-    borders = sorted({0, *(cut for cut in cuts if cut < len(packed)), len(packed)})
-    plain = b"".join(unpack.feed(packed[a:b]) for a, b in itertools.pairwise(borders))
-    unpack.finish()
-
-    assert plain == body * members
-
-
-@given(body=st.binary(max_size=3000), data=st.data())
-def test_gzip_without_its_end_is_noticed(body: bytes, data: st.DataObject) -> None:
-    packed = gzip.compress(body)
-    unpack = Gunzip()
-    unpack.feed(packed[: data.draw(st.integers(1, len(packed) - 1))])
-
-    with pytest.raises(zlib.error):
-        unpack.finish()
 
 
 async def _outcome(work: object) -> object:

@@ -1,0 +1,242 @@
+"""Bodies that unpack to more than they look like."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import math
+import time
+import zlib
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.transport.servers import Seen, always, answer, serving
+
+from masthead.config import Config
+from masthead.errors import ForbiddenError, ProtocolError, ResponseTooLargeError
+from masthead.rest import RestClient, RestSettings, connect
+from masthead.rest.answer import read_bounded
+from masthead.transport import HttpTransport, Request
+from masthead.transport.unpacking import Gunzip, TooLargeError, unpack_whole
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+MIB = 2**20
+PACKED = "Content-Encoding: gzip"
+JSON = "Content-Type: application/json"
+BOMB = gzip.compress(b"\0" * 16 * MIB)
+
+
+def unpacked(unpack: Gunzip) -> bytes:
+    steps: list[bytes] = []
+    while unpack.is_waiting:
+        steps.append(unpack.step())
+    return b"".join(steps)
+
+
+@asynccontextmanager
+async def client_of(url: str, settings: RestSettings) -> AsyncIterator[RestClient]:
+    made = connect(Config(server=url), settings, connections=4)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@given(
+    body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3)
+)
+def test_gzip_unpacks_however_it_is_cut(body: bytes, cuts: list[int], members: int) -> None:
+    packed = gzip.compress(body) * members
+    unpack = Gunzip()
+    borders = sorted({0, *(cut for cut in cuts if cut < len(packed)), len(packed)})
+    plain = b""
+    for a, b in itertools.pairwise(borders):
+        unpack.put(packed[a:b])
+        plain += unpacked(unpack)
+    unpack.finish()
+
+    assert plain == body * members
+
+
+@given(body=st.binary(max_size=3000), data=st.data())
+def test_gzip_without_its_end_is_noticed(body: bytes, data: st.DataObject) -> None:
+    packed = gzip.compress(body)
+    unpack = Gunzip()
+    unpack.put(packed[: data.draw(st.integers(1, len(packed) - 1))])
+    unpacked(unpack)
+
+    with pytest.raises(zlib.error):
+        unpack.finish()
+
+
+@pytest.mark.parametrize("length", [2**18 - 1, 2**18, 2**18 + 1, 2**18 + 300, 2**20])
+def test_nothing_is_forgotten_where_a_step_ends(length: int) -> None:
+    body = b"\0" * length
+    unpack = Gunzip()
+    unpack.put(gzip.compress(body))
+    assert unpacked(unpack) == body
+    unpack.finish()
+
+
+def test_a_step_is_short_whatever_it_reads() -> None:
+    unpack = Gunzip()
+    unpack.put(BOMB)
+    lengths: list[int] = []
+    while unpack.is_waiting:
+        lengths.append(len(unpack.step()))
+    assert max(lengths) <= 2**18
+    assert sum(lengths) == 16 * MIB
+
+
+def test_thousands_of_empty_files_in_a_row_take_no_time() -> None:
+    """What follows the end of one is copied: of all of them, that would be 40 GB here."""
+    unpack = Gunzip()
+    unpack.put(gzip.compress(b"") * 64_000)
+    began = time.process_time()
+    assert unpacked(unpack) == b""
+    assert time.process_time() - began < 20
+
+
+async def test_what_is_large_is_unpacked_elsewhere() -> None:
+    unpack = Gunzip()
+    unpack.put(BOMB)
+    turns = 0
+    is_done = False
+
+    async def count() -> None:
+        nonlocal turns
+        while not is_done:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(count())
+        await asyncio.sleep(0)
+        before = turns
+        assert len(await unpack_whole(unpack, math.inf)) == 16 * MIB
+        is_done = True
+    assert turns > before
+
+
+async def test_who_is_cancelled_does_not_leave_a_thread_at_work() -> None:
+    unpack = Gunzip()
+    unpack.put(BOMB * 128)  # two gigabytes
+    task = asyncio.get_running_loop().create_task(unpack_whole(unpack, math.inf))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert unpack.is_waiting
+
+
+async def test_what_unpacks_to_too_much_is_given_up_at_the_limit() -> None:
+    unpack = Gunzip()
+    unpack.put(BOMB)
+    with pytest.raises(TooLargeError):
+        await unpack_whole(unpack, 3 * MIB)
+    assert 11 * MIB < len(unpacked(unpack)) < 13 * MIB
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        answer(BOMB, JSON, PACKED),
+        answer(b" " * 2 * MIB, JSON),
+        answer(gzip.compress(b"\0" * 2 * MIB), PACKED),
+    ],
+    ids=["packed", "plain", "just above"],
+)
+async def test_an_answer_that_is_too_large_is_an_error_that_names_the_option(body: bytes) -> None:
+    seen: list[Seen] = []
+    settings = RestSettings(max_response_bytes=MIB)
+    async with serving(always(body, seen)) as served, client_of(served.url, settings) as rest:
+        with pytest.raises(
+            ResponseTooLargeError, match=r"more than 1,048,576 bytes.*raise max_response_bytes"
+        ):
+            await rest.get("/api/v1/pods")
+    assert len(seen) == 1  # it would be as large once more
+
+
+async def test_an_answer_without_an_end_is_given_up_at_the_limit() -> None:
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            writer.write(b"x" * 65536)
+            await writer.drain()
+
+    async with serving(flood) as served:
+        transport = HttpTransport(served.url, tls=None, max_response_bytes=MIB)
+        response = await transport.send(Request("GET", "/"))
+        with pytest.raises(ResponseTooLargeError):
+            await response.read()
+        await transport.close()
+
+
+async def test_an_error_stays_short_once_it_is_unpacked() -> None:
+    async with serving(always(answer(BOMB, PACKED, status="403 Forbidden"))) as served:
+        transport = HttpTransport(served.url, tls=None)
+        body = await read_bounded(await transport.send(Request("GET", "/")))
+        assert len(body) == MIB
+        await transport.close()
+        async with client_of(served.url, RestSettings(retries=0)) as rest:
+            with pytest.raises(ForbiddenError) as caught:
+                await rest.get("/version")
+    assert len(str(caught.value)) < 1000
+
+
+async def test_a_packed_stream_comes_in_small_pieces_and_others_have_their_turn() -> None:
+    async with serving(always(answer(BOMB, PACKED))) as served:
+        transport = HttpTransport(served.url, tls=None)
+        response = await transport.send(Request("GET", "/", silence=60.0))
+        turns = pieces = total = 0
+        is_done = False
+
+        async def count() -> None:
+            nonlocal turns
+            while not is_done:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(count())
+            async for piece in response.chunks():
+                assert len(piece) <= 2**18
+                pieces += 1
+                total += len(piece)
+            is_done = True
+        await transport.close()
+    assert total == 16 * MIB
+    assert turns >= pieces - 2
+
+
+ODD_HEADS = {
+    "a length of 5000 digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    "a chunk of 5000 digits": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"f" * 5000
+    + b"\r\n",
+    "a status of 5000 digits": b"HTTP/1.1 " + b"2" * 5000 + b" OK\r\n\r\n",
+    "a version of 5000 digits": b"HTTP/" + b"1" * 5000 + b" 200 OK\r\n\r\n",
+    "ten thousand headers": b"HTTP/1.1 200 OK\r\n" + b"a:\r\n" * 10_000 + b"Content-Length: 0\r\n\r\n",
+    "a header of a megabyte": b"HTTP/1.1 200 OK\r\nWarning: " + b"x" * MIB + b"\r\nContent-Length: 0\r\n\r\n",
+    "ten thousand trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    + b"a:\r\n" * 10_000
+    + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("head", list(ODD_HEADS))
+async def test_an_odd_head_is_a_protocol_error(head: str) -> None:
+    async with serving(always(ODD_HEADS[head])) as served:
+        transport = HttpTransport(served.url, tls=None)
+        with pytest.raises(ProtocolError):
+            await (await transport.send(Request("GET", "/"))).read()
+        await transport.close()
