@@ -36,6 +36,7 @@ A message says what happened, to which object, and what to do next.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from masthead.advice import Refusal, advice_for, names_another
@@ -45,6 +46,27 @@ if TYPE_CHECKING:
 
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import Status, StatusDetails
+
+
+_SHOWN = 10_000
+"""How much of a server's sentence a message repeats."""
+_LONGEST_WAIT = 2**31 - 1
+"""What the API's own type of ``retryAfterSeconds`` can say."""
+_HIGHEST_CODE = 999
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
+"""What a terminal obeys: colours, movements, titles."""
+
+
+def printable(text: str) -> str:
+    """A text of somebody else's, as it can go to a terminal or into a log: no escapes, no control characters.
+
+    Lines stay lines, but are indented from the second on: none can pass for a line of our own.
+    """
+    if text.isprintable():
+        return text
+    lines = _ESCAPES.sub("", text).splitlines()
+    return "\n  ".join("".join([each if each.isprintable() else " " for each in line]) for line in lines)
 
 
 class MastheadError(Exception):
@@ -75,7 +97,7 @@ class DecodeError(InvalidValueError):
 
     def __init__(self, problem: str, *, kind: str = "", subject: str = "", path: str = "") -> None:
         where = " ".join(part for part in (kind, f'"{subject}"' if subject else "") if part)
-        super().__init__(": ".join(part for part in (where, path, problem) if part))
+        super().__init__(printable(": ".join(part for part in (where, path, problem) if part)))
         self.kind = kind
         self.subject = subject
         self.path = path
@@ -228,7 +250,8 @@ class StatusError(MastheadError):
         name: On which object; empty for a collection.
         code: The HTTP status code.
         reason: The server's word for it, such as ``NotFound``.
-        message: The server's sentence.
+        message: The server's sentence, as it came; ``str(error)`` leaves out what could play tricks on a terminal, and
+            what is very long.
         details: Causes, uid and retry delay, where the server gave them.
     """
 
@@ -265,15 +288,15 @@ class StatusError(MastheadError):
     def retry_after(self) -> float | None:
         """The seconds that the server asked to wait, or None."""
         seconds = self.details.retry_after_seconds if self.details is not None else None
-        return float(seconds) if seconds else None
+        return float(min(seconds, _LONGEST_WAIT)) if seconds and seconds > 0 else None
 
     def __str__(self) -> str:
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
-        said = f"{self.message or 'the server gave no message'} ({self.code} {self.reason or 'Unknown'})"
-        return " ".join(
-            part for part in (f"{tried}: {said}." if tried else f"{said}.", self.next_step) if part
-        )
+        message = self.message if len(self.message) <= _SHOWN else f"{self.message[:_SHOWN]}..."
+        said = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        told = f"{tried}: {said}." if tried else f"{said}."
+        return " ".join(part for part in (printable(told), self.next_step) if part)
 
     @property
     def next_step(self) -> str:
@@ -504,6 +527,8 @@ def error_from_status(
         resource = resource or (f"{details.kind}{group}" if details.kind else "")
         name = name or ("" if is_of_another else details.name or "")
     code, reason = status.code or 0, status.reason or ""
+    if not 0 <= code <= _HIGHEST_CODE:  # then it is no code of HTTP
+        code = 0
     return status_error_class(reason=reason, code=code, verb=verb)(
         status.message or "",
         verb=verb,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
+
+from masthead.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["hide", "redacted"]
 
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TELLING: Final = 6
 """Shorter values, such as "true" or "1", hide nothing, and would tear holes into every sentence."""
 
@@ -27,13 +27,8 @@ def redacted(text: str, secrets: Iterable[str], *, limit: int) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _TELLING:
             text = text.replace(secret, "***")
-    lines = (_printable(line) for line in _COLOUR.sub("", text).splitlines())
-    shown = " | ".join(line for line in lines if line)
+    shown = " | ".join(line.strip() for line in printable(text).split("\n") if line.strip())
     return shown if len(shown) <= limit else f"…{shown[-limit:]}"
-
-
-def _printable(line: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in line).strip()
 
 
 def hide(kind: type, value: object) -> object:

@@ -152,7 +152,7 @@ def _is_readable(obj: Object) -> bool:
     try:
         obj.metadata.labels  # noqa: B018 - it is decoded now
     except DecodeError as error:
-        _log.debug("%s matches no selector, because its labels cannot be read: %s", obj.key, error)
+        _log.debug("%r matches no selector, because its labels cannot be read: %s", obj.key, error)
         return False
     return True
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OwnedFields", "read_fields_v1"]
 
+_LONGEST_PLACE: Final = 10
+"""How many digits a place in a list may not have: no list is that long."""
+
 
 @dataclass(slots=True)
 class OwnedFields:
@@ -75,13 +78,20 @@ def read_fields_v1(data: Mapping[str, object]) -> OwnedFields:
     Raises:
         DecodeError: if it is none.
     """
+    try:
+        return _read(data)
+    except RecursionError:
+        raise DecodeError("managed fields are nested too deeply") from None
+
+
+def _read(data: Mapping[str, object]) -> OwnedFields:
     owned = OwnedFields()
     for element, below in data.items():
         if element == ".":
             continue
         if not isinstance(below, dict):
             raise _no_element(element)
-        inner = read_fields_v1(cast("dict[str, object]", below))
+        inner = _read(cast("dict[str, object]", below))
         kind, _, rest = element.partition(":")
         if kind == "f":
             owned.fields[rest] = inner
@@ -89,7 +99,7 @@ def read_fields_v1(data: Mapping[str, object]) -> OwnedFields:
             owned.items.append((_keys(element, rest), inner))
         elif kind == "v":
             owned.values.append(_json(element, rest))
-        elif kind == "i" and rest.isdecimal():
+        elif kind == "i" and rest.isascii() and rest.isdigit() and len(rest) < _LONGEST_PLACE:
             owned.places[int(rest)] = inner
         else:
             raise _no_element(element)
@@ -106,7 +116,7 @@ def _keys(element: str, text: str) -> dict[str, object]:
 def _json(element: str, text: str) -> object:
     try:
         return cast("object", msgspec.json.decode(text))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise _no_element(element) from None
 
 

@@ -184,8 +184,11 @@ class ClassMirror:
     def _root(self) -> list[ast.stmt]:
         """What a façade does that is not wrapped by another."""
         source = self.methods["__init__"]
+        names = {each.arg for each in source.args.kwonlyargs}
+        # Or our frame, too, would show the tokens in its text.
+        hides = f"kubeconfig = {CONCEALED.name}(kubeconfig)\n" if "kubeconfig" in names else ""
         begin = (
-            f"kubeconfig = {CONCEALED.name}(kubeconfig)\n"  # or our frame, too, would show the tokens in its text
+            f"{hides}"
             f"inner = {ASYNC}{self.source.name}({', '.join(_passed_on(source.args))})\n"
             f"super().__init__({PORTAL.name}(), inner)\n"
             "self._portal.at_close(inner.close)\n"

@@ -28,7 +28,7 @@ from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.kinds import TYPE_FIELDS, KindType, ObjectType
 from masthead.meta.metadata import ListMeta, ObjectMeta, new_metadata
 from masthead.meta.model import Struct, field
-from masthead.meta.parts import check_kind, read_field, read_in_parts, split, subject_in, subject_of
+from masthead.meta.parts import check_kind, read_field, read_in_parts, split_again, subject_in, subject_of
 from masthead.meta.resource import Resource
 from masthead.meta.slots import lazy_members, member_of, members
 from masthead.meta.walk import (
@@ -230,7 +230,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         source = self.wire_bytes
         if source is None:
             return True
-        parts = split(source)
+        parts = split_again(self, source)
         return any(
             is_changed(partial(read_field, type(self), name), value, parts.get(wire_name))
             for name, wire_name, _, value in _held(self)
@@ -262,7 +262,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
     def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
         source = self.wire_bytes
-        parts = split(source) if source is not None else {}
+        parts = split_again(self, source) if source is not None else {}
         result = shallow_copy(self)
         for name, wire_name, member, value in _held(self):
             if name in TYPE_FIELDS:

@@ -17,6 +17,7 @@ from masthead.meta.slots import is_lazy
 
 if TYPE_CHECKING:
     from masthead.meta.gvk import GroupVersionKind
+    from masthead.meta.model import Struct
 
 _parts_decoder: Final = typeinfo.json_decoder(dict[str, Raw])
 _items_decoder: Final = typeinfo.json_decoder(list[Raw] | None)
@@ -52,6 +53,18 @@ def split(data: bytes) -> dict[str, Raw]:
         raise shape.Fault(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
     except wire.MALFORMED as error:
         raise wire.malformed(error) from None
+
+
+def split_again(owner: Struct, data: bytes) -> dict[str, Raw]:
+    """The fields of an object that was read once; deep in a program's stack, less can be read than before.
+
+    Raises:
+        DecodeError: if it cannot be read here.
+    """
+    try:
+        return split(data)
+    except shape.Fault as fault:
+        raise owner.decode_error(fault) from None
 
 
 def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:

@@ -86,10 +86,16 @@ class Rules(msgspec.Struct, frozen=True):
     Attributes:
         keep_unknown: Keep fields that the type does not know; otherwise they are a fault.
         attribute_names: Accept ``node_name`` beside ``nodeName``.
+        hides_values: Say of a value that does not fit what it is, and not which: it may be a password.
     """
 
     keep_unknown: bool
     attribute_names: bool
+    hides_values: bool = False
+
+    def describe(self, value: object) -> str:
+        """Say what a value is, for an error message."""
+        return describe_type(value) if self.hides_values else describe(value)
 
 
 FROM_WIRE: Final = Rules(keep_unknown=True, attribute_names=False)
@@ -130,7 +136,6 @@ class Scalar(msgspec.Struct, frozen=True):
 
     def build(self, value: object, rules: Rules) -> object:
         """Check, and convert text into times, quantities and bytes."""
-        del rules
         if isinstance(value, float) and not math.isfinite(value):
             raise Fault(f"expected {self.words}, got {value}, which JSON cannot say")
         if type(value) in self.exact:
@@ -138,10 +143,9 @@ class Scalar(msgspec.Struct, frozen=True):
         try:
             return self.convert(value)
         except (msgspec.ValidationError, InvalidValueError) as error:
-            hint = f": {error.__cause__}" if isinstance(error.__cause__, InvalidValueError) else ""
-            # What should have been base64 is mostly a password.
-            got = describe_type(value) if bytes in self.exact else describe(value)
-            raise Fault(f"expected {self.words}, got {got}{hint}") from None
+            is_told = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
+            hint = f": {error.__cause__}" if is_told else ""
+            raise Fault(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
 
 
 class ListOf(msgspec.Struct, frozen=True):
@@ -152,7 +156,7 @@ class ListOf(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Build every item."""
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-            raise Fault(f"expected a list, got {describe(value)}")
+            raise Fault(f"expected a list, got {rules.describe(value)}")
         built: list[object] = []
         for index, item in enumerate(cast("Sequence[object]", value)):
             try:
@@ -171,7 +175,7 @@ class MapOf(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Build every value."""
         if not isinstance(value, Mapping):
-            raise Fault(f"expected an object, got {describe(value)}")
+            raise Fault(f"expected an object, got {rules.describe(value)}")
         built: dict[str, object] = {}
         for key, item in cast("Mapping[object, object]", value).items():
             try:
@@ -192,7 +196,7 @@ class StructOf(msgspec.Struct, frozen=True):
         if isinstance(value, cast("type", self.cls)):
             return value
         if not isinstance(value, Mapping):
-            raise Fault(f"expected an object ({self.cls.__name__}), got {describe(value)}")
+            raise Fault(f"expected an object ({self.cls.__name__}), got {rules.describe(value)}")
         if from_plain := getattr(self.cls, "from_plain", None):
             return from_plain(value, rules)
         if rules.keep_unknown:
@@ -229,13 +233,14 @@ class Nullable(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of an API type: its Python name, its name on the wire, its shape."""
+    """One field of an API type: its Python name, its name on the wire, its shape; whether no message repeats its value."""
 
     attribute: str
     wire: str
     shape: Shape
     default: object
     is_nullable: bool
+    is_secret: bool = False
 
     def build(self, value: object, rules: Rules) -> object:
         """Build the value; null means unset, as it does for the API server, but is kept if it was said."""
@@ -243,10 +248,14 @@ class Field(msgspec.Struct, frozen=True):
             is_kept = self.is_nullable or (rules.keep_unknown and self.default is msgspec.UNSET)
             return None if is_kept else self.default
         try:
-            return self.shape.build(value, rules)
+            return self.shape.build(value, self.rules(rules))
         except Fault as fault:
             fault.steps.append(f".{self.wire}")
             raise
+
+    def rules(self, rules: Rules) -> Rules:
+        """By which rules to read this field, where the others are read by these."""
+        return msgspec.structs.replace(rules, hides_values=True) if self.is_secret else rules
 
 
 def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> object:
@@ -321,11 +330,24 @@ def fields_of(cls: ApiType) -> Mapping[str, Field]:
     wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     defaults = dict(zip(reversed(cls.__struct_fields__), reversed(cls.__struct_defaults__), strict=False))
     nullable: tuple[str, ...] = cast("Any", cls).NULLABLE
+    sensitive: tuple[str, ...] = cast("Any", cls).SENSITIVE
     return {
-        wire: Field(attribute, wire, shape_of(hints[attribute]), defaults[attribute], attribute in nullable)
+        wire: Field(
+            attribute,
+            wire,
+            shape_of(hints[attribute]),
+            defaults[attribute],
+            attribute in nullable,
+            # What is or should be base64 is mostly a password or a key.
+            attribute in sensitive or _holds_bytes(hints[attribute]),
+        )
         for attribute, wire in wire_names
         if attribute in hints
     }
+
+
+def _holds_bytes(annotation: object) -> bool:
+    return annotation is bytes or any(map(_holds_bytes, get_args(annotation)))
 
 
 @functools.cache

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 1000
 """How many characters a type's fields, a list, a map or a text may take."""
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl keeps what was applied: of a Secret, the secrets."""
+_HIDDEN: Final = "<hidden>"
 
 
 def fields(instance: msgspec.Struct) -> str:
     """The fields that are set."""
     hidden: tuple[str, ...] = cast("Any", instance).SENSITIVE
     return _joined(
-        f"{name}={'<hidden>' if name in hidden else _shown(value)}" for name, value in set_fields(instance)
+        f"{name}={_HIDDEN if name in hidden else _shown(value)}" for name, value in set_fields(instance)
     )
 
 
@@ -75,7 +78,8 @@ def _shown(value: object) -> str:
         return f"[{_joined(map(_shown, cast('list[object]', value)))}]"
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        return "{" + _joined(f"{brief(key)}: {_shown(item)}" for key, item in items) + "}"
+        pairs = (f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _shown(item)}" for key, item in items)
+        return "{" + _joined(pairs) + "}"
     return brief(value) if isinstance(value, str) else repr(value)
 
 

@@ -12,7 +12,7 @@ from masthead.meta.apitype import construct
 from masthead.meta.gvk import GroupVersionKind
 from masthead.meta.metadata import ObjectMeta, new_metadata
 from masthead.meta.object import SOURCE, Backing, Object, ObjectList, is_changed
-from masthead.meta.parts import split, subject_in, subject_of
+from masthead.meta.parts import split, split_again, subject_in, subject_of
 from masthead.meta.slots import member_of
 from masthead.meta.walk import same, to_encode
 
@@ -173,7 +173,7 @@ class Unstructured(Object):
         """What is to be encoded."""
         del typed  # an object that has no type must say what it is
         source = self.wire_bytes
-        parts = split(source) if source is not None else {}
+        parts = split_again(self, source) if source is not None else {}
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -189,7 +189,7 @@ class Unstructured(Object):
         source = self.wire_bytes
         if source is None:
             return True
-        parts, sections = split(source), self._sections_held()
+        parts, sections = split_again(self, source), self._sections_held()
         # An item of a list does not say what it is; that it was told is no change.
         held = {"apiVersion": self.api_version, "kind": self.kind}
         return (

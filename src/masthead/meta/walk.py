@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+
 LEAVES: Final[frozenset[type]] = frozenset(
     {str, int, float, bool, bytes, datetime, MicroTime, Quantity, type(None), UnsetType}
 )

@@ -36,10 +36,11 @@ class Reader:
     fields that the type does not know. Those are remembered, and the reader goes on with a type that has them.
     """
 
-    __slots__ = ("_annotation", "_lessons", "_shape", "decode")
+    __slots__ = ("_annotation", "_lessons", "_rules", "_shape", "decode")
 
-    def __init__(self, annotation: object) -> None:
+    def __init__(self, annotation: object, rules: shape.Rules = shape.FROM_WIRE) -> None:
         self._annotation = annotation
+        self._rules = rules
         self._shape = shape.shape_of(annotation)
         self._lessons = 0
         self.decode = _decoder(annotation)
@@ -58,7 +59,7 @@ class Reader:
         except MALFORMED as error:
             raise malformed(error) from None
         try:
-            value = self._shape.build(decode_plain(data), shape.FROM_WIRE)
+            value = self._shape.build(decode_plain(data), self._rules)
         except RecursionError as error:
             raise malformed(error) from None
         if self._lessons != LESSONS.count:
@@ -85,7 +86,8 @@ def reader_for(annotation: object) -> Reader:
 @functools.cache
 def reader_of(cls: ApiType, attribute: str) -> Reader:
     """The reader of one field of a type; null is let through."""
-    return Reader(Union[cast("Any", shape.annotations_of(cls)[attribute]), None])
+    rules = shape.fields_by_attribute(cls)[attribute].rules(shape.FROM_WIRE)
+    return Reader(Union[cast("Any", shape.annotations_of(cls)[attribute]), None], rules)
 
 
 def utf8(text: bytes | str) -> bytes:

@@ -6,13 +6,15 @@ number to the base of sixty, ``2026-01-01`` is text and not a date, and a key th
 
 from __future__ import annotations
 
+import io
+import itertools
 import math
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import yaml
 
-from masthead.errors import DecodeError
+from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,11 @@ MAX_ALIASED: Final = 10_000
 """How many more values than its text has characters, of which each value that is written out takes one at least."""
 MAX_ALIASED_SIZE: Final = 3 * 1024 * 1024
 """How many more characters than its text has: one long scalar can be named thousands of times."""
+
+_DEEPEST: Final = 10_000
+"""How deep what is written may nest; what is deeper contains itself."""
+_WIDTH: Final = 110
+_END: Final = object()
 
 _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT: Final = re.compile(
@@ -129,10 +136,55 @@ def load_one(text: bytes | str, *, kind: str = "") -> object:
 
 
 def dump(value: object) -> str:
-    """Write one document, keys in the order given."""
-    return yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=110
+    """Write one document, keys in the order given.
+
+    Raises:
+        InvalidValueError: if it nests far deeper than anything that was read, or contains itself.
+    """
+    try:
+        return yaml.dump(
+            value, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=_WIDTH
+        )
+    except RecursionError:
+        pass
+    # PyYAML descends with three calls for each level, so that it gets to 330 of the thousand that JSON may have.
+    return cast("str", yaml.emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
+
+
+def _events(document: object) -> Iterator[yaml.Event]:
+    """What an emitter is to write for a document, without descending into it."""
+    writer: Any = _Dumper(io.StringIO())
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    levels: list[Iterator[object]] = [iter((document,))]
+    while levels:
+        value = next(levels[-1], _END)
+        if value is _END:
+            levels.pop()
+        elif isinstance(value, yaml.Event):
+            yield value
+        elif isinstance(value, dict):
+            yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=False)
+            parts = itertools.chain.from_iterable(cast("dict[str, object]", value).items())
+            levels.append(itertools.chain(parts, (yaml.MappingEndEvent(),)))
+        elif isinstance(value, list):
+            yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=False)
+            levels.append(itertools.chain(cast("list[object]", value), (yaml.SequenceEndEvent(),)))
+        else:
+            yield _scalar(writer, value)
+        if len(levels) > _DEEPEST:
+            raise InvalidValueError("cannot be written as YAML: nested too deeply")
+    yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _scalar(writer: Any, value: object) -> yaml.Event:  # noqa: ANN401 - PyYAML's own types are private
+    node = writer.represent_data(value)
+    plain, quoted = (
+        writer.resolve(yaml.ScalarNode, node.value, implicit) == node.tag
+        for implicit in ((True, False), (False, True))
     )
+    return yaml.ScalarEvent(None, node.tag, (plain, quoted), node.value, style=node.style)
 
 
 def _problem(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from masthead.errors import (
     StatusError,
     TransportError,
     error_from_status,
+    printable,
     status_error_class,
 )
 from masthead.meta.v1 import Status
@@ -36,7 +36,6 @@ _STATUS_READ: Final = 64 * 1024
 _READ: Final = 1024 * 1024
 """How many bytes of a refusal are read. No Status is longer, but what answers need not be an API server."""
 
-_TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _IN_FRONT: Final = "Is a proxy or a login page in front of the API server?"
 
 
@@ -127,7 +126,8 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
     """
     found = _status_in(body) if is_json(content_type) or body[:1] == b"{" else None
     if found is not None and found.status != "Success":
-        found.code = found.code or status
+        if not 100 <= (found.code or 0) < 1000:
+            found.code = status
         return _error(call, found)
     about = call.subject
     return status_error_class(reason="", code=status, verb=about.verb)(
@@ -174,7 +174,7 @@ def refuse_other_content(call: Call, content_type: str, body: bytes | None) -> N
     if not content_type and (body is None or start[:1] in {b"{", b"["}):
         return
     # Anything but a page for people may be an object, and hold secrets: its bytes are not repeated.
-    found = _page(content_type, start) or content_type or "of no content type"
+    found = _page(content_type, start) or _shortened(_line(content_type)) or "of no content type"
     advice = f'{_IN_FRONT} What is not meant to be JSON is asked for with another accept, such as "*/*".'
     raise _unexpected(call, f"the answer is {found} instead of JSON. {advice}")
 
@@ -230,13 +230,22 @@ def _page(content_type: str, body: bytes) -> str:
     """What to call a page that is meant for people; empty if it is none."""
     if "html" not in content_type.lower() and body[:1] != b"<":
         return ""
-    title = _TITLE.search(body[:_STATUS_READ].decode("utf-8", "replace"))
-    return f'an HTML page titled "{_shortened(_line(title[1]))}"' if title else "an HTML page"
+    title = _title(body[:_STATUS_READ])
+    return f'an HTML page titled "{_shortened(title)}"' if title else "an HTML page"
+
+
+def _title(page: bytes) -> str:
+    """What stands between the first ``<title ...>`` and its end. Each byte is looked at once, whatever the page is."""
+    lower = page.lower()
+    start = lower.find(b"<title")
+    begin = lower.find(b">", start) + 1 if start >= 0 else 0
+    end = lower.find(b"</title", begin) if begin else -1
+    return _line(page[begin:end].decode("utf-8", "replace")) if end >= 0 else ""
 
 
 def _line(text: str) -> str:
     """Text on one line, without what could play tricks on a terminal."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text[:_STATUS_READ]).split())
+    return " ".join(printable(text[:_STATUS_READ]).split())
 
 
 def _shortened(text: str) -> str:

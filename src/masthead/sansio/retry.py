@@ -183,6 +183,9 @@ def _rule_for(outcome: Answer | TransportError, *, has_reached: bool) -> _Rule |
             return None
 
 
+_DIGITS: Final = 9
+_VERY_LONG: Final = 10.0**_DIGITS
+
 _HTTP_DATE: Final = re.compile(
     r"[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII
 )
@@ -195,16 +198,16 @@ def parse_retry_after(text: str, *, date: str = "") -> float | None:
     """Read a ``Retry-After`` header: the seconds to wait, or None if there is nothing to be read in it.
 
     Args:
-        text: The header: seconds, or a date.
+        text: The header: seconds, or a date. What is longer than 31 years is that.
         date: The ``Date`` header of the same answer. Without it, a date says nothing about how long to wait.
     """
     text = text.strip()
     if text.isascii() and text.isdigit():
-        return float(text)
+        return float(text[:_DIGITS]) if len(text) <= _DIGITS else _VERY_LONG
     until, since = _moment(text), _moment(date.strip())
     if until is None or since is None:
         return None
-    return max(0.0, (until - since).total_seconds())
+    return min(max(0.0, (until - since).total_seconds()), _VERY_LONG)
 
 
 def _moment(text: str) -> datetime | None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead.errors import printable
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["ServerWarning", "parse_warnings"]
 
 _SHOWN: Final = 299
 """The code of "miscellaneous persistent warning", the only one that the API uses."""
+
+_MOST: Final = 100
+"""How many of one answer are read: each may become a line of a log."""
 
 # code agent "text" "date", then a comma or the end (RFC 7234, section 5.5).
 _VALUE: Final = re.compile(
@@ -40,23 +46,22 @@ class ServerWarning:
 def parse_warnings(headers: Iterable[str]) -> list[ServerWarning]:
     """The warnings in the ``Warning`` headers of one answer, in their order.
 
-    Those of another code than 299, and those without text, are left out. A header is read up to the first thing in it
+    No more than a hundred of them; those of another code than 299, and those without text, are left out. A header is read up to the first thing in it
     that is no warning: what follows could be part of a text whose quotes are wrong. Nothing is ever raised.
     """
-    return [warning for header in headers for warning in _parse(header)]
+    found = (warning for header in headers for warning in _parse(header))
+    return list(itertools.islice(found, _MOST))
 
 
-def _parse(header: str) -> list[ServerWarning]:
-    found: list[ServerWarning] = []
+def _parse(header: str) -> Iterator[ServerWarning]:
     position = 0
     while match := _VALUE.match(header, position):
         position = match.end()
         code, agent, quoted = int(match[1]), match[2], match[3]
         text = _printable(_ESCAPED.sub(r"\1", quoted)).strip()
         if code == _SHOWN and text:
-            found.append(ServerWarning(text, _printable(agent), code))
-    return found
+            yield ServerWarning(text, _printable(agent), code)
 
 
 def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(printable(text).split("\n"))

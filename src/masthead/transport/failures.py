@@ -44,7 +44,10 @@ _BY_ERRNO: Final = {
 
 # OpenSSL's X509_V_ERR_* numbers.
 _UNKNOWN_AUTHORITY: Final = "is signed by an authority that is not trusted; set certificate-authority (ca_file, ca_data) to the cluster's"
-_OTHER_NAME: Final = "is for another name; use one of its names as the address, or set tls-server-name"
+_OTHER_NAME: Final = (
+    "is for another name; use one of its names as the address, or set tls-server-name. If it has a common name only, which "
+    "does not count, have it issued anew with a subject alternative name (SAN)"
+)
 _BY_VERIFY_CODE: Final = {
     9: "is not valid yet; check this machine's clock",
     10: "has expired; have it renewed, or check this machine's clock",

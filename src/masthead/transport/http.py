@@ -159,6 +159,7 @@ class HttpTransport:
             return await self._tls.context()
         if self._default is None:
             self._default = ssl.create_default_context()
+            self._default.hostname_checks_common_name = False
         return self._default
 
     async def _connect(

@@ -17,6 +17,7 @@ from masthead.auth.tls import TlsContexts
 from masthead.auth.tokens import Anonymous
 from masthead.errors import AuthError, ConfigError
 from masthead.meta.secret import Secret
+from masthead.transport.failures import unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,6 +160,19 @@ async def test_without_an_authority_those_of_the_machine_are_trusted(
     meet(context, server_of(ours))
     with pytest.raises(ssl.SSLCertVerificationError):
         meet(context, server_of(trustme.CA()))
+
+
+async def test_a_common_name_alone_does_not_say_whose_certificate_it_is() -> None:
+    authority = trustme.CA()
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(common_name="localhost").configure_cert(server)
+    server.set_alpn_protocols(["http/1.1"])
+
+    with pytest.raises(ssl.SSLCertVerificationError) as caught:
+        meet(await contexts(ca_data=pem(authority)).context(), server)
+
+    assert "issued anew with a subject alternative name" in unreachable("localhost:6443", caught.value)
+    meet(await contexts(insecure=True).context(), server)
 
 
 async def test_insecure_trusts_anybody() -> None:

@@ -39,7 +39,7 @@ def test_an_object_whose_labels_cannot_be_read_matches_no_selector(caplog: pytes
         assert [each.metadata.name for each in lister.list("app=web")] == ["good"]
         assert [each.metadata.name for each in lister.namespace("shop").list("app!=web")] == ["other"]
     assert [record.levelname for record in caplog.records] == ["DEBUG", "DEBUG"]
-    assert "shop/bad matches no selector" in caplog.text
+    assert "'shop/bad' matches no selector" in caplog.text
 
 
 def test_an_object_that_is_not_in_the_copy_is_said_not_to_be() -> None:

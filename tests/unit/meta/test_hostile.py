@@ -388,3 +388,83 @@ def test_what_json_cannot_say_is_refused_when_it_is_set() -> None:
 def test_an_item_of_another_kind_is_refused() -> None:
     with pytest.raises((DecodeError, InvalidValueError)):
         StatefulSet.new("x", spec={"volumeClaimTemplates": [Pod.new("y")]})
+
+
+# -- Secrets -----------------------------------------------------------------------------------------------------
+
+SECRETS = {
+    "from_dict": lambda: Secret.from_dict({"stringData": {"password": 8675309}}),
+    "from_yaml": lambda: Secret.from_yaml("stringData: {password: 8675309}"),
+    "from_wire": lambda: Secret.from_wire(b'{"stringData":{"password":8675309}}').string_data,
+    "from_wire, with unknown fields": lambda: (
+        Secret.from_wire(b'{"stringData":{"password":8675309},"zzz":1}').string_data
+    ),
+    "from_json": lambda: Secret.from_json(b'{"stringData":{"password":8675309}}').string_data,
+    "made": lambda: Secret(string_data=cast("Any", {"password": 8675309})),
+    "set": lambda: setattr(Secret(), "string_data", {"password": 8675309}),
+    "no map": lambda: Secret.from_dict({"stringData": "8675309"}),
+    "data that is no map": lambda: Secret.from_wire(b'{"data":"8675309"}').data,
+    "data that is a number": lambda: Secret.from_wire(b'{"data":{"a":8675309}}').data,
+    "data that is no base64": lambda: Secret.from_wire(b'{"data":{"a":"8675309!"}}').data,
+}
+
+
+@pytest.mark.parametrize("how", list(SECRETS))
+def test_no_error_about_a_secret_shows_its_value(how: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        SECRETS[how]()
+    assert "8675309" not in f"{caught.value} {caught.value!r} {vars(caught.value)}"
+
+
+def test_no_repr_shows_what_kubectl_keeps_of_what_was_applied() -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":"hunter2"}', "team": "web"}
+    secret = Secret.from_dict({"metadata": {"name": "a", "annotations": annotations}})
+
+    for shown in (repr(secret), repr(secret.metadata), repr(Unstructured.from_dict(secret.to_dict()))):
+        assert "hunter2" not in shown
+    assert "'team': 'web'" in repr(secret.metadata)
+    assert secret.metadata.annotations == annotations
+
+
+# -- Depth -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [100, 330, 900])
+def test_yaml_is_written_as_deep_as_json_is_read(depth: int) -> None:
+    data = b'{"metadata":{"name":"a"},"spec":%b"1"%b}' % (b'{"a":[' * (depth // 2), b"]}" * (depth // 2))
+
+    text = Unstructured.from_wire(data).to_yaml()
+
+    assert text.count(" a:\n") == depth // 2
+    assert text.endswith("- '1'\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        {"a": []},
+        [[], {}, [1, [2]]],
+        {"n": None, "t": True, "s": "yes", "i": "1", "m": "a\nb\n", "f": 1.5, "e": ""},
+    ],
+)
+def test_what_is_deep_is_written_like_everything_else(value: object) -> None:
+    deep: object = value
+    for _ in range(400):
+        deep = {"a": deep}
+    lines = yaml.dump(deep).splitlines()
+    shallow = yaml.dump({"a": value}).splitlines()
+
+    assert [line.removeprefix(" " * 2 * 399) for line in lines[399:]] == shallow
+
+
+def test_what_contains_itself_deep_down_is_refused() -> None:
+    inner: list[object] = []
+    outer: object = inner
+    for _ in range(400):
+        outer = [outer]
+    inner.append(outer)
+
+    with pytest.raises(InvalidValueError, match="nested too deeply"):
+        yaml.dump(outer)

@@ -157,7 +157,11 @@ def test_no_attempt_is_too_many_too_early_or_too_late(
     [
         ("0", "", 0.0),
         (" 12 ", "", 12.0),
-        ("9" * 5000, "", math.inf),
+        ("9" * 5000, "", 1e9),
+        ("9" * 9, "", 999_999_999.0),
+        ("inf", "", None),
+        ("1e400", "", None),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", 1e9),
         ("Sun, 06 Nov 1994 08:49:40 GMT", DATE, 3.0),
         ("Mon, 07 Nov 1994 08:49:37 GMT", DATE, 86400.0),
         ("Sun, 06 Nov 1994 08:49:30 GMT", DATE, 0.0),

@@ -24,7 +24,7 @@ def quoted(text: str) -> str:
         ('299 - "a", 299 - "b" "Sun, 06 Nov 1994 08:49:37 GMT" ,299 - "c"', [*map(ServerWarning, "abc")]),
         (r'299 - "say \"a, b\" \\ c"', [ServerWarning(r'say "a, b" \ c')]),
         ('  299\t-  "a"  ', [ServerWarning("a")]),
-        ('299 - "\x1b[31mred\nblue"', [ServerWarning("[31mred blue")]),
+        ('299 - "\x1b[31mred\nblue"', [ServerWarning("red   blue")]),
         ('199 - "other", 299 - "a"', [ServerWarning("a")]),
         ('299 - ""', []),
         ('299 - "a", 299 b "c', [ServerWarning("a")]),

@@ -1,0 +1,221 @@
+"""What a server could say to make us work, stumble, or say something in its place."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from tests.unit.rest.scripted import JSON, Reply, client, get, status
+
+from masthead.api.core.v1 import Pod, PodList
+from masthead.client.event import read_events
+from masthead.client.fields_v1 import read_fields_v1
+from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError, printable
+from masthead.meta.unstructured import Unstructured, UnstructuredList
+from masthead.meta.v1 import Status
+from masthead.rest import Answer
+from masthead.rest.answer import failure
+from masthead.testing.virtual import in_virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRICKS = "\x1b[2J\x1b[31mred\x1b[0m\x1b]0;title\x07 \x9b1m\x08\u202e\nERROR forged line\r\x00end"
+UNFIT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+
+
+@pytest.mark.parametrize("page", [b"<title" * 11_000, b"<title>" * 9_000, b"<title " * 5_000 + b">" * 30_000])
+def test_a_page_of_titles_takes_no_time(page: bytes) -> None:
+    began = time.process_time()
+    error = failure(get(), 502, "text/html", page)
+    assert time.process_time() - began < 1  # it was four seconds for 64 KiB
+    assert "an HTML page" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        (b"<html><TITLE lang='en'>Sign\n in</TITLE></html>", 'titled "Sign in"'),
+        (b"<title>Gr\xc3\xbc\xc3\x9fe</title>", 'titled "Grüße"'),
+        (b"<title>never ends", "an HTML page."),
+        (b"<title", "an HTML page."),
+        (b"<p></title><title>x</title>", 'titled "x"'),
+    ],
+)
+def test_the_title_of_a_page_is_found(page: bytes, title: str) -> None:
+    assert title in str(failure(get(), 502, "text/html", page))
+
+
+@pytest.mark.parametrize(
+    "asked", ["9" * 400, "9" * 5000, "-1", "inf", "nan", "1e999", "Fri, 31 Dec 9999 23:59:59 GMT"]
+)
+@in_virtual_time
+async def test_any_retry_after_can_be_read(asked: str) -> None:
+    heads = [("Retry-After", asked), ("Date", "Thu, 01 Jan 0001 00:00:00 GMT")]
+    rest, _ = client(Reply(429, b"", heads))
+    with pytest.raises(StatusError) as caught:
+        await rest.call(get(retries=0))
+    assert caught.value.retry_after is None or 0 < caught.value.retry_after <= 1e9
+    assert str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 4300, "9" * 5000, "-1", "1e400", "0.5", "-" + "9" * 400])
+@in_virtual_time
+async def test_any_number_can_stand_in_a_status(number: str) -> None:
+    body = (
+        f'{{"kind":"Status","status":"Failure","message":"m","reason":"TooManyRequests","code":{number},'
+        f'"details":{{"retryAfterSeconds":{number}}}}}'
+    )
+    rest, _ = client(Reply(429, body.encode(), [("Content-Type", JSON)]))
+    with pytest.raises(StatusError) as caught:
+        await rest.call(get(retries=0))
+    assert caught.value.code == 429
+    assert caught.value.retry_after is None or 0 < caught.value.retry_after < 2**31
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_status_with_tricks_for_a_terminal_plays_none() -> None:
+    body = msgspec.json.encode(
+        {
+            "kind": "Status",
+            "status": "Failure",
+            "message": TRICKS,
+            "reason": TRICKS,
+            "code": 403,
+            "details": {"name": TRICKS, "kind": TRICKS, "group": TRICKS},
+        }
+    )
+    error = failure(get(), 403, JSON, body)
+    assert error.message == TRICKS  # as it came, for whoever wants it
+    assert not UNFIT.search(str(error))
+    assert "\nERROR" not in str(error)
+    assert "red" in str(error)
+
+
+@pytest.mark.parametrize("body", [TRICKS.encode(), b"<title>" + TRICKS.encode() + b"</title>"])
+def test_nor_does_any_other_refusal(body: bytes) -> None:
+    assert not UNFIT.search(str(failure(get(), 502, "text/plain", body)))
+    assert not UNFIT.search(str(failure(get(), 302, "", b"", f"https://x/{TRICKS}")))
+
+
+@in_virtual_time
+async def test_nor_does_a_content_type_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    heads = [("Content-Type", f"text/{TRICKS}"), ("Warning", f'299 - "{TRICKS}"')]
+    rest, _ = client(Reply(200, b"x", heads))
+    with pytest.raises(ProtocolError) as caught:
+        await rest.call(get(retries=0))
+    assert not UNFIT.search(str(caught.value))
+    assert caplog.messages
+    assert not any(UNFIT.search(each) or "\n" in each for each in caplog.messages)
+
+
+def test_nor_does_an_object_that_cannot_be_read() -> None:
+    data = msgspec.json.encode({"metadata": {"name": TRICKS, "namespace": TRICKS, "labels": {TRICKS: 5}}})
+    with pytest.raises(DecodeError) as caught:
+        Pod.from_json(data)
+    assert not UNFIT.search(str(caught.value))
+
+
+def test_what_can_be_shown_stays_as_it_is() -> None:
+    assert printable("Grüße, 世界 👋") == "Grüße, 世界 👋"
+    assert printable("one\ntwo") == "one\n  two"
+
+
+def test_escapes_are_found_in_time() -> None:
+    began = time.process_time()
+    printable("\x1b[" * 300_000 + "\x1b]" * 300_000 + "\x1b[0;" * 100_000)
+    assert time.process_time() - began < 10
+
+
+@in_virtual_time
+async def test_of_a_flood_of_warnings_a_hundred_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    rest, _ = client(Reply(headers=[("Warning", ", ".join(f'299 - "{n}"' for n in range(5000)))]))
+    await rest.call(get())
+    assert len(caplog.messages) == 100
+
+
+def _documents() -> list[bytes]:
+    deep = [b"[" * depth + b"]" * depth for depth in (300, 480, 900, 970, 990, 1100, 100_000)]
+    deep += [b'{"f:a":' * depth + b"{}" + b"}" * depth for depth in (300, 480, 900, 970, 990, 1100, 100_000)]
+    numbers = [
+        b"9" * 4300,
+        b"9" * 4301,
+        b"9" * 100_000,
+        b"-" + b"9" * 5000,
+        b"1e" + b"9" * 5000,
+        b"1." + b"9" * 9000,
+    ]
+    places = [
+        b'{"metadata":{"name":"a"},"spec":{"priority":%b}}',
+        b'{"metadata":{"name":"a"},"spec":{"zzz":%b}}',
+        b'{"metadata":{"name":"a","generation":%b}}',
+        b'{"metadata":{"name":"a","zzz":%b}}',
+        b'{"metadata":{"name":"a"}, "zzz":%b}',
+        b'{"metadata":{"name":"a","managedFields":[{"fieldsV1":%b}]}}',
+        b'{"kind":"Status","status":"Failure","details":%b}',
+        b'{"kind":"Status","status":"Failure","code":%b}',
+    ]
+    return [place % value for place in places for value in (*deep, *numbers)]
+
+
+def _read_all(obj: Pod | Unstructured) -> None:
+    obj.to_json()
+    obj.to_dict()
+    obj.to_yaml()
+    repr(obj.copy())
+    for entry in obj.metadata.managed_fields:
+        if entry.fields_v1:
+            read_fields_v1(entry.fields_v1)
+
+
+def _read_events(data: bytes) -> None:
+    for kind in (b"ADDED", b"ERROR"):
+        for event in read_events(Pod, [b'{"type":"%b","object":%b}' % (kind, data)]):
+            str(event)
+            if not isinstance(event, StatusError):
+                _read_all(event.object)
+
+
+def _in_list(data: bytes) -> bytes:
+    return b'{"metadata":{"resourceVersion":"1"},"items":[%b]}' % data
+
+
+READERS: dict[str, Callable[[bytes], object]] = {
+    "from_wire": lambda data: _read_all(Pod.from_wire(data)),
+    "from_json": lambda data: _read_all(Pod.from_json(data)),
+    "untyped": lambda data: _read_all(Unstructured.from_wire(data)),
+    "untyped, from people": lambda data: _read_all(Unstructured.from_json(data)),
+    "list": lambda data: [_read_all(each) for each in PodList.from_wire(_in_list(data)).items],
+    "untyped list": lambda data: [
+        _read_all(each) for each in UnstructuredList.from_wire(_in_list(data)).items
+    ],
+    "watch": _read_events,
+    "status": lambda data: str(Status.from_json(data)),
+    "answer": lambda data: Answer(200, data, JSON).json(),
+    "answer as a type": lambda data: _read_all(Answer(200, data, JSON).into(Pod)),
+}
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+def test_depth_and_numbers_without_measure_are_errors_of_ours_or_none(reader: str) -> None:
+    said: list[str] = []
+    for data in _documents():
+        try:
+            READERS[reader](data)
+        except MastheadError as error:
+            said.append(f"{error} {error!r}")
+    assert all(said)
+
+
+def test_any_refusal_of_such_a_kind_is_a_status_error() -> None:
+    for data in _documents():
+        assert len(str(failure(get(), 503, JSON, data))) < 20_000
+
+
+def test_a_long_sentence_is_shortened_and_kept() -> None:
+    error = failure(get(), 500, JSON, status(500, "InternalError", "x" * 100_000))
+    assert len(error.message) == 100_000
+    assert len(str(error)) < 11_000
