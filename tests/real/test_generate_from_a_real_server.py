@@ -13,6 +13,7 @@ from tests.real_server import RealServer, wait_until
 
 from masthead.codegen import crds, generate, sources
 from masthead.codegen.__main__ import main
+from masthead.config import Config
 from masthead.meta import yaml
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def expected_kinds() -> dict[str, set[str]]:
 def from_server(
     server: RealServer, package: str, *, groups: list[str] | None = None, docs: bool = False
 ) -> dict[PurePosixPath, str]:
-    spec = sources.from_server(server.url, token=server.token, ca_file=server.ca_file, groups=groups or [])
+    spec = sources.from_server(
+        Config(server=server.url, token=server.token, ca_file=server.ca_file), groups=groups or []
+    )
     return generate.files_for(spec, package, groups=groups or [], docs=docs)
 
 

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead.codegen import generate, sources
-from masthead.errors import GenerateError, MastheadError
+from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from masthead.codegen.spec import Spec
+    from masthead.config import Config
+
+
+_PROGRAM: Final = "python -m masthead.codegen"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
     made = argparse.ArgumentParser(
-        prog="masthead generate",
+        prog=_PROGRAM,
         description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
     )
-    source = made.add_mutually_exclusive_group(required=True)
+    source = made.add_mutually_exclusive_group()
     source.add_argument(
         "--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents"
     )
     source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
+    source.add_argument(
+        "--kubeconfig", metavar="FILE", help="a live server, and who you are there, as kubectl finds them"
+    )
     source.add_argument(
         "--crd",
         type=Path,
         nargs="+",
         metavar="FILE",
         help="CRD manifests, YAML or JSON: all of the package at once",
+    )
+    made.add_argument(
+        "--context", metavar="NAME", help="which context of the kubeconfig (default: its current one)"
     )
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
@@ -60,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    options = parser().parse_args(arguments)
+    options = _options(arguments)
     package = options.package or _package_at(options.out.resolve())
     try:
         files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
@@ -68,13 +79,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.check:
             generate.write(files, options.out)
     except (MastheadError, OSError) as error:
-        print(f"masthead generate: {error}", file=sys.stderr)
+        print(f"{_PROGRAM}: {error}", file=sys.stderr)
         return 2
     for path in changed:
         done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
         print(f"{undone if options.check else done} {path}")
     print(f"{len(files)} files, {len(changed)} changed", file=sys.stderr)
     return 1 if options.check and changed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    made = parser()
+    options = made.parse_args(arguments)
+    is_live = options.server or options.kubeconfig or options.context
+    if options.context and (options.server or options.crd or options.openapi):
+        made.error("--context is for a kubeconfig")
+    if not (is_live or options.crd or options.openapi):
+        made.error("say what to generate from: --openapi, --server, --kubeconfig, --context or --crd")
+    if options.token_file and not options.server:
+        made.error("--token-file goes with --server; a kubeconfig says itself who you are")
+    return options
 
 
 def _package_at(folder: Path) -> str:
@@ -88,20 +112,28 @@ def _spec(options: argparse.Namespace) -> Spec:
         return sources.from_folder(options.openapi)
     if options.crd:
         return sources.from_manifests(options.crd)
-    return sources.from_server(
-        options.server,
-        token=_token(options.token_file) if options.token_file else "",
+    return sources.from_server(_config(options), groups=options.group)
+
+
+def _config(options: argparse.Namespace) -> Config:
+    """Where the live server is, and who we are there."""
+    from masthead.config import Config, load, proxy_for
+
+    if options.server:  # then it is nobody that a kubeconfig knows: its token is for another server
+        return Config(
+            server=options.server,
+            token_file=options.token_file,
+            ca_file=options.ca_file,
+            insecure=options.insecure,
+            proxy_url=proxy_for(options.server, os.environ),
+            origin="what was given",
+        )
+    return load(
+        options.kubeconfig,
+        context=options.context,
         ca_file=options.ca_file,
-        insecure=options.insecure,
-        groups=options.group,
+        insecure=options.insecure or None,
     )
-
-
-def _token(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except UnicodeDecodeError:
-        raise GenerateError(f"{path} holds no token: it is not plain text") from None
 
 
 if __name__ == "__main__":

@@ -161,6 +161,8 @@ def test_errors_are_one_line_and_exit_with_two(tmp_path: Path, capsys: pytest.Ca
         ["--crd", str(tmp_path / "missing.yaml"), *out],
         ["--openapi", str(tmp_path), *out],
         ["--server", "nonsense", *out],
+        ["--server", "http://192.0.2.1", "--token-file", str(tmp_path / "token"), *out],
+        ["--kubeconfig", str(tmp_path / "missing"), *out],
         ["--server", "http://127.0.0.1:1", "--token-file", str(tmp_path / "token"), *out],
         ["--server", "http://127.0.0.1:1", "--token-file", str(tmp_path / "missing"), *out],
         ["--server", "https://127.0.0.1:1", "--ca-file", str(tmp_path / "missing"), *out],
@@ -173,12 +175,24 @@ def test_errors_are_one_line_and_exit_with_two(tmp_path: Path, capsys: pytest.Ca
         assert main(arguments) == 2, arguments
         said = capsys.readouterr()
         assert said.out == ""
-        assert said.err.startswith("masthead generate: ")
+        assert said.err.startswith("python -m masthead.codegen: ")
         assert said.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken", "token"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["--crd", "a"], ["--crd", "a", "--server", "b", "--out", "c"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--crd", "a"],
+        ["--out", "c"],
+        ["--crd", "a", "--server", "b", "--out", "c"],
+        ["--server", "a", "--kubeconfig", "b", "--out", "c"],
+        ["--server", "a", "--context", "b", "--out", "c"],
+        ["--crd", "a", "--context", "b", "--out", "c"],
+        ["--kubeconfig", "a", "--token-file", "b", "--out", "c"],
+    ],
+)
 def test_options_that_do_not_go_together_are_refused(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,7 +200,7 @@ def test_options_that_do_not_go_together_are_refused(
         main(arguments)
 
     assert stopped.value.code == 2
-    assert "usage: masthead generate" in capsys.readouterr().err
+    assert "usage: python -m masthead.codegen" in capsys.readouterr().err
 
 
 def test_groups_can_be_chosen(tmp_path: Path) -> None:
