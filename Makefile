@@ -9,7 +9,7 @@ SPEC   ?= ../shared/kubernetes-1.36
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real soak lint check format codegen conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real soak lint audit check format codegen conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,12 +36,15 @@ test-real: $(READY) ## Run the tests that ask a real kube-apiserver, found by KU
 soak: $(READY) ## Play new random scenarios and fresh processes for MASTHEAD_SOAK_SECONDS, ten minutes by default
 	$(BIN)/python -m tests.scenarios.soak
 
-lint: $(READY) ## Check format, style, types and the import rows
+lint: audit ## Check format, style, types, the import rows and what is known of the dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
+
+audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
+	$(BIN)/python -m tests.repo.audit
 
 check: test lint ## Both of the above
 

@@ -68,3 +68,20 @@ def test_the_pytest_plugin_loads_nothing_heavy_before_a_fixture_is_used() -> Non
 
 def test_importing_the_server_package_loads_no_http_or_model_module() -> None:
     assert heavy(modules_after("import masthead.server") - modules_after("pass")) == set()
+
+
+def test_clients_and_informers_load_no_aiohttp() -> None:
+    script = (
+        "import masthead, masthead.aio\n"
+        "masthead.Client, masthead.aio.Client, masthead.SharedInformerFactory, masthead.aio.SharedInformerFactory\n"
+        "client = masthead.Client(masthead.Config(server='http://127.0.0.1:1'), retries=0, timeout=5)\n"
+        "masthead.SharedInformerFactory(client).core_v1.pods.informer\n"
+        "try:\n    client.core_v1.pods('default').list()\n"
+        "except masthead.MastheadError:\n    pass\n"
+        "client.close()"
+    )
+    found = modules_after(script)
+
+    assert "masthead.transport.http" in found
+    assert {name for name in found if name.partition(".")[0] in {"aiohttp", "yarl", "multidict"}} == set()
+    assert not any(name.startswith("masthead.server") for name in found)

@@ -1,0 +1,94 @@
+"""``make audit``: whether a known vulnerability is in anything that is installed with the package.
+
+What is looked up is what users get: the dependencies and extras, in the versions that are installed here. Tools of
+development are not among them. Where the vulnerability service cannot be reached, as on a machine without a network,
+that is said and is no failure: nobody could lint there otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+EXTRAS: Final = ("compact", "metrics", "speed", "tls")
+"""What users may install beside; not ``dev`` and ``peers``."""
+_REQUEST_S: Final = "5"
+_ALL_S: Final = 60
+
+
+def installed(root: str = "masthead", extras: tuple[str, ...] = EXTRAS) -> dict[str, str]:
+    """The version of everything that comes with a distribution, by name; itself aside."""
+    found: dict[str, str] = {}
+    waiting = [(root, ("", *extras))]
+    while waiting:
+        name, wanted = waiting.pop()
+        for text in importlib.metadata.requires(name) or ():
+            need = Requirement(text)
+            key = canonicalize_name(need.name)
+            is_needed = need.marker is None or any(need.marker.evaluate({"extra": each}) for each in wanted)
+            if is_needed and key not in found:
+                found[key] = importlib.metadata.version(need.name)
+                waiting.append((need.name, ("", *need.extras)))
+    return found
+
+
+def verdict(output: str) -> tuple[int, str]:
+    """What pip-audit's answer means: an exit code and a sentence."""
+    try:
+        listed = json.loads(output)["dependencies"]
+    except (ValueError, LookupError, TypeError):
+        return 0, "the vulnerability service could not be reached: nothing was audited"
+    problems = [
+        f"{each['name']} {each['version']}: {found['id']}, fixed in {', '.join(found['fix_versions']) or 'no release'}"
+        for each in listed
+        for found in each.get("vulns", ())
+    ]
+    if problems:
+        return 1, "\n".join(problems)
+    audited = sum("vulns" in each for each in listed)
+    if not audited:
+        return 0, "the vulnerability service knows none of what is installed: nothing was audited"
+    return 0, f"{audited} of {len(listed)} distributions audited, no known vulnerability"
+
+
+def main() -> int:
+    """Audit, and say what came of it."""
+    if importlib.util.find_spec("pip_audit") is None:
+        print("audit: pip-audit is not installed; make install brings it", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        pinned = Path(folder, "requirements.txt")
+        pinned.write_text("".join(f"{name}=={version}\n" for name, version in installed().items()))
+        command = [
+            sys.executable,
+            "-m",
+            "pip_audit",
+            "--requirement",
+            str(pinned),
+            "--no-deps",
+            "--disable-pip",
+        ]
+        options = ["--format", "json", "--timeout", _REQUEST_S, "--progress-spinner", "off"]
+        try:
+            done = subprocess.run(
+                [*command, *options], capture_output=True, text=True, timeout=_ALL_S, check=False
+            )
+            output = done.stdout
+        except subprocess.TimeoutExpired:
+            output = ""
+    code, said = verdict(output)
+    print(f"audit: {said}", file=sys.stderr if code else sys.stdout)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

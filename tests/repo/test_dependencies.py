@@ -1,0 +1,120 @@
+"""What is installed is imported, and what is imported is installed."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.metadata
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tests.repo.audit import EXTRAS, installed, verdict
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+TOOLS = {"import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
+"""What is run, or read by what is run, and so imported by nobody."""
+PLUGINS = {"pytest-asyncio", "pytest-timeout", "pytest-xdist"}
+MODULES = {
+    "hypothesis": "hypothesis",
+    "kubernetes-asyncio": "kubernetes_asyncio",
+    "lightkube-models": "lightkube",
+    "prometheus-client": "prometheus_client",
+    "pyyaml": "yaml",
+}
+"""The module of a distribution, where that has another name."""
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(each).name) for each in requirements}
+
+
+@functools.cache
+def imported_in(*folders: str) -> frozenset[str]:
+    """The packages that modules name in an import, wherever it stands."""
+    found: set[str] = set()
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return frozenset(found)
+
+
+def unused(requirements: set[str], *folders: str) -> set[str]:
+    return {name for name in requirements if MODULES.get(name, name) not in imported_in(*folders)}
+
+
+def test_every_dependency_is_imported_by_the_package() -> None:
+    assert unused(names(PROJECT["dependencies"]), "src") == set()
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_every_extra_is_imported_by_the_package(extra: str) -> None:
+    assert unused(names(PROJECT["optional-dependencies"][extra]), "src") == set()
+
+
+def test_there_are_no_other_extras_for_users() -> None:
+    assert set(PROJECT["optional-dependencies"]) == {*EXTRAS, "dev", "peers"}
+
+
+def test_every_peer_is_measured() -> None:
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "benchmarks").rglob("*.py"))
+    peers = names(PROJECT["optional-dependencies"]["peers"])
+    assert {name for name in peers if MODULES.get(name, name) not in text} == set()
+
+
+def test_everything_for_development_is_a_tool_or_imported() -> None:
+    asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS
+    assert unused(asked, "src", "tests", "benchmarks") == set()
+
+
+def test_everything_that_the_package_imports_is_asked_for() -> None:
+    extras = [each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra]]
+    asked = names([*PROJECT["dependencies"], *extras, "pytest"])  # pytest loads the plugin for it
+    known = {MODULES.get(name, name) for name in asked} | {"masthead"} | sys.stdlib_module_names
+    assert imported_in("src") - known == set()
+
+
+def test_what_judges_the_code_is_pinned() -> None:
+    pinned = {
+        canonicalize_name(need.name)
+        for need in map(Requirement, PROJECT["optional-dependencies"]["dev"])
+        if any(each.operator == "==" for each in need.specifier)
+    }
+    assert pinned == TOOLS - {"types-pyyaml"}
+
+
+def test_all_that_users_get_is_audited() -> None:
+    found = installed()
+    assert names(PROJECT["dependencies"]) <= found.keys()
+    assert "yarl" in found  # which aiohttp brings
+    assert "ruff" not in found
+    assert found["msgspec"] == importlib.metadata.version("msgspec")
+
+
+def listed(**vulns: object) -> str:
+    return json.dumps({"dependencies": [{"name": "aiohttp", "version": "3.1", **vulns}], "fixes": []})
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "said"),
+    [
+        ("", 0, "could not be reached"),
+        ("Traceback ...", 0, "could not be reached"),
+        ("[]", 0, "could not be reached"),
+        (listed(skip_reason="not found"), 0, "nothing was audited"),
+        (listed(vulns=[]), 0, "1 of 1 distributions audited, no known vulnerability"),
+        (listed(vulns=[{"id": "X-1", "fix_versions": ["3.2"]}]), 1, "aiohttp 3.1: X-1, fixed in 3.2"),
+    ],
+)
+def test_an_audit_fails_for_a_vulnerability_and_nothing_else(output: str, code: int, said: str) -> None:
+    found, sentence = verdict(output)
+    assert found == code
+    assert said in sentence
