@@ -13,7 +13,7 @@ import struct
 import sys
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
@@ -35,7 +35,7 @@ from masthead.errors import (
     MastheadError,
     TransportError,
 )
-from masthead.meta.secret import Secret
+from masthead.meta.secret import Hidden, Secret
 from masthead.meta.unstructured import Unstructured
 from masthead.rest import Call, RestClient, RestSettings, Subject, connect
 from masthead.rest.wiring import credentials_of
@@ -53,7 +53,7 @@ QUICK = RestSettings(retries=0)
 NOT_WAITING = RestSettings(retries=0, timeout=0.2)
 VERSION = answer(b'{"gitVersion":"v1.36.4"}', JSON)
 
-CREDENTIALS: dict[str, dict[str, str]] = {
+CREDENTIALS: dict[str, dict[str, Any]] = {
     "token": {"token": SECRET},
     "password": {"username": "user", "password": SECRET},
 }
@@ -71,8 +71,8 @@ def _logs_are_clean(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 @pytest.fixture(params=list(CREDENTIALS))
-def who(request: pytest.FixtureRequest) -> dict[str, str]:
-    found: dict[str, str] = CREDENTIALS[request.param]
+def who(request: pytest.FixtureRequest) -> dict[str, Any]:
+    found: dict[str, Any] = CREDENTIALS[request.param]
     return found
 
 
@@ -85,9 +85,9 @@ async def client_of(config: Config, settings: RestSettings = QUICK) -> AsyncIter
         await made.close()
 
 
-async def error_of(rest: RestClient, path: str = "/version", **more: object) -> BaseException:
+async def error_of(rest: RestClient, path: str = "/version", **more: Any) -> BaseException:
     with pytest.raises(MastheadError) as caught:
-        await rest.get(path, **more)  # type: ignore[arg-type]
+        await rest.get(path, **more)
     return caught.value
 
 
@@ -116,8 +116,8 @@ def test_a_secret_in_a_frame_would_be_found() -> None:
 # Connections and answers
 
 
-async def test_a_refused_connection(who: dict[str, str]) -> None:
-    config = Config(server=f"http://127.0.0.1:{free_port()}", **who)  # type: ignore[arg-type]
+async def test_a_refused_connection(who: dict[str, Any]) -> None:
+    config = Config(server=f"http://127.0.0.1:{free_port()}", **who)
     async with client_of(config) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
@@ -136,11 +136,11 @@ async def test_a_connection_that_takes_too_long() -> None:
         await rest.close()
 
 
-async def test_a_certificate_that_is_not_trusted(who: dict[str, str]) -> None:
+async def test_a_certificate_that_is_not_trusted(who: dict[str, Any]) -> None:
     async with (
         serving(never, Authority().server()) as served,
         client_of(Config(server=served.secure_url, **who)) as rest,
-    ):  # type: ignore[arg-type]
+    ):
         assert leaks(await error_of(rest), *MARKS) == []
 
 
@@ -154,8 +154,8 @@ async def test_tls_where_there_is_none() -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-async def test_no_answer_in_time(who: dict[str, str]) -> None:
-    async with serving(never) as served, client_of(Config(server=served.url, **who), NOT_WAITING) as rest:  # type: ignore[arg-type]
+async def test_no_answer_in_time(who: dict[str, Any]) -> None:
+    async with serving(never) as served, client_of(Config(server=served.url, **who), NOT_WAITING) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
@@ -175,8 +175,8 @@ BAD_ANSWERS = {
 
 
 @pytest.mark.parametrize("bad", list(BAD_ANSWERS))
-async def test_a_bad_answer(bad: str, who: dict[str, str]) -> None:
-    async with serving(once(BAD_ANSWERS[bad])) as served, client_of(Config(server=served.url, **who)) as rest:  # type: ignore[arg-type]
+async def test_a_bad_answer(bad: str, who: dict[str, Any]) -> None:
+    async with serving(once(BAD_ANSWERS[bad])) as served, client_of(Config(server=served.url, **who)) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
@@ -200,7 +200,7 @@ async def test_a_kept_connection_that_is_dead() -> None:
 
 
 @pytest.mark.parametrize("secure", [False, True])
-async def test_cancellation(secure: bool, who: dict[str, str]) -> None:
+async def test_cancellation(secure: bool, who: dict[str, Any]) -> None:
     arrived = asyncio.Event()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -210,7 +210,7 @@ async def test_cancellation(secure: bool, who: dict[str, str]) -> None:
 
     authority = Authority()
     async with serving(hang, authority.server() if secure else None) as served:
-        config = Config(server=served.secure_url if secure else served.url, insecure=secure, **who)  # type: ignore[arg-type]
+        config = Config(server=served.secure_url if secure else served.url, insecure=secure, **who)
         async with client_of(config) as rest:
             task = asyncio.get_running_loop().create_task(rest.get("/version"))
             await arrived.wait()
@@ -236,8 +236,8 @@ async def test_cancellation_while_connecting() -> None:
     assert leaks(caught.value, *MARKS) == []
 
 
-async def test_a_closed_client(who: dict[str, str]) -> None:
-    rest = connect(Config(server="http://127.0.0.1:1", **who), QUICK, connections=4)  # type: ignore[arg-type]
+async def test_a_closed_client(who: dict[str, Any]) -> None:
+    rest = connect(Config(server="http://127.0.0.1:1", **who), QUICK, connections=4)
     await rest.close()
     assert leaks(await error_of(rest), *MARKS) == []
 
@@ -275,8 +275,8 @@ BAD_HEADERS: list[dict[str, str | Secret]] = [
 
 
 @pytest.mark.parametrize("headers", BAD_HEADERS, ids=repr)
-async def test_a_header_that_cannot_be_sent(headers: dict[str, str | Secret], who: dict[str, str]) -> None:
-    async with client_of(Config(server="http://127.0.0.1:1", **who)) as rest:  # type: ignore[arg-type]
+async def test_a_header_that_cannot_be_sent(headers: dict[str, str | Secret], who: dict[str, Any]) -> None:
+    async with client_of(Config(server="http://127.0.0.1:1", **who)) as rest:
         error = await error_of(rest, headers=headers)
     assert isinstance(error, InvalidValueError)
     assert leaks(error, *MARKS) == []
@@ -315,7 +315,7 @@ async def test_a_token_file_that_is_far_too_long(tmp_path: Path) -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-def plugin(tmp_path: Path, body: str, **more: object) -> Config:
+def plugin(tmp_path: Path, body: str, **more: Any) -> Config:
     script = tmp_path / "plugin.py"
     script.write_text(f"import json, os, sys, time\nsecret = os.environ['PLUGIN_SECRET']\n{body}\n")
     exec_ = ExecConfig(
@@ -324,7 +324,7 @@ def plugin(tmp_path: Path, body: str, **more: object) -> Config:
         env={"PLUGIN_SECRET": SECRET},
         interactive_mode="Never",
         provide_cluster_info=True,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     # A proxy whose password the program is told of.
     return Config(server="http://127.0.0.1:1", exec=exec_, proxy_url=f"http://user:{SECRET}@127.0.0.1:1")
@@ -483,7 +483,7 @@ async def test_new_tokens_that_cannot_be_saved(tmp_path: Path) -> None:
 
 
 def test_tokens_that_are_none() -> None:
-    def fetch(*_: object) -> None:
+    async def fetch(*_: object) -> tuple[int, Hidden[bytes]]:
         raise NotImplementedError
 
     made = OidcToken(
@@ -493,7 +493,7 @@ def test_tokens_that_are_none() -> None:
         Secret(SECRET),
         Secret(),
         fetch=fetch,
-        now=lambda: datetime.now(UTC),  # type: ignore[arg-type]
+        now=lambda: datetime.now(UTC),
     )
     with pytest.raises(AuthError) as caught:
         asyncio.run(made.authorization())
@@ -657,8 +657,8 @@ async def test_a_watch_that_is_cancelled() -> None:
 
 
 async def test_the_blocking_client() -> None:
-    def ask(url: str, **options: float) -> BaseException:
-        with masthead.Client(masthead.Config(server=url, token=SECRET), retries=0, **options) as client:  # type: ignore[arg-type]
+    def ask(url: str, **options: Any) -> BaseException:
+        with masthead.Client(masthead.Config(server=url, token=SECRET), retries=0, **options) as client:
             with pytest.raises(MastheadError) as caught:
                 client.core_v1.pods("default").get("web")
             return caught.value
@@ -733,6 +733,7 @@ def test_a_kubeconfig_that_is_far_too_long(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_cannot_be_used() -> None:
+    given: dict[str, Any]
     for given in (
         {"server": f"https://user:{SECRET}@127.0.0.1", "namespace": "No"},
         {"server": "ftp://x", "token": SECRET},
@@ -742,16 +743,17 @@ def test_a_configuration_that_cannot_be_used() -> None:
         {"server": f"https://user:{SECRET}@127.0.0.1", "nonsense": 5},
     ):
         with pytest.raises((ConfigError, TypeError)) as caught:
-            Config(**given)  # type: ignore[arg-type]
+            Config(**given)
         assert leaks(caught.value, *MARKS) == []
 
 
 def test_overrides_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(KUBECONFIG)
+    given: dict[str, Any]
     for given in ({"context": "prod"}, {"server": f"ftp://user:{SECRET}@x"}, {"nonsense": 1}):
         with pytest.raises((ConfigError, TypeError)) as caught:
-            load(path, environ={}, token=SECRET, proxy_url=f"http://u:{SECRET}@x", **given)  # type: ignore[arg-type]
+            load(path, environ={}, token=SECRET, proxy_url=f"http://u:{SECRET}@x", **given)
         assert leaks(caught.value, *MARKS) == []
 
 

@@ -110,7 +110,7 @@ def _concealing(cls: type[_ConfigT]) -> type[_ConfigT]:
         _conceal(given)
         init(self, **given)
 
-    cls.__init__ = concealed  # type: ignore[method-assign]
+    setattr(cls, "__init__", concealed)  # noqa: B010 - no checker lets a method be assigned
     return cls
 
 

@@ -9,9 +9,10 @@ __all__ = ["Hidden", "Secret", "revealed"]
 _HIDDEN: Final = "**********"
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Hidden(Generic[T]):
+class Hidden(Generic[T_co]):
     """A value of any type that is or holds a secret: in a repr, a log line or a traceback's variables it is stars.
 
     Tools that capture variables show whatever has a name in a frame. So a secret stays in here until the expression
@@ -20,10 +21,10 @@ class Hidden(Generic[T]):
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: T) -> None:
+    def __init__(self, value: T_co) -> None:
         self._value = value
 
-    def reveal(self) -> T:
+    def reveal(self) -> T_co:
         """The value itself, for the one place that uses it."""
         return self._value
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from masthead.auth.tokens import Anonymous
 from masthead.client.access import Access, Habits
+from masthead.meta.secret import revealed
 from masthead.rest.client import RestClient
 from masthead.rest.settings import RestSettings
 
@@ -72,7 +73,7 @@ class Network:
 
     async def send(self, request: Request) -> Reply:
         parts = urlsplit(request.target)
-        body = json.loads(request.body) if request.body else None
+        body = json.loads(revealed(request.body)) if request.body else None
         asked = Asked(request.method, parts.path, dict(parse_qsl(parts.query)), body)
         self.asked.append(asked)
         return self.answer(asked)

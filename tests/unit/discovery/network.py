@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from masthead.discovery.client import DiscoveryClient
 from masthead.errors import MastheadError
+from masthead.meta.secret import Secret
 from masthead.rest.client import RestClient
 from masthead.rest.settings import RestSettings
 
@@ -96,13 +97,13 @@ class Network:
 class Nobody:
     """No credentials."""
 
-    async def authorization(self) -> str:
-        return ""
+    async def authorization(self) -> Secret:
+        return Secret()
 
     async def certificate(self) -> None:
         return None
 
-    async def renew(self, refused: str) -> bool:  # noqa: ARG002 - the contract's
+    async def renew(self, refused: Secret) -> bool:  # noqa: ARG002 - the contract's
         return False
 
 

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import pickle
 import threading
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -21,6 +21,9 @@ from masthead.meta.model import Struct, field, unknown_fields
 from masthead.meta.object import Object
 from masthead.meta.patch import Patch, merge_patch
 from masthead.meta.unstructured import Unstructured, UnstructuredList
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # -- What is set is written, and noticed ------------------------------------------------------------------------
 
@@ -392,7 +395,7 @@ def test_an_item_of_another_kind_is_refused() -> None:
 
 # -- Secrets -----------------------------------------------------------------------------------------------------
 
-SECRETS = {
+SECRETS: dict[str, Callable[[], object]] = {
     "from_dict": lambda: Secret.from_dict({"stringData": {"password": 8675309}}),
     "from_yaml": lambda: Secret.from_yaml("stringData: {password: 8675309}"),
     "from_wire": lambda: Secret.from_wire(b'{"stringData":{"password":8675309}}').string_data,

@@ -161,14 +161,15 @@ def _documents() -> list[bytes]:
     return [place % value for place in places for value in (*deep, *numbers)]
 
 
-def _read_all(obj: Pod | Unstructured) -> None:
-    obj.to_json()
-    obj.to_dict()
-    obj.to_yaml()
-    repr(obj.copy())
-    for entry in obj.metadata.managed_fields:
-        if entry.fields_v1:
-            read_fields_v1(entry.fields_v1)
+def _read_all(*objects: Pod | Unstructured) -> None:
+    for obj in objects:
+        obj.to_json()
+        obj.to_dict()
+        obj.to_yaml()
+        repr(obj.copy())
+        for entry in obj.metadata.managed_fields:
+            if entry.fields_v1:
+                read_fields_v1(entry.fields_v1)
 
 
 def _read_events(data: bytes) -> None:
@@ -188,10 +189,8 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "from_json": lambda data: _read_all(Pod.from_json(data)),
     "untyped": lambda data: _read_all(Unstructured.from_wire(data)),
     "untyped, from people": lambda data: _read_all(Unstructured.from_json(data)),
-    "list": lambda data: [_read_all(each) for each in PodList.from_wire(_in_list(data)).items],
-    "untyped list": lambda data: [
-        _read_all(each) for each in UnstructuredList.from_wire(_in_list(data)).items
-    ],
+    "list": lambda data: _read_all(*PodList.from_wire(_in_list(data)).items),
+    "untyped list": lambda data: _read_all(*UnstructuredList.from_wire(_in_list(data)).items),
     "watch": _read_events,
     "status": lambda data: str(Status.from_json(data)),
     "answer": lambda data: Answer(200, data, JSON).json(),
