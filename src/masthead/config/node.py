@@ -91,7 +91,7 @@ class Node:
             return []
         if not isinstance(self.value, list):
             raise self._wrong("a list")
-        listed = Hidden(cast("list[object]", self.value))
+        listed = cast("Hidden[list[object]]", self.held)
         return [
             Node(Hidden(each), self.source, f"{self.path}[{index}]")
             for index, each in enumerate(listed.reveal())
@@ -177,7 +177,7 @@ class Node:
             return {}
         if not isinstance(self.value, dict):
             raise self._wrong("a map")
-        return cast("dict[str, object]", self.value)
+        return cast("Hidden[dict[str, object]]", self.held).reveal()
 
     def _wrong(self, wanted: str, advice: str = "") -> ConfigError:
         shape = _SHAPES.get(type(self.value), f"a Python {type(self.value).__name__}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar, cast
 
 __all__ = ["Hidden", "Secret", "revealed"]
 
@@ -73,4 +73,6 @@ class Secret(Hidden[str]):
 
 def revealed(value: T | Hidden[T]) -> T:
     """What is in there, if it is hidden; do not give it a name."""
-    return value.reveal() if isinstance(value, Hidden) else value
+    if isinstance(value, Hidden):
+        return cast("Hidden[T]", value).reveal()
+    return value

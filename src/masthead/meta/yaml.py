@@ -148,7 +148,8 @@ def dump(value: object) -> str:
     except RecursionError:
         pass
     # PyYAML descends with three calls for each level, so that it gets to 330 of the thousand that JSON may have.
-    return cast("str", yaml.emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
+    emit: Any = cast("Any", yaml).emit
+    return cast("str", emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
 
 
 def _events(document: object) -> Iterator[yaml.Event]:

@@ -16,7 +16,7 @@ from tests.unit.auth.plugins import Clock
 
 from masthead.auth.oidc import OidcToken, expiry_of
 from masthead.errors import AuthError, ConnectError
-from masthead.meta.secret import Hidden, Secret, revealed
+from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,9 @@ class Issuer:
             return 200, Hidden(json.dumps(self.document).encode())
         assert (method, url) == ("POST", f"{ISSUER}/token")
         assert body is not None
-        shown = {name: revealed(value) for name, value in headers.items()}
+        shown = {
+            name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()
+        }
         self.exchanges.append((shown, parse_qs(body.reveal().decode())))
         grant = self.grant if isinstance(self.grant, bytes) else json.dumps(self.grant).encode()
         return self.status, Hidden(grant)
