@@ -22,8 +22,7 @@ _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 # A blank behind a name, or a colon in one, and servers disagree about which header it is.
 _NAMES: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9a-z-]+\n)*")
 """Names of headers in small letters, one to a line (RFC 9110, section 5.6.2)."""
-_UNFIT: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""What no value may hold. A line break would begin a header, or a request, that nobody wrote."""
+_USUAL: Final = frozenset({"user-agent", "accept", "authorization", "content-type"})
 
 
 class Heads:
@@ -38,8 +37,8 @@ class Heads:
 
     def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
         self._base = base
-        self._headers = {name.lower(): Secret(_line(name, value)) for name, value in headers.items()}
-        self._lines = Secret("".join([each.reveal() for each in self._headers.values()]))
+        self._headers = {name.lower(): Hidden(_line(name, value).encode()) for name, value in headers.items()}
+        self._lines = Hidden(b"".join([each.reveal() for each in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
     def write(self, request: Request) -> Hidden[bytes]:
@@ -50,14 +49,10 @@ class Heads:
         """
         headers = request.headers
         names = [name.lower() for name, _ in headers]
-        if not _NAMES.fullmatch("".join([f"{name}\n" for name in names])):
+        if not _USUAL.issuperset(names) and not _NAMES.fullmatch("".join([f"{name}\n" for name in names])):
             raise InvalidValueError(
                 f"{_what(request)}: a header cannot be sent: its name is empty, or holds a blank or something else that "
                 "is neither a letter, a digit nor one of !#$%&'*+-.^_`|~"
-            )
-        if _UNFIT.search("".join([f"{revealed(value)}" for _, value in headers])):
-            raise InvalidValueError(
-                f"{_what(request)}: a header cannot be sent: its value holds a line break or another control character"
             )
         special = self._special.intersection(names)
         if special & _LENGTHS:
@@ -70,27 +65,36 @@ class Heads:
                 f"{_what(request)}: the target is not escaped: it holds a space or line break"
             )
         try:
-            return Hidden(f"{line}{self._others(special)}{_given(request)}\r\n".encode())
+            given = Hidden("".join([_line(name, value) for name, value in headers]).encode())
+            first = line.encode()
         except UnicodeEncodeError:
-            pass
-        raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it is no text")
+            given, first = None, b""
+        if given is None:  # here, because Python's error holds the text
+            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it is no text")
+        if _breaks_out("".join([value if type(value) is str else revealed(value) for _, value in headers])):
+            raise InvalidValueError(
+                f"{_what(request)}: a header cannot be sent: it holds a line break or NUL"
+            )
+        others = self._lines if not special else self._others(special)
+        return Hidden(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
 
-    def _others(self, given: frozenset[str]) -> str:
-        if not given:
-            return self._lines.reveal()
-        return "".join([line.reveal() for name, line in self._headers.items() if name not in given])
+    def _others(self, given: frozenset[str]) -> Hidden[bytes]:
+        return Hidden(b"".join([line.reveal() for name, line in self._headers.items() if name not in given]))
 
 
-def _given(request: Request) -> str:
-    """The lines that the request brings, and that of its body's length."""
-    lines = "".join([_line(name, value) for name, value in request.headers])
+def _breaks_out(values: str) -> bool:
+    """Whether a value would begin a header, or a request, that nobody wrote."""
+    return "\n" in values or "\r" in values or "\0" in values
+
+
+def _length(request: Request) -> bytes:
     if request.body is not None:
-        return f"{lines}Content-Length: {len(revealed(request.body))}\r\n"
-    return lines if request.method in _WITHOUT_BODY else f"{lines}Content-Length: 0\r\n"
+        return b"Content-Length: %d\r\n" % len(revealed(request.body))
+    return b"" if request.method in _WITHOUT_BODY else b"Content-Length: 0\r\n"
 
 
 def _line(name: str, value: str | Secret) -> str:
-    return f"{name}: {revealed(value)}\r\n"
+    return f"{name}: {value if type(value) is str else revealed(value)}\r\n"  # most are plain
 
 
 def _what(request: Request) -> str:

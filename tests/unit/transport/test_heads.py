@@ -80,3 +80,16 @@ def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: 
     server = Server.parse(url)
 
     assert (server.place, server.authority, server.prefix) == (place, authority, prefix)
+
+
+@pytest.mark.parametrize(
+    "name", ["Transfer-Encoding ", " Host", "X\t", "X:", "", "X\r\nY", "X\0", "Ü", "X Y", "(X)"]
+)
+def test_a_name_that_servers_could_read_in_two_ways_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValueError, match="a header cannot be sent: its name"):
+        HEADS.write(Request("GET", "/", [(name, "chunked")]))
+
+
+@pytest.mark.parametrize("name", ["X-Remote-Extra-Scopes%2fa", "x_y", "Accept", "!#$%&'*+-.^_`|~", "9"])
+def test_every_name_that_http_allows_is_sent(name: str) -> None:
+    assert f"{name}: a\r\n".encode() in HEADS.write(Request("GET", "/", [(name, "a")])).reveal()
