@@ -28,16 +28,16 @@ from masthead.rest.wiring import connect
 from masthead.transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
     from typing import Self
 
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
     from masthead.client.target import Target
+    from masthead.config.loading import KubeconfigSource
     from masthead.config.model import Impersonation
     from masthead.meta.gvk import GroupVersionKind
-    from masthead.meta.secret import Secret
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.rest.client import RestClient
@@ -65,7 +65,7 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | Mapping[str, object] | Secret | None = None,
+        kubeconfig: KubeconfigSource | None = None,
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,

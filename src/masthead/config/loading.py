@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from masthead.config.files import expand, find, listed_in, read_file, read_files
 from masthead.config.incluster import SERVICE_ACCOUNT, select_in_cluster
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KubeContext", "KubeconfigSource", "concealed", "from_kubeconfig", "list_contexts", "load"]
 
-KubeconfigSource: TypeAlias = "str | PathLike[str] | Mapping[str, object] | Secret | Hidden[Mapping[str, object]]"
+KubeconfigSource: TypeAlias = (
+    "str | PathLike[str] | Mapping[str, object] | Secret | Hidden[Mapping[str, object]]"
+)
 """Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data. A `Secret` is always
 text."""
 
@@ -159,7 +161,9 @@ def from_kubeconfig(
     return settle(selection, overrides, os.environ if environ is None else environ)
 
 
-def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple[Kubeconfig, list[str]]:
+def _read(
+    given: KubeconfigSource | None, environ: Mapping[str, str], home: Path | None
+) -> tuple[Kubeconfig, list[str]]:
     """The kubeconfig that is given or else found, and why other places did not do; empty if none was found.
 
     Raises:
@@ -167,8 +171,8 @@ def _read(given: object, environ: Mapping[str, str], home: Path | None) -> tuple
     """
     home = home or _home(environ)
     if isinstance(given, Hidden):
-        return _parse_given(cast("Hidden[Any]", given)), []
-    if given is not None and not isinstance(given, str | os.PathLike):
+        return _parse_given(given), []
+    if given is not None and not isinstance(cast("object", given), str | os.PathLike):
         raise ConfigError(
             f"kubeconfig is of type {type(given).__name__}; give the path of a file, the text of one, or a dict of what "
             "it says"

@@ -19,15 +19,15 @@ from masthead.sync.typed import TypedResource
 from masthead.transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
     from typing import Self
 
     from masthead.client.manifests import Source
     from masthead.client.options import FieldValidation
+    from masthead.config.loading import KubeconfigSource
     from masthead.config.model import Config, Impersonation
     from masthead.meta.gvk import GroupVersionResource
-    from masthead.meta.secret import Secret
     from masthead.meta.unstructured import Unstructured
     from masthead.meta.v1 import DeletionPropagation
     from masthead.sansio.warnings import ServerWarning
@@ -54,7 +54,7 @@ class Client(Clientset):
         self,
         config: Config | None = None,
         *,
-        kubeconfig: str | PathLike[str] | Mapping[str, object] | Secret | None = None,
+        kubeconfig: KubeconfigSource | None = None,
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
