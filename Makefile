@@ -33,7 +33,7 @@ test-alone: $(READY) ## Run every test file alone in a fresh process, in random 
 test-real: $(READY) ## Run the tests that ask a real kube-apiserver, found by KUBEBUILDER_ASSETS
 	$(BIN)/python -m pytest -q -m real
 
-soak: $(READY) ## Play new random scenarios and fresh processes for MASTHEAD_SOAK_SECONDS, ten minutes by default
+soak: $(READY) ## Start fresh processes, play new scenarios and hostile requests for MASTHEAD_SOAK_SECONDS (600)
 	$(BIN)/python -m tests.scenarios.soak
 
 lint: audit ## Check format, style, types, the import rows and what is known of the dependencies

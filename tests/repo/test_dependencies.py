@@ -19,12 +19,13 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TOOLS = {"import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
 """What is run, or read by what is run, and so imported by nobody."""
-PLUGINS = {"pytest-asyncio", "pytest-timeout", "pytest-xdist"}
+PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
 MODULES = {
     "hypothesis": "hypothesis",
     "kubernetes-asyncio": "kubernetes_asyncio",
     "lightkube-models": "lightkube",
     "prometheus-client": "prometheus_client",
+    "pytest-asyncio": "pytest_asyncio",
     "pyyaml": "yaml",
 }
 """The module of a distribution, where that has another name."""
@@ -77,7 +78,7 @@ def test_everything_for_development_is_a_tool_or_imported() -> None:
 
 def test_everything_that_the_package_imports_is_asked_for() -> None:
     extras = [each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra]]
-    asked = names([*PROJECT["dependencies"], *extras, "pytest"])  # pytest loads the plugin for it
+    asked = names([*PROJECT["dependencies"], *extras, "pytest", "pytest-asyncio"])  # they load the plugin for them
     known = {MODULES.get(name, name) for name in asked} | {"masthead"} | sys.stdlib_module_names
     assert imported_in("src") - known == set()
 

@@ -18,9 +18,9 @@ from masthead.server.wire.go_json import (
     decode,
     decode_yaml,
     duplicate_keys,
+    malformed,
     problem_with,
     refused_kind,
-    unreadable,
 )
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
@@ -115,8 +115,16 @@ def test_a_document_that_was_written_by_a_machine_has_none(value: object) -> Non
 def test_a_body_is_refused_as_the_real_server_refuses_it(
     body: str, kind: str, api_version: str, content_type: str, message: str
 ) -> None:
-    failure = unreadable(body.encode("latin-1"), kind, api_version, content_type)
+    sent = body.encode("latin-1")
+    failure: Failure | None
+    try:
+        document = decode_yaml(sent) if content_type == "application/yaml" else decode(sent)
+    except JsonError as problem:
+        failure = malformed(sent, kind, problem)
+    else:
+        failure = refused_kind(document, sent, kind, api_version)
 
+    assert failure is not None
     assert (failure.code, failure.reason, failure.message) == (400, "BadRequest", message)
 
 

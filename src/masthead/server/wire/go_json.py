@@ -44,7 +44,6 @@ __all__ = [
     "refused_kind",
     "type_name",
     "malformed",
-    "unreadable",
     "wrong_type",
 ]
 
@@ -223,28 +222,12 @@ def _written_path(steps: _Steps | None) -> str:
 # -- bodies of requests --------------------------------------------------------------------------------------------
 
 
-def unreadable(body: bytes, kind: str, api_version: str, content_type: str) -> Failure:
-    """Say why a body cannot be taken for an object of a kind.
-
-    Args:
-        body: What was sent.
-        kind: The kind that was expected; ``DeleteOptions`` has words of its own.
-        api_version: Its group and version.
-        content_type: ``application/json`` or ``application/yaml``.
-    """
-    try:
-        document = decode_yaml(body) if content_type == "application/yaml" else decode(body)
-    except JsonError as problem:
-        return malformed(body, kind, problem)
-    return refused_kind(document, body, kind, api_version) or _unrecognized(body, kind, "unknown problem")
-
-
 def malformed(body: bytes, kind: str, problem: JsonError) -> Failure:
     """Say that a body could not be read at all.
 
     Args:
         body: What was sent.
-        kind: The kind that was expected.
+        kind: The kind that was expected; ``DeleteOptions`` has words of its own.
         problem: Why it could not be read.
     """
     said = str(problem)
