@@ -73,9 +73,7 @@ def test_a_whole_head_that_is_too_long_is_refused(caller: Caller, size: int) -> 
 
 
 def test_a_head_of_almost_a_megabyte_is_taken(caller: Caller) -> None:
-    names = ",".join(f"name-{number}" for number in range(90_000))
-    answer = caller.call("GET", f"{MAPS}?labelSelector=a+in+({names})")
-    assert answer.code == 200
+    assert caller.call("GET", f"{MAPS}?unheard-of={'x' * 1_000_000}").code == 200
 
 
 @pytest.mark.parametrize(("count", "code"), [(900, b"200"), (1_001, b"431"), (50_000, b"431")])
