@@ -160,6 +160,16 @@ def test_by_default_only_the_beginning_and_the_end_are_said(tmp_path: Path) -> N
     ]
 
 
+def test_it_ends_in_good_order_where_nobody_reads_what_it_says() -> None:
+    with running("--no-auth") as (process, _):
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("For a kubeconfig")
+        process.stdout.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait(PATIENCE)) == ("", 0)
+
+
 def test_further_hosts_can_be_allowed() -> None:
     with running("--no-auth", "--allow-host", "a.example", "--allow-host", "b.example") as (_, url):
         for host, code in (("a.example", 200), ("b.example:80", 200), ("c.example", 403)):

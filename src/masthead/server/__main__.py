@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shlex
 import signal
 import sys
@@ -141,7 +142,15 @@ async def _serve(chosen: argparse.Namespace) -> None:
         for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
             print(line, flush=True)
         await stop.wait()
-    print("Stopped", flush=True)
+    _say_goodbye()
+
+
+def _say_goodbye() -> None:
+    try:
+        print("Stopped", flush=True)
+    except BrokenPipeError:
+        # Nobody reads it any more; and Python is not to try again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Iterator[str]:
