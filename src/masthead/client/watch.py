@@ -228,15 +228,19 @@ class Watch(Generic[T]):
             else:
                 self._after(error)
         except TransportError as error:
+            if isinstance(error, ConnectError) and not self._source.access.rest.has_reached:
+                raise  # an address that is wrong stays wrong
             self._after(error)
 
     async def _open_stream(self) -> None:
         query = watch_query(self._wish, self._next)
         if self._send_initial_events is not None:
             query.append(("sendInitialEvents", "true" if self._send_initial_events else "false"))
-        # Sent once: when it is sent again is the machine's decision, and no pause may be added to its own.
-        call = msgspec.structs.replace(await self._source.call("watch", query, None), retries=0)
-        self._stream = await self._source.access.rest.open(call)
+        rest, call = self._source.access.rest, await self._source.call("watch", query, None)
+        if rest.has_reached:
+            # Sent once: when it is sent again is the machine's decision, and no pause may be added to its own.
+            call = msgspec.structs.replace(call, retries=0)
+        self._stream = await rest.open(call)
         self._machine.opened()
         self._batches = self._stream.batches()
 

@@ -67,11 +67,25 @@ def implicit(cls: ApiType) -> ApiType:
     return made
 
 
+def with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
+    """The subclass of a type that has these further fields of the wire, in this order after its own."""
+    if sum(map(len, keys)) <= _MAX_NAMES:
+        return _kept_with_unknown(cls, keys)
+    return _with_unknown(cls, keys)
+
+
+_MAX_NAMES: Final = 4096
+"""Characters that the names of an object's unknown fields may have together for its class to be kept."""
+
+
 # Bounded: a server could send any number of different names. A class that falls out lives on with its
 # instances, and equality does not look at it.
 @functools.lru_cache(maxsize=512)
-def with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
-    """The subclass of a type that has these further fields of the wire, in this order after its own."""
+def _kept_with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
+    return _with_unknown(cls, keys)
+
+
+def _with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
     rename = unknown_attributes(cls, keys)
     return subclass(cls, dict.fromkeys(rename, Any), rename)
 
@@ -93,6 +107,8 @@ def _is_free(cls: ApiType, key: str) -> bool:
 
 MAX_LESSONS: Final = 256
 """How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
+MAX_NAME: Final = 256
+"""How long the name of one may be."""
 
 
 _learning: Final = fork_safe_lock()
@@ -113,7 +129,8 @@ class Lessons:
         """Remember that a type has these fields on newer servers."""
         with _learning:
             known = self._fields.get(cls, ())
-            new = tuple(key for key in keys if key not in known)[: MAX_LESSONS - self.count]
+            fresh = (key for key in keys if key not in known and len(key) <= MAX_NAME)
+            new = tuple(fresh)[: MAX_LESSONS - self.count]
             self._fields[cls] = known + new
             self.count += len(new)
 

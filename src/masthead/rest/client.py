@@ -123,6 +123,11 @@ class RestClient:
         self._origin = origin
         self._has_reached = False
 
+    @property
+    def has_reached(self) -> bool:
+        """Whether the server has ever answered."""
+        return self._has_reached
+
     async def call(self, call: Call) -> Answer:
         """Make a call, and read its answer.
 

@@ -67,7 +67,8 @@ def resource_path(
     Raises:
         NameFormatError: if something is empty, or is not one segment of a path.
     """
-    path = _collection(resource, namespace)
+    inside = segment("namespace", namespace) if namespace else ""
+    path = (_kept_collection if len(inside) <= _LONGEST_KEPT else _collection)(resource, inside)
     if name is not None:
         path += f"/{segment('name', name)}"
     if subresource:
@@ -76,15 +77,16 @@ def resource_path(
     return path
 
 
-@functools.lru_cache(maxsize=1024)
 def _collection(resource: GroupVersionResource, namespace: str) -> str:
     group = segment("group", resource.group) if resource.group else ""
     version = GroupVersion(group, segment("version", resource.version))
-    inside = f"/namespaces/{segment('namespace', namespace)}" if namespace else ""
+    inside = f"/namespaces/{namespace}" if namespace else ""
     return f"{version.path}{inside}/{segment('resource', resource.resource)}"
 
 
-@functools.lru_cache(maxsize=4096)
+_kept_collection: Final = functools.lru_cache(maxsize=1024)(_collection)
+
+
 def segment(what: str, text: str) -> str:
     """Check and escape one segment of a path.
 
@@ -96,6 +98,21 @@ def segment(what: str, text: str) -> str:
         NameFormatError: if it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
         InvalidValueError: if it is no text.
     """
+    if isinstance(cast("object", text), str) and len(text) <= _LONGEST_KEPT:
+        return _kept_segment(what, text)
+    return _segment(what, text)
+
+
+_LONGEST_KEPT: Final = 253
+"""Characters of the longest segment that is remembered: those of the longest name that most kinds allow."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept_segment(what: str, text: str) -> str:
+    return _segment(what, text)
+
+
+def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
         raise InvalidValueError(
             f"a {what} is text, not a {type(text).__name__}; of an object, take obj.metadata.name. Nothing was sent.",

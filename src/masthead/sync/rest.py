@@ -36,6 +36,12 @@ class RestClient(Facade):
         Any number of threads may use it at the same time.
     """
 
+    @property
+    def has_reached(self) -> bool:
+        """Whether the server has ever answered."""
+        result: bool = self._async.has_reached
+        return result
+
     def get(
         self,
         path: str,

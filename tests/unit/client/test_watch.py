@@ -7,6 +7,7 @@ import itertools
 import logging
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
 
 from masthead.api.core.v1 import ConfigMap
@@ -20,8 +21,6 @@ from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    import pytest
 
     from masthead.client.event import Event
 
@@ -71,14 +70,18 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
 ) -> None:
     moments: list[float] = []
 
-    def answer(_: Asked) -> Reply:
+    def answer(asked: Asked) -> Reply:
+        if not asked.is_watch:
+            return reply({"metadata": {"name": "reached"}})
         moments.append(now())
         if now() < 600:
             raise ConnectError("nobody listens there")
         return stream(event("ADDED", "a", "5"))
 
+    maps = maps_over(Network(answer))
+    await maps.get("reached")
     with caplog.at_level(logging.INFO, "masthead"):
-        async with maps_over(Network(answer)).watch(since="4") as events:
+        async with maps.watch(since="4") as events:
             assert (await anext(events)).object.metadata.name == "a"
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
@@ -86,6 +89,17 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
     assert min(pauses[5:]) >= 25.0  # it is left alone once it has been down for a while
     assert {record.name for record in caplog.records} == {"masthead.client"}
     assert len(caplog.records) == len(pauses)
+
+
+@in_virtual_time
+async def test_a_watch_of_a_server_that_was_never_reached_fails_soon_as_any_call_does() -> None:
+    def answer(_: Asked) -> Reply:
+        raise ConnectError("nobody listens there")
+
+    async with maps_over(Network(answer)).watch() as events:
+        with pytest.raises(ConnectError, match="nobody listens there"):
+            await anext(events)
+        assert now() < 2
 
 
 @in_virtual_time
