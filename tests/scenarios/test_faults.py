@@ -202,7 +202,7 @@ def test_a_refusal_is_not_final_and_what_happened_meanwhile_is_found(code: int) 
                 await asyncio.sleep(300)
                 health = stage.informer.health
                 assert (health.is_healthy, health.state) == (False, "waiting")
-                assert health.failures < 15
+                assert health.failures < 20
                 await stage.delete("a")
                 await stage.write("c")
                 refusal.remove()

@@ -92,7 +92,8 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
         spec = Spec()
         for path in ("/api", "/apis"):
             documents.add_discovery(spec, server.get(path, _AGGREGATED), server.describe(path))
-        index = documents.locations(server.get("/openapi/v3"), server.describe("/openapi/v3"))
+        # The index is JSON, but kube-apiserver calls it text/plain.
+        index = documents.locations(server.get("/openapi/v3", "*/*"), server.describe("/openapi/v3"))
         wanted = frozenset(groups) or frozenset(served.group for served in index)
         server.add_documents(spec, [path for served, path in index.items() if served.group in wanted])
         if homes.reach_beyond(spec, wanted):

@@ -201,7 +201,7 @@ class StructOf(msgspec.Struct, frozen=True):
             return from_plain(value, rules)
         if rules.keep_unknown:
             try:  # C is faster by far, and mostly only one level of an object has something unknown
-                return typeinfo.converter(self.cls, dec_hook=dec_hook)(cast("object", value))
+                return _converter(self.cls)(cast("object", value))
             except msgspec.ValidationError:
                 pass
         return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
@@ -427,6 +427,11 @@ def dec_hook(target: type, value: object) -> object:
     if target is MicroTime:
         return MicroTime.of(value) if isinstance(value, datetime) else parse_micro_time(cast("str", value))
     raise NotImplementedError(f"{target} is not a type of the Kubernetes API")
+
+
+@functools.cache
+def _converter(cls: ApiType) -> Callable[[object], object]:
+    return typeinfo.converter(cast("object", cls), dec_hook=dec_hook)
 
 
 def enc_hook(value: object) -> object:

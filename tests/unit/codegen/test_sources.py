@@ -276,7 +276,13 @@ def test_discovery_is_asked_for_in_one_piece(server: Server) -> None:
     sources.from_server(server.config())
 
     assert "as=APIGroupDiscoveryList" in server.asked["/apis"]["Accept"]
-    assert server.asked["/openapi/v3"]["Accept"] == "application/json"
+    assert server.asked["/openapi/v3/api/v1"]["Accept"] == "application/json"
+
+
+def test_an_index_that_is_called_plain_text_is_read_all_the_same(server: Server) -> None:
+    sources.from_server(server.config())
+
+    assert server.asked["/openapi/v3"]["Accept"] == "*/*"  # kube-apiserver refuses nothing, and calls it text/plain
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis", "/openapi/v3", "/openapi/v3/apis/nut/v1"])
@@ -286,8 +292,8 @@ def test_discovery_is_asked_for_in_one_piece(server: Server) -> None:
         (404, "404 NotFound"),
         (403, "403 Forbidden"),
         (500, "500 InternalError"),
-        (b"<html>", "an HTML page instead of JSON"),
-        (b"", "the answer is empty"),
+        (b"<html>", "an HTML page instead of JSON|malformed"),
+        (b"", "the answer is empty|truncated"),
         (b"cut short", "cut short"),
         (b'{"openapi": "\xff"}', "utf-8|missing"),
         (b'{"openapi":' * 100_000, "recursion|missing"),
