@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead.server.wire.failures import Failure, details_of, qualified, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from masthead.server.faults import Call
     from masthead.server.hosts import AllowedHosts
@@ -42,7 +42,7 @@ class Access:
         self._token = token.encode() if token is not None else None
         self._hosts = hosts
 
-    def check(self, request: Request, call: Call, hosts: Sequence[str], origins: Sequence[str]) -> bool:
+    def check(self, request: Request, call: Call, headers: Callable[[str, list[str]], list[str]]) -> bool:
         """Refuse those who may not do what they ask; returns whether what they send may be read.
 
         A bearer token proves more than names do: no browser sends one by itself. So names are for those who show
@@ -51,8 +51,7 @@ class Access:
         Args:
             request: Its head.
             call: What it is about.
-            hosts: What its Host headers say.
-            origins: What its Origin headers say.
+            headers: Gives what all headers of a name say, or else the list that it is given.
 
         Raises:
             Failure: It is refused.
@@ -67,7 +66,7 @@ class Access:
             if proof is _Proof.NONE:
                 raise _anonymous(request, call)
         if not is_open:
-            self._hosts.check(hosts, origins)
+            self._hosts.check(headers("Host", []), headers("Origin", []))
         return True
 
     def _proof(self, request: Request) -> _Proof:

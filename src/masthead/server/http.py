@@ -82,9 +82,8 @@ class Front:
         request = _head_of(incoming)
         call, target = self._rest.call_of(request)
         seen = Seen(request.method, request.path, incoming.query_string, call, _without_token(request), b"")
-        hosts, origins = incoming.headers.getall("Host", []), incoming.headers.getall("Origin", [])
         try:
-            may_send = self._access.check(request, call, hosts, origins)
+            may_send = self._access.check(request, call, incoming.headers.getall)
         except Failure as failure:
             self.seen.add(seen, is_refused=True)
             seen.code = failure.code

@@ -60,8 +60,8 @@ def refuse_many_values(body: bytes) -> None:
     Raises:
         Failure: It has too many.
     """
-    # Most bodies have fewer such signs; only of the others it matters where these stand.
-    if count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):
+    # Most bodies are shorter, or have fewer such signs; only of the others it matters where these stand.
+    if len(body) >= MOST_VALUES and count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):
         raise too_large(f"limit is {MOST_VALUES} values")
 
 
