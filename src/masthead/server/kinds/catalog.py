@@ -200,15 +200,15 @@ _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 def find(group: str, version: str, resource: str) -> Served | None:
     """The resource at a path, or None."""
     try:
-        return _served(_KINDS.kind_of(GroupVersionResource(group, version, resource)))
+        return _found(group, version, resource)
     except UnknownKindError:
         return None
 
 
 @functools.cache
-def _served(gvk: GroupVersionKind) -> Served:
-    # Only what is served is remembered: anybody may ask for what is not.
-    return Served(_KINDS.object_class(gvk))
+def _found(group: str, version: str, resource: str) -> Served:
+    # Only what is served is remembered, because an exception is not: anybody may ask for what is not served.
+    return Served(_KINDS.object_class(_KINDS.kind_of(GroupVersionResource(group, version, resource))))
 
 
 def versions_in(group: str) -> tuple[str, ...]:
