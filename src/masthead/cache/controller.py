@@ -158,8 +158,13 @@ class Controller(Generic[T]):
                     group.create_task(each.run())
                 if self._resync:
                     group.create_task(self._tell_again())
-        except* ClosedError as errors:
-            raise _first(errors) from None
+        except (
+            BaseExceptionGroup
+        ) as errors:  # not `except*`: before Python 3.11.4 it would wrap what is raised here
+            closed, others = errors.split(ClosedError)
+            if closed is None or others is not None:
+                raise
+            raise _first(closed) from None
         finally:
             self._queue.close()
 

@@ -8,6 +8,7 @@ what surrounds the chunks of a body: extensions and trailers.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[[BaseRequest], Awaitable[StreamResponse]]
 
-__all__ = ["TOO_LARGE", "Connection", "Connections"]
+__all__ = ["TOO_LARGE", "Connection", "Connections", "hang_up"]
 
 TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _REFUSAL: Final = (
@@ -41,6 +42,14 @@ _LINGER: Final = 0.5
 """Seconds for which a refused client is listened to, so that it can read why: a reset would discard the answer."""
 _FRAMING: Final = 16
 """Bytes of framing that each byte of a chunked body may bring along, as in Go."""
+
+
+def hang_up(transport: asyncio.Transport) -> None:
+    """End a connection at once, whatever is still to be sent."""
+    with suppress(
+        AttributeError
+    ):  # of early 3.11, where a TLS connection that was closed has lost its protocol
+        transport.abort()
 
 
 class Connections(Server):
@@ -221,7 +230,7 @@ class Connection(RequestHandler):
     def _on_timeout(self) -> None:
         """Hang up on a client that does not come to the point; Go's server says nothing either."""
         if self.transport is not None and not self._messages and not self._request_in_progress:
-            self.transport.abort()
+            hang_up(self.transport)
 
     def _refuse(self) -> None:
         """Send 431 and listen no more; where another request is being answered, just hang up."""
@@ -230,7 +239,7 @@ class Connection(RequestHandler):
         transport = self.transport
         assert transport is not None
         if self._request_in_progress or len(self._messages) > 1:
-            transport.abort()
+            hang_up(transport)
             return
         if self._messages:
             return  # the handler is about to run, and says it: see `Front`
@@ -238,4 +247,4 @@ class Connection(RequestHandler):
         transport.write(_REFUSAL)
         if transport.can_write_eof():
             transport.write_eof()
-        self._loop.call_later(_LINGER, transport.abort)
+        self._loop.call_later(_LINGER, hang_up, transport)

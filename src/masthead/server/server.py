@@ -19,7 +19,7 @@ from masthead.errors import ClosedError, ConfigError, InvalidValueError, Unknown
 from masthead.server.access import Access
 from masthead.server.clock import VirtualClock
 from masthead.server.cluster import Cluster
-from masthead.server.connection import Connections
+from masthead.server.connection import Connections, hang_up
 from masthead.server.controllers import Controllers
 from masthead.server.faults import Effect, Faults
 from masthead.server.files import write_private
@@ -178,7 +178,7 @@ class Server:
         await self._http.shutdown(_STOP_WITHIN)
         for transport in transports:
             if transport is not None:
-                transport.abort()  # or one whose client does not read would stay open for ever
+                hang_up(transport)  # or one whose client does not read would stay open for ever
         await asyncio.sleep(0)
         self._storage.close()
         self._moved.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead.meta.secret import revealed
@@ -143,7 +144,8 @@ class Connection(asyncio.BufferedProtocol):
         self._silence_alarm()
         self._owner.gone(self)
         if self._transport is not None:
-            self._transport.abort()
+            with suppress(AttributeError):  # of early 3.11, where what was closed has lost its protocol
+                self._transport.abort()
 
     def resume(self, answer: Answer) -> None:
         """There is room for more of an answer."""

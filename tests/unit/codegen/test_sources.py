@@ -282,7 +282,9 @@ def test_discovery_is_asked_for_in_one_piece(server: Server) -> None:
 def test_an_index_that_is_called_plain_text_is_read_all_the_same(server: Server) -> None:
     sources.from_server(server.config())
 
-    assert server.asked["/openapi/v3"]["Accept"] == "*/*"  # kube-apiserver refuses nothing, and calls it text/plain
+    assert (
+        server.asked["/openapi/v3"]["Accept"] == "*/*"
+    )  # kube-apiserver refuses nothing, and calls it text/plain
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis", "/openapi/v3", "/openapi/v3/apis/nut/v1"])

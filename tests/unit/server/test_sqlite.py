@@ -76,6 +76,7 @@ def open_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
+    folder.chmod(0o755)
     shutil.rmtree(folder)
 
 

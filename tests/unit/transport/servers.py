@@ -78,7 +78,8 @@ async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> As
             task.cancel()
         await asyncio.gather(*tasks)
         for writer in served.writers:
-            writer.transport.abort()
+            with suppress(AttributeError):  # of early 3.11, where what was closed has lost its protocol
+                writer.transport.abort()
             with suppress(OSError):
                 await writer.wait_closed()
 

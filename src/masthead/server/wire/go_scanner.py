@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -86,6 +87,8 @@ _OPENED: Final = {b"{": (_KEY_OR_END, _AFTER_PAIR), b"[": (_VALUE_OR_END, _AFTER
 @functools.cache
 def _skipped() -> dict[_State, re.Pattern[bytes]]:
     """What may be passed over at once where it repeats, since all of it is right: few documents have their fault early."""
+    if sys.version_info < (3, 11, 5):  # whose possessive quantifiers lose their way in groups within groups
+        return {}
     value = _whole_values()
     before = rb"[ \t\r\n]*+,[ \t\r\n]*+"
     key = rb'"[^"\\\x00-\x1f]*+"[ \t\r\n]*+:[ \t\r\n]*+'
