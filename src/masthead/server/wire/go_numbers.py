@@ -17,7 +17,7 @@ def parse_int(text: str) -> int:
     """Read a number of 64 bits with a sign.
 
     Raises:
-        ValueError: It is none; the message says why, in Go's words.
+        ValueError: It is invalid; the message says why, in Go's words.
     """
     return _parse(_INT, text, range(-(2**63), 2**63))
 
@@ -26,7 +26,7 @@ def parse_uint(text: str) -> int:
     """Read a number of 64 bits without a sign.
 
     Raises:
-        ValueError: It is none; the message says why, in Go's words.
+        ValueError: It is invalid; the message says why, in Go's words.
     """
     return _parse(_UINT, text, range(2**64))
 

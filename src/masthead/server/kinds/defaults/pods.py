@@ -26,7 +26,7 @@ _IMAGE: Final = re.compile(
 
 
 _LONGEST_IMAGE: Final = 1024
-"""Characters of an image's name; what is longer is none."""
+"""Characters of an image's name; what is longer is invalid."""
 
 
 def pull_policy(image: str) -> str:

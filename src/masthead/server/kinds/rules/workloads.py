@@ -201,7 +201,7 @@ def _count_template(daemon_set: Plain, number: int) -> None:
 
 def _template_number(daemon_set: Plain) -> int:
     stated = part(metadata(daemon_set), "annotations").get(_GENERATION, "")
-    # As a number of 64 bits, or it is none.
+    # As a number of 64 bits; anything else is invalid.
     return int(stated) if re.fullmatch("0*[0-9]{1,18}", str(stated)) else 0
 
 
