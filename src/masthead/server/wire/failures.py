@@ -123,8 +123,9 @@ def quoted(value: str) -> str:
         value.isprintable() and '"' not in value and "\\" not in value
     ):  # nearly every one, and long ones at once
         return f'"{value}"'
-    if len(value) > _LONG and not value.isascii():
-        # differs from Go, which escapes only what cannot be printed: telling that of each takes too long.
+    if len(value) > _LONG:
+        # differs from Go, which escapes only what cannot be printed, and some of it otherwise: telling that of each
+        # character takes too long.
         escaped = value.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     strange = {each for each in set(value) if each in _ESCAPES or not each.isprintable()}

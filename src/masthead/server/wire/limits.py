@@ -32,11 +32,11 @@ __all__ = [
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes of a body; what is longer is refused unread."""
-MOST_VALUES: Final = 100_000
+MOST_VALUES: Final = 60_000
 """How many values a body in JSON may have: objects, arrays, and what stands in them."""
 MOST_YAML_VALUES: Final = 20_000
 """How many it may have in YAML, which takes twenty times longer to read."""
-MOST_ITEMS: Final = 10_000
+MOST_ITEMS: Final = 5_000
 """How many structs the lists of one object may have together."""
 MOST_STORED: Final = 2 * BODY_LIMIT
 """Bytes of an object that is stored. Patches could make it grow for ever; the real server's storage ends at 1.5 MB."""
