@@ -42,6 +42,9 @@ _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
 """Parts that are written as the object itself is."""
 _SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_SHORTEST_TOKEN: Final = 600
+_LONGEST_TOKEN: Final = 2**32
+"""Seconds for which a token can be asked for, as of the real server."""
 
 
 def is_special(subresource: str) -> bool:
@@ -213,6 +216,7 @@ def _issue_token(
     cluster.find(served, target.namespace, target.name)
     spec = part(body, "spec")
     spec.setdefault("expirationSeconds", 3600)
+    _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
     subject = f"system:serviceaccount:{target.namespace}:{target.name}"
     claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
@@ -229,6 +233,17 @@ def _issue_token(
             "status": {"token": token, "expirationTimestamp": stamp(expires)},
         },
     )
+
+
+def _check_lifetime(seconds: int) -> None:
+    if seconds < _SHORTEST_TOKEN:
+        problem = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST_TOKEN:
+        problem = "may not specify a duration larger than 2^32 seconds"
+    else:
+        return
+    error = invalid("spec.expirationSeconds", seconds, problem)
+    raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
 def _kind_of(served: Served, target: Target) -> type[Object]:
