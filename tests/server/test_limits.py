@@ -328,3 +328,46 @@ def test_no_path_makes_the_server_fail(
     caller.close()
     assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), answer[:300]
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("seconds", "problem"),
+    [
+        (10**18, "may not specify a duration larger than 2^32 seconds"),
+        (-(10**18), "may not specify a duration less than 10 minutes"),
+        (599, "may not specify a duration less than 10 minutes"),
+    ],
+)
+def test_a_token_for_ages_is_refused_as_the_real_server_does(
+    caller: Caller, seconds: int, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    assert caller.call("POST", accounts, {"metadata": {"name": "a"}}).code == 201
+    refused = caller.call("POST", f"{accounts}/a/token", {"spec": {"expirationSeconds": seconds}})
+    sentence = f"spec.expirationSeconds: Invalid value: {seconds}: {problem}"
+    assert refused.failure == (
+        422,
+        "Invalid",
+        f'TokenRequest.authentication.k8s.io "" is invalid: {sentence}',
+    )
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("seconds", [None, 600, 2**32])
+def test_a_token_may_last_ten_minutes_or_a_century(caller: Caller, seconds: int | None) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    assert caller.call("POST", accounts, {"metadata": {"name": "a"}}).code == 201
+    issued = caller.call("POST", f"{accounts}/a/token", {"spec": {"expirationSeconds": seconds}})
+    assert (issued.code, issued.json["spec"]["expirationSeconds"]) == (201, seconds or 3600)
+
+
+def test_indenting_does_not_blow_up_an_answer(caller: Caller) -> None:
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    data: dict[str, object] = {"a": [1] * 40_000}
+    for _ in range(189):
+        data = {"a": data}
+    sent = {"metadata": {"name": "a"}, "revision": 1, "data": data}
+    answer = caller.call("POST", f"{revisions}?pretty=1", sent)
+    assert answer.code == 201
+    assert answer.json["metadata"]["name"] == "a"
+    assert len(answer.body) < 200_000

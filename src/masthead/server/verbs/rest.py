@@ -379,19 +379,19 @@ def _finished(context: Context, answer: Answer) -> Answer:
         told = tuple(warning_header(each) for each in kind_warnings.fit(context.warnings))
         answer = replace(answer, headers=(*answer.headers, *told))
     if context.form.content_type == answer.content_type:
-        if _is_for_eyes(context.request):
+        if _is_for_eyes(context.request) and len(answer.body) <= _LONGEST_REWRITTEN:
             return replace(answer, body=msgspec.json.format(answer.body, indent=2))
         return answer
     return replace(answer, body=_yaml_of(answer.body), content_type=context.form.content_type)
 
 
-_LONGEST_YAML: Final = 64 * 1024
-"""Bytes of JSON that are rewritten as YAML."""
+_LONGEST_REWRITTEN: Final = 64 * 1024
+"""Bytes of JSON that are indented, or rewritten as YAML: where it nests deeply, either makes hundreds of each."""
 
 
 def _yaml_of(body: bytes) -> bytes:
     """Write an answer as YAML; what is long or deep stays JSON, which is YAML too."""
-    if len(body) > _LONGEST_YAML:
+    if len(body) > _LONGEST_REWRITTEN:
         return body
     from masthead.meta import yaml
 
