@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from aiohttp.web_response import Response, StreamResponse
 
@@ -36,6 +36,7 @@ __all__ = ["Front"]
 
 _log: Final = logging.getLogger(__name__)
 NOT_MODIFIED: Final = 304
+ResponseT = TypeVar("ResponseT", bound=StreamResponse)
 
 
 class Front:
@@ -138,6 +139,11 @@ class Front:
             return await self._stream(incoming, answer, seen, line)
         seen.code = answer.code
         line.write(answer.code)
+        if len(answer.body) > streaming.LARGE and incoming.method != "HEAD":
+            large = _described(StreamResponse(status=answer.code), answer)
+            with suppress(ConnectionError):  # the client went away
+                await streaming.send_body(incoming, large, answer.body)
+            return large
         response = _response(answer)
         await response.prepare(incoming)
         await response.write_eof()
@@ -197,7 +203,11 @@ def _without_token(request: Request) -> dict[str, str]:
 
 
 def _response(answer: Answer) -> Response:
-    response = Response(status=answer.code, body=answer.body)
+    return _described(Response(status=answer.code, body=answer.body), answer)
+
+
+def _described(response: ResponseT, answer: Answer) -> ResponseT:
+    """Give a response the headers of an answer."""
     headers = response.headers
     if answer.code != NOT_MODIFIED:
         headers["Content-Type"] = answer.content_type

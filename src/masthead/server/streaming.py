@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from masthead.server.verbs.watching import Watch
     from masthead.server.wire.failures import Failure
 
-__all__ = ["STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send"]
+__all__ = ["LARGE", "STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send", "send_body"]
 
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
+LARGE: Final = 256 * 1024
+"""Bytes of a body that are sent at once; what is longer is sent in pieces of this length."""
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
 
 
@@ -58,6 +60,20 @@ async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...
     response.enable_chunked_encoding()
     await response.prepare(incoming)
     return response
+
+
+async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes) -> None:
+    """Send a body piece by piece, as the client takes it: at once, all that it has not taken would be copied for it.
+
+    Raises:
+        ConnectionError: The client went away.
+    """
+    response.content_length = len(body)
+    await response.prepare(incoming)
+    view = memoryview(body)
+    for start in range(0, len(body), LARGE):
+        await response.write(view[start : start + LARGE])
+    await response.write_eof()
 
 
 async def refuse_in_stream(incoming: BaseRequest, failure: Failure) -> StreamResponse:

@@ -1,0 +1,42 @@
+"""Large answers wait in the server until their client takes them, and no copy of them does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp.web_response import StreamResponse
+from aiohttp.web_server import Server
+
+from masthead.server.streaming import LARGE, send_body
+
+if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
+BODY = bytes(range(256)) * (LARGE // 2)  # more than sockets hold
+
+
+async def test_what_a_slow_reader_has_not_taken_is_not_copied_for_it() -> None:
+    transports: list[asyncio.Transport] = []
+
+    async def handle(incoming: BaseRequest) -> StreamResponse:
+        assert incoming.transport is not None
+        transports.append(incoming.transport)
+        response = StreamResponse()
+        await send_body(incoming, response, BODY)
+        return response
+
+    front = Server(handle)
+    listening = await asyncio.get_running_loop().create_server(front, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname(), limit=1024)
+    writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    async with asyncio.timeout(60):
+        while not transports or not transports[0].get_write_buffer_size():  # noqa: ASYNC110 - nobody says when it is full
+            await asyncio.sleep(0)
+        assert transports[0].get_write_buffer_size() <= 2 * LARGE
+        head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+    assert b"Content-Length: %d" % len(BODY) in head
+    assert body == BODY
+    writer.close()
+    listening.close()
+    await front.shutdown(1)
