@@ -18,6 +18,8 @@ _WRITABLE: Final = "application/json, application/yaml, application/vnd.kubernet
 _STREAMS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 _MOST_CLAUSES: Final = 1_000
 """How many forms are looked at; clients name three."""
+_MOST_PARAMETERS: Final = 16
+"""How many parameters of a form are looked at; clients give three."""
 _ANY: Final = frozenset({"*/*", _JSON})
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 
@@ -79,6 +81,6 @@ def _only_plain() -> Failure:
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
     for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
-        media_type, *written = (each.strip() for each in clause.split(";"))
-        pairs = (each.partition("=") for each in written)
+        media_type, *written = (each.strip() for each in clause.split(";", _MOST_PARAMETERS + 1))
+        pairs = (each.partition("=") for each in written[:_MOST_PARAMETERS])
         yield media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in pairs}

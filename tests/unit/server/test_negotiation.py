@@ -1,0 +1,15 @@
+"""What is read of an Accept header, however long it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from masthead.server.wire.failures import Failure
+from masthead.server.wire.negotiation import Form, negotiate
+
+
+def test_a_form_has_few_parameters_and_the_rest_is_not_looked_at() -> None:
+    few, many = ";x=1" * 15, ";x=1" * 16
+    with pytest.raises(Failure):
+        negotiate(f"application/json{few};as=Table")
+    assert negotiate(f"application/json{many};as=Table") == Form()
