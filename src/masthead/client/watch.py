@@ -53,6 +53,8 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.client")
 _NO_SUCH_OPTION: Final = frozenset({400, 422})
+_NO_VERSION: Final = "resourceVersion: Invalid value"
+"""What servers say to a version that is none. They say it with 500, as if it could pass."""
 
 QUIET: Final = 10.0
 """After how many seconds without a byte a server has plainly not understood that it should begin with what there is:
@@ -316,9 +318,9 @@ class Watch(Generic[T]):
         is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
         _log.log(
             logging.INFO if is_dropped and self._failures == 1 else logging.WARNING,
-            "%s: a watch goes on from version %r in %.1f s after %s",
+            "%s: a watch %s in %.1f s after %s",
             self._source.access.rest.server,
-            step.version,
+            f"goes on from version {step.version!r}" if step.version else "begins anew",
             step.after,
             error,
         )
@@ -328,7 +330,11 @@ class Watch(Generic[T]):
             return self._machine.closed(_now())
         if isinstance(error, StatusError):
             return self._machine.failed(
-                _now(), code=error.code, reason=error.reason, retry_after=error.retry_after
+                _now(),
+                code=error.code,
+                reason=error.reason,
+                retry_after=error.retry_after,
+                is_final=_NO_VERSION in error.message,
             )
         return self._machine.failed(_now())
 

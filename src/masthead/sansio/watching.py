@@ -193,7 +193,13 @@ class Watching:
         return self._open(after)
 
     def failed(
-        self, now: float, *, code: int = 0, reason: str = "", retry_after: float | None = None
+        self,
+        now: float,
+        *,
+        code: int = 0,
+        reason: str = "",
+        retry_after: float | None = None,
+        is_final: bool = False,
     ) -> Step:
         """A stream could not be opened, broke, or ended with an ERROR event.
 
@@ -205,13 +211,15 @@ class Watching:
             code: The code of the answer or the event; 0 for a connection that was lost or never made.
             reason: The Status' reason.
             retry_after: For how many seconds the server asked to be left alone.
+            is_final: Whether no repetition can help, whatever the code is.
 
         Raises:
             ClosedError: if the watch is done.
         """
         if code == _EXPIRED_CODE or reason in _EXPIRED_REASONS:
             return self._fail(expired=True)
-        if not self._is_open and 0 < code < 500 and code not in _PASSING:
+        is_refused = not self._is_open and 0 < code < 500 and code not in _PASSING
+        if is_final or is_refused:
             return self._fail(expired=False)
         self._note_progress(now)
         # A watch has all the time in the world, but must not seem dead because of one odd header.

@@ -15,7 +15,7 @@ from masthead.auth.tokens import Anonymous
 from masthead.client.access import Access, Habits
 from masthead.client.resource import ResourceClient
 from masthead.client.target import typed
-from masthead.errors import ConnectError
+from masthead.errors import ConnectError, InternalError
 from masthead.rest.client import RestClient
 from masthead.testing.virtual import in_virtual_time, now
 
@@ -34,6 +34,16 @@ def event(type_: str, name: str, version: str) -> dict[str, object]:
     metadata = {"name": name, "namespace": "default", "resourceVersion": version}
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     return {"type": type_, "object": {**kind, "metadata": metadata if name else {"resourceVersion": version}}}
+
+
+END_OF_INITIAL = {
+    "type": "BOOKMARK",
+    "object": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}},
+    },
+}
 
 
 @in_virtual_time
@@ -100,6 +110,34 @@ async def test_a_watch_of_a_server_that_was_never_reached_fails_soon_as_any_call
         with pytest.raises(ConnectError, match="nobody listens there"):
             await anext(events)
         assert now() < 2
+
+
+@in_virtual_time
+async def test_a_watch_that_has_no_version_yet_is_said_to_begin_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    replies = itertools.chain(
+        [reply(failure(503, "ServiceUnavailable"), 503)],
+        itertools.repeat(stream(event("ADDED", "a", "5"), END_OF_INITIAL)),
+    )
+
+    async with maps_over(Network(lambda _: next(replies))).watch() as events:
+        assert (await anext(events)).object.key == "default/a"
+
+    [line] = [record.getMessage() for record in caplog.records]
+    assert "a watch begins anew in " in line
+
+
+@in_virtual_time
+async def test_a_watch_from_what_is_no_version_ends_at_once_though_the_answer_is_500() -> None:
+    said = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
+    network = Network(lambda _: reply({**failure(500, "InternalError"), "message": said}, 500))
+
+    async with maps_over(network).watch(since="abc") as events:
+        with pytest.raises(InternalError, match="Give a version that this server has returned"):
+            await anext(events)
+
+    assert len(network.asked) == 1
 
 
 @in_virtual_time

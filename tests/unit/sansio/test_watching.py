@@ -110,6 +110,14 @@ def test_what_passes_is_tried_again_from_the_same_version(code: int) -> None:
     assert machine.failed(0, code=code) == Open("7", initial_events=False, after=0.8)
 
 
+def test_what_no_repetition_helps_is_final_whatever_its_code() -> None:
+    machine = watching("abc")
+    machine.opening(0)
+
+    assert machine.failed(0, code=500, is_final=True) == Fail(expired=False)
+    assert machine.state is State.DONE
+
+
 @pytest.mark.parametrize("code", [301, 400, 401, 403, 404, 405, 406, 422])
 def test_what_the_server_refuses_is_final_as_an_answer_but_not_as_an_event(code: int) -> None:
     machine = watching("7")
