@@ -132,6 +132,10 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
             "Create the service account first, or name another in spec.serviceAccountName.",
         ),
         _Case(
+            ('User "system:anonymous" cannot ',),
+            "No credentials reached the server: give a token or a client certificate, or check the user of the kubeconfig.",
+        ),
+        _Case(
             ('User "', "cannot "),
             "Grant the user a role with this verb on this resource, or be another user.",
         ),

@@ -12,6 +12,22 @@ from masthead.meta.v1 import Status
 # reason, code, verb, resource, the server's sentence, and how the advice begins.
 CASES = [
     (
+        "Forbidden",
+        403,
+        "list",
+        "pods",
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "shop"',
+        "No credentials reached the server: give a token",
+    ),
+    (
+        "Forbidden",
+        403,
+        "list",
+        "pods",
+        'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "shop"',
+        "Grant the user a role",
+    ),
+    (
         "BadRequest",
         400,
         "list",
