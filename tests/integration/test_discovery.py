@@ -55,7 +55,7 @@ async def test_each_resource_is_preferred_once(client: Any) -> None:
 
 
 async def test_a_version_that_is_not_served_is_unknown(client: Any) -> None:
-    with pytest.raises(UnknownKindError, match=r"no apps/v7; the nearest are .*apps/v1"):
+    with pytest.raises(UnknownKindError, match=r"no apps/v7; the nearest: .*apps/v1"):
         await client.discovery.resources("apps/v7")
     with pytest.raises(InvalidValueError):
         await client.discovery.resources("a/b/c")

@@ -162,9 +162,9 @@ async def test_what_lives_in_no_namespace_takes_none(client: Any, namespace: str
 async def test_a_name_that_nothing_has_is_unknown_before_anything_is_sent(
     client: Any, namespace: str
 ) -> None:
-    with pytest.raises(UnknownKindError, match=r'no resource "deploymets".*nearest are deployments\.apps'):
+    with pytest.raises(UnknownKindError, match=r'no resource "deploymets".*nearest: deployments\.apps'):
         await client.dynamic("deploymets", namespace=namespace).list()
-    with pytest.raises(UnknownKindError, match=r"in v1; the nearest are deployments\.apps"):
+    with pytest.raises(UnknownKindError, match=r"in v1; the nearest: deployments\.apps"):
         await client.dynamic("v1", "deployments", namespace=namespace).get("web")
     with pytest.raises(UnknownKindError, match=r"example\.com/v1"):
         await client.dynamic("example.com/v1", "widgets").create(named("example.com/v1", "Widget", "a"))

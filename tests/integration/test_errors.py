@@ -14,6 +14,7 @@ from tests.integration.scripts import client_of
 from tests.unit.transport.servers import never
 
 import masthead
+from masthead import conditions
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.config import Config
 from masthead.errors import (
@@ -240,6 +241,16 @@ BEFORE_ANYTHING_IS_SENT: dict[str, tuple[type[masthead.MastheadError], Callable[
     "no namespace": (InvalidValueError, lambda client: client.core_v1.pods().get("web")),
     "a kind": (UnknownKindError, lambda client: client.dynamic("unicorns").list()),
     "a limit": (InvalidValueError, lambda client: client.core_v1.pods("x").list(limit=-1)),
+    "a timeout": (InvalidValueError, lambda client: client.core_v1.pods("x").list(timeout="3")),
+    "a time to wait": (
+        InvalidValueError,
+        lambda client: client.core_v1.pods("x").wait_for("web", conditions.exists(), timeout="3"),
+    ),
+    "a number for a name": (InvalidValueError, lambda client: client.core_v1.pods("x").get(3)),
+    "a function for a condition": (
+        InvalidValueError,
+        lambda client: client.core_v1.pods("x").wait_for("web", conditions.exists),
+    ),
 }
 
 

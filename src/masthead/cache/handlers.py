@@ -158,7 +158,7 @@ def handler_of(
         raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
     for name, each in given.items():
         if not callable(each):
-            raise InvalidValueError(f"{name} is a {type(each).__name__}; give a function", value=each)
+            raise InvalidValueError(f"{name} is of type {type(each).__name__}; give a function", value=each)
         _check_signature(name, each, _TOLD[name])
     return _Functions(on_add, on_update, on_delete)
 
@@ -226,7 +226,9 @@ def check_plain(what: str, function: object) -> None:
         InvalidValueError: if it is that.
     """
     if not callable(function):
-        raise InvalidValueError(f"{what} must be a function, not a {type(function).__name__}", value=function)
+        raise InvalidValueError(
+            f"{what} must be a function, and is of type {type(function).__name__}", value=function
+        )
     if _is_coroutine_function(function):
         raise InvalidValueError(f"{what} must be a plain function: nothing awaits it", value=function)
 

@@ -203,7 +203,7 @@ class ResourceAccess(Generic[T]):
             return _told_its_kind(_built(target.item, obj, is_strict=is_strict), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise InvalidValueError(
-                f"{target.name} are {target.item.__name__}, and {obj.key!r} is a {type(obj).__name__}",
+                f"{target.name} are of type {target.item.__name__}, and {obj.key!r} is of type {type(obj).__name__}",
                 value=obj.key,
             )
         return _told_its_kind(obj, target)

@@ -121,10 +121,12 @@ class Client(Clientset):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
         if config is not None and not isinstance(cast("object", config), Config):
             raise ConfigError(
-                f"config is a {type(config).__name__}; for a kubeconfig (its path, its text or a dict of what it says) "
+                f"config is of type {type(config).__name__}; for a kubeconfig (its path, its text or a dict of what it says) "
                 "write kubeconfig=..., and for an address masthead.Config(server=...)"
             )
         found = config or load(kubeconfig, context=context)
+        if not isinstance(cast("object", namespace), str | None):
+            raise InvalidValueError(f"namespace is {namespace!r}; give its name as text", value=namespace)
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
             raise NameFormatError(f"namespace: {names.shown(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)

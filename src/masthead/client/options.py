@@ -167,7 +167,7 @@ def label_selector_of(selection: LabelSelection) -> Selector:
         return labels.from_label_selector(selection)
     if not _is_text_mapping(selection):
         raise SelectorError(
-            f"label_selector is a {type(selection).__name__}; give text, or labels and values",
+            f"label_selector is of type {type(selection).__name__}; give text, or labels and values",
             value=selection,
         )
     return labels.from_mapping(selection)
@@ -181,7 +181,8 @@ def _field_text(selector: FieldSelection) -> str:
         return str(selector)
     if not _is_text_mapping(selector):
         raise SelectorError(
-            f"field_selector is a {type(selector).__name__}; give text, or fields and values", value=selector
+            f"field_selector is of type {type(selector).__name__}; give text, or fields and values",
+            value=selector,
         )
     return ",".join(str(fields.one(key, value)) for key, value in selector.items())
 

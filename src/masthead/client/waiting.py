@@ -66,7 +66,7 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
     Raises:
         DeadlineError: if it does not come true in time.
         NameFormatError: if the name cannot be one.
-        InvalidValueError: if objects of several namespaces have the name, or the condition is none.
+        InvalidValueError: if objects of several namespaces have the name, or the condition or the timeout is not one.
         MastheadError: as a list or a watch does, where that will not pass.
     """
     if not name:
@@ -74,8 +74,11 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
     names.check_path_segment_name(name)
     if not isinstance(cast("object", condition), Condition):
         raise InvalidValueError(
-            "condition is no Condition; make one: conditions.matches(function, 'what it says')"
+            f"condition is of type {type(condition).__name__}; give one such as conditions.exists(), "
+            "or make one: conditions.matches(function, 'what it says')"
         )
+    if not isinstance(cast("object", timeout), int | float):
+        raise InvalidValueError(f"timeout is {timeout!r}; give seconds, such as 30.0", value=timeout)
     wait = _Wait(resource, name, condition)
     if timeout <= 0:
         return await wait.at_once()

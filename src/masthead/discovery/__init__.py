@@ -4,6 +4,7 @@
 |---|---|
 | `model` | what is found: `Discovered`, `ApiGroup`, `ApiResource`, `ServerVersion` |
 | `aggregated`, `legacy` | the two forms in which servers say it |
+| `survey` | one look at everything, in whichever form |
 | `client` | `DiscoveryClient`: asks, remembers, and asks again when that is worth it |
 | `documents`, `disk`, `flights` | what was fetched, kept in memory and in files; one request for all who wait |
 | `openapi` | the schemas |

@@ -280,4 +280,4 @@ def _serves(found: Discovered, wanted: GroupVersion) -> bool:
 def _nearest(found: Discovered, wanted: GroupVersion) -> str:
     known = [str(GroupVersion(group.name, version)) for group in found.groups for version in group.versions]
     near = difflib.get_close_matches(str(wanted), known, n=3)
-    return f"; the nearest are {', '.join(near)}" if near else "; see client.discovery.groups()"
+    return f"; the nearest: {', '.join(near)}" if near else "; see client.discovery.groups()"

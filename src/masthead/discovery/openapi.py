@@ -89,7 +89,7 @@ class OpenApi:
         address = index.get(name)
         if address is None:
             near = difflib.get_close_matches(name, sorted(index), n=3)
-            hint = f"the nearest are {', '.join(near)}" if near else "see client.discovery.openapi_paths()"
+            hint = f"the nearest: {', '.join(near)}" if near else "see client.discovery.openapi_paths()"
             raise UnknownKindError(
                 f"the server has no OpenAPI document for {name}; {hint}. "
                 "Those of new custom resources come some seconds after their definition."

@@ -450,7 +450,7 @@ def enc_hook(value: object) -> object:
 def describe_type(value: object) -> str:
     """Say in a few words what kind of value it is."""
     if isinstance(value, datetime) and value.tzinfo is None:
-        return "a datetime without a time zone; use datetime.now(UTC)"
+        return "a datetime without a time zone"
     return WORDS.get(type(value), f"a {type(value).__name__}")
 
 

@@ -132,7 +132,5 @@ def _to_utc(when: datetime) -> datetime:
 def _require_zone(when: datetime) -> None:
     if when.utcoffset() is None:
         # Not the local zone by default: the same program would write other times on another machine.
-        message = (
-            f"{when.isoformat()} has no time zone. Give one: datetime(2006, 1, 2, 15, 4, 5, tzinfo=UTC)."
-        )
+        message = f"{when.isoformat()} has no time zone. Give one, as in datetime.now(UTC)."
         raise TimeError(message, value=when)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead.errors import ClosedError, DeadlineError
+from masthead.errors import ClosedError, DeadlineError, InvalidValueError
 from masthead.sansio.tokens import TokenBucket
 
 if TYPE_CHECKING:
@@ -29,13 +29,21 @@ class Patience:
 
     Args:
         seconds: How much there is; ``math.inf`` for no end.
+
+    Raises:
+        InvalidValueError: if it is no number.
     """
 
     __slots__ = ("_end", "_now")
 
     def __init__(self, seconds: float) -> None:
         self._now = asyncio.get_running_loop().time
-        self._end = self._now() + seconds
+        try:
+            self._end = self._now() + seconds
+        except TypeError:
+            raise InvalidValueError(
+                f"timeout is {seconds!r}; give seconds, such as 30.0", value=seconds
+            ) from None
 
     def left(self) -> float:
         """The seconds that are left."""

@@ -115,7 +115,7 @@ def _kept_segment(what: str, text: str) -> str:
 def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
         raise InvalidValueError(
-            f"a {what} is text, not a {type(text).__name__}; of an object, take obj.metadata.name. Nothing was sent.",
+            f"a {what} is text, and {text!r} is of type {type(text).__name__}; of an object, take obj.metadata.name. Nothing was sent.",
             value=text,
         )
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"

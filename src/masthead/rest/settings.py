@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import masthead
 from masthead.errors import InvalidValueError
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from masthead.sansio.warnings import ServerWarning
 
 __all__ = ["RestSettings", "default_user_agent"]
+
+
+_NUMBERS: Final = ("timeout", "silence", "retries", "rate", "burst", "max_response_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,10 @@ class RestSettings:
     on_warning: Callable[[ServerWarning], None] | None = None
 
     def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            given: object = getattr(self, name)
+            if not isinstance(given, int | float) and not (given is None and name == "rate"):
+                raise InvalidValueError(f"{name} must be a number, not {given!r}", value=given)
         rules = {
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "silence": (self.silence > 0, "more than 0 seconds; math.inf for no limit"),

@@ -274,7 +274,7 @@ async def test_resources_of_one_version() -> None:
 async def test_a_version_that_is_not_served_is_named_with_its_nearest() -> None:
     discovery = discovery_over(whole_server())
 
-    with pytest.raises(UnknownKindError, match="the server has no apps/v2; the nearest are apps/v1"):
+    with pytest.raises(UnknownKindError, match="the server has no apps/v2; the nearest: apps/v1"):
         await discovery.resources("apps/v2")
     with pytest.raises(UnknownKindError, match=r"client\.discovery\.groups"):
         await discovery.resources("zzzzzzz/q9")

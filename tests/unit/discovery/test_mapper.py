@@ -84,14 +84,14 @@ async def test_what_is_not_there_is_asked_for_once_more_and_then_named_with_its_
     network = whole_server()
     mapper = mapper_over(network)
 
-    with pytest.raises(UnknownKindError, match=r'no resource "deploymens"; the nearest are deployments.apps'):
+    with pytest.raises(UnknownKindError, match=r'no resource "deploymens"; the nearest: deployments.apps'):
         await mapper.find("deploymens")
     assert len(network.asked) == 4
     with pytest.raises(
-        UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest are deployments.apps"
+        UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest: deployments.apps"
     ):
         await mapper.kind(GroupVersionKind("apps", "v2", "Deployment"))
-    with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest are pods'):
+    with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest: pods'):
         await mapper.find("pods", group="apps")
     with pytest.raises(UnknownKindError, match=r"no resource widgets in example.com/v1; if it is custom"):
         await mapper.resource(GroupVersionResource("example.com", "v1", "widgets"))

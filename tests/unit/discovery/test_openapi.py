@@ -113,7 +113,7 @@ async def test_a_document_without_a_hash_is_confirmed_by_its_tag() -> None:
 async def test_a_version_without_a_document_is_named_with_its_nearest() -> None:
     discovery = discovery_over(server())
 
-    with pytest.raises(UnknownKindError, match="document for apis/batch/v1; the nearest are apis/apps/v1"):
+    with pytest.raises(UnknownKindError, match="document for apis/batch/v1; the nearest: apis/apps/v1"):
         await discovery.openapi("batch/v1")
     with pytest.raises(InvalidValueError, match="no API version"):
         await discovery.openapi("")

@@ -153,7 +153,7 @@ def test_times_whose_utc_year_does_not_exist_cannot_be_written(when: datetime) -
 def test_naive_datetimes_cannot_be_written() -> None:
     naive = NOON.replace(tzinfo=None)
 
-    with pytest.raises(TimeError, match="has no time zone"):
+    with pytest.raises(TimeError, match=r"has no time zone\. Give one, as in datetime\.now\(UTC\)\."):
         format_time(naive)
     with pytest.raises(TimeError, match="has no time zone"):
         format_micro_time(naive)

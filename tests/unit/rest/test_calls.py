@@ -182,7 +182,9 @@ def test_of_a_query_logs_repeat_what_the_api_defines_and_no_line_break() -> None
     [
         {"timeout": 0},
         {"timeout": float("nan")},
+        {"timeout": "3"},
         {"silence": -1},
+        {"silence": None},
         {"retries": -1},
         {"rate": 0},
         {"burst": 0},
