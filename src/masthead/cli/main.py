@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     command = _COMMANDS.get(name)
     if command is None:
-        sys.stderr.write(f"masthead: there is no command {name!r}\n\n{_USAGE}")
+        what = "option" if name.startswith("-") else "command"
+        sys.stderr.write(f"masthead: there is no {what} {name!r}\n\n{_USAGE}")
         return _BAD_ARGUMENTS
     return command(rest[:-1])
 

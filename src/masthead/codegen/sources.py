@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.codegen import crds, documents, homes
 from masthead.codegen.spec import Spec
-from masthead.errors import DecodeError, GenerateError, InvalidValueError, StatusError, TransportError
+from masthead.errors import (
+    DecodeError,
+    GenerateError,
+    InvalidValueError,
+    NotFoundError,
+    StatusError,
+    TransportError,
+)
 from masthead.meta import yaml
 from masthead.rest.call import JSON
 
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
     from masthead.config.model import Config
     from masthead.sync.client import Client
 
+_INDEX: Final = "/openapi/v3"
+_NO_OPENAPI: Final = "the server has no OpenAPI v3 (404 NotFound), nor has the embedded one yet; generate from manifests: --crd FILE"
 _AGGREGATED: Final = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
     for version in ("v2", "v2beta1")
@@ -93,7 +102,7 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
         for path in ("/api", "/apis"):
             documents.add_discovery(spec, server.get(path, _AGGREGATED), server.describe(path))
         # The index is JSON, but kube-apiserver calls it text/plain.
-        index = documents.locations(server.get("/openapi/v3", "*/*"), server.describe("/openapi/v3"))
+        index = documents.locations(server.get(_INDEX, "*/*"), server.describe(_INDEX))
         wanted = frozenset(groups) or frozenset(served.group for served in index)
         server.add_documents(spec, [path for served, path in index.items() if served.group in wanted])
         if homes.reach_beyond(spec, wanted):
@@ -126,7 +135,11 @@ class _Server:
         try:
             return self._client.rest.get(path, accept=accept).body
         except (StatusError, TransportError, InvalidValueError) as error:
-            raise GenerateError(f"{self.describe(path)}: {error}") from None
+            raise GenerateError(self._said(path, error)) from None
+
+    def _said(self, path: str, error: Exception) -> str:
+        is_without = path == _INDEX and isinstance(error, NotFoundError)
+        return f"{self.describe(path)}: {_NO_OPENAPI if is_without else error}"
 
     def describe(self, path: str) -> str:
         return f"GET {self._client.config.server}{path}"

@@ -20,6 +20,8 @@ def test_alone_it_says_what_there_is(arguments: list[str], capsys: pytest.Captur
 def test_a_command_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sreve"]) == 2
     assert "there is no command 'sreve'" in capsys.readouterr().err
+    assert main(["--halp"]) == 2
+    assert "there is no option '--halp'" in capsys.readouterr().err
 
 
 def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> None:

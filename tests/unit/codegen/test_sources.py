@@ -337,6 +337,13 @@ def test_a_server_without_any_document_is_named(server: Server) -> None:
         sources.from_server(server.config(), groups=["nowhere"])
 
 
+def test_a_server_without_openapi_is_told_from_one_without_a_definition(server: Server) -> None:
+    server.answers["/openapi/v3"] = 404
+
+    with pytest.raises(GenerateError, match=r"has no OpenAPI v3 .*; generate from manifests: --crd FILE$"):
+        sources.from_server(server.config())
+
+
 def test_a_server_that_is_not_there_is_named() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as gone:
         port = gone.server_port
