@@ -351,7 +351,7 @@ async def test_log_lines_name_the_server(
 
     ours = [each.getMessage() for each in caplog.records if each.name.startswith("masthead.")]
     assert all(place in each for each in ours)
-    assert f'{place} warns: unknown field "dta"' in ours
+    assert f'{place} warns: create configmaps {namespace}/a: unknown field "dta"' in ours
     assert f"informer configmaps of {place} has synced: 1 object in" in "\n".join(ours)
     assert any("the server was not ready; trying again in" in each for each in ours)
     assert any("/configmaps?fieldValidation=Warn: 201 after" in each for each in ours)

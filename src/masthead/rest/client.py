@@ -373,15 +373,15 @@ class RestClient:
             body,
             response.header("Content-Type"),
             response.header("ETag"),
-            self._notices.read(response),
+            self._notices.read(call, response),
             call.subject,
         )
 
     async def _keep(self, call: Call, response: Response) -> Stream:
-        return Stream(call, response, self._notices.read(response))
+        return Stream(call, response, self._notices.read(call, response))
 
     async def _refused(self, call: Call, response: Response, shown: Secret) -> _Failed:
-        self._notices.read(response)
+        self._notices.read(call, response)
         header = response.header
         body = await read_bounded(response)
         error = failure(call, response.status, header("Content-Type"), body, header("Location"))

@@ -10,6 +10,7 @@ from masthead.sansio.warnings import parse_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from masthead.rest.call import Call
     from masthead.sansio.warnings import ServerWarning
     from masthead.transport.contract import Response
 
@@ -31,26 +32,30 @@ class Notices:
 
     def __init__(self, hook: Callable[[ServerWarning], None] | None, server: str = "the API server") -> None:
         self._server = server
-        self._tell = hook or self._log_once
+        self._hook = hook
         self._told: set[str] = set()
 
-    def read(self, response: Response) -> tuple[ServerWarning, ...]:
-        """Pass on what an answer warns of."""
+    def read(self, call: Call, response: Response) -> tuple[ServerWarning, ...]:
+        """Pass on what an answer to a call warns of."""
         values = response.headers_of("Warning")
         if not values:
             return ()
         found = tuple(parse_warnings(values))
         for each in found:
             try:
-                self._tell(each)
+                self._tell(call, each)
             except Exception:  # noqa: BLE001 - whatever a hook does, the call is not about it
                 _log.exception("on_warning failed; the call goes on")
         return found
 
-    def _log_once(self, warning: ServerWarning) -> None:
-        if warning.text in self._told:
-            return
+    def _tell(self, call: Call, warning: ServerWarning) -> None:
+        if self._hook is not None:
+            self._hook(warning)
+        elif warning.text not in self._told:
+            self._log(call, warning)
+
+    def _log(self, call: Call, warning: ServerWarning) -> None:
         if len(self._told) == _REMEMBERED:
             self._told.clear()
         self._told.add(warning.text)
-        _log.warning("%s warns: %s", self._server, warning.text)
+        _log.warning("%s warns: %s: %s", self._server, call.subject, warning.text)

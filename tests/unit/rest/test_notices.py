@@ -50,8 +50,8 @@ async def test_without_a_hook_each_text_is_logged_once(caplog: pytest.LogCapture
     await rest.call(get())
     await rest.call(get())
     assert caplog.record_tuples == [
-        ("masthead.rest", logging.WARNING, "the API server warns: a"),
-        ("masthead.rest", logging.WARNING, "the API server warns: b"),
+        ("masthead.rest", logging.WARNING, "the API server warns: get pods ns/web: a"),
+        ("masthead.rest", logging.WARNING, "the API server warns: get pods ns/web: b"),
     ]
 
 
