@@ -103,6 +103,7 @@ def segment(what: str, text: str) -> str:
     return _segment(what, text)
 
 
+_OF_METADATA: Final = frozenset({"name", "namespace"})
 _LONGEST_KEPT: Final = 253
 """Characters of the longest segment that is remembered: those of the longest name that most kinds allow."""
 
@@ -114,8 +115,9 @@ def _kept_segment(what: str, text: str) -> str:
 
 def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
+        hint = f"; of an object, take obj.metadata.{what}" if what in _OF_METADATA else ""
         raise InvalidValueError(
-            f"a {what} is text, and {text!r} is of type {type(text).__name__}; of an object, take obj.metadata.name. Nothing was sent.",
+            f"a {what} is text, and {text!r} is of type {type(text).__name__}{hint}. Nothing was sent.",
             value=text,
         )
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"

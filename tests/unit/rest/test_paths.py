@@ -114,3 +114,9 @@ def test_a_query_that_is_no_text_is_refused() -> None:
 def test_a_path_that_is_none_is_refused(path: str) -> None:
     with pytest.raises(InvalidValueError, match=r"is no path of a request: .* Nothing was sent\."):
         Call("GET", path, Subject("get"))
+
+
+@pytest.mark.parametrize("what", ["name", "namespace"])
+def test_what_is_no_text_is_refused_with_where_to_find_it(what: str) -> None:
+    with pytest.raises(InvalidValueError, match=rf"a {what} is text, and 3 .*take obj\.metadata\.{what}\."):
+        segment(what, 3)  # type: ignore[arg-type]
