@@ -126,7 +126,9 @@ class Client(Clientset):
             )
         found = config or load(kubeconfig, context=context)
         if not isinstance(cast("object", namespace), str | None):
-            raise InvalidValueError(f"namespace is {namespace!r}; give its name as text", value=namespace)
+            raise InvalidValueError(
+                f"namespace is of type {type(namespace).__name__}; give its name as text", value=namespace
+            )
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
             raise NameFormatError(f"namespace: {names.shown(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)

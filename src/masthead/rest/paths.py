@@ -117,7 +117,7 @@ def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
         hint = f"; of an object, take obj.metadata.{what}" if what in _OF_METADATA else ""
         raise InvalidValueError(
-            f"a {what} is text, and {text!r} is of type {type(text).__name__}{hint}. Nothing was sent.",
+            f"a {what} is text, and this is of type {type(text).__name__}{hint}. Nothing was sent.",
             value=text,
         )
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"

@@ -118,5 +118,7 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("what", ["name", "namespace"])
 def test_what_is_no_text_is_refused_with_where_to_find_it(what: str) -> None:
-    with pytest.raises(InvalidValueError, match=rf"a {what} is text, and 3 .*take obj\.metadata\.{what}\."):
+    with pytest.raises(
+        InvalidValueError, match=rf"a {what} is text, and this is of type int; .*take obj\.metadata\.{what}\."
+    ):
         segment(what, 3)  # type: ignore[arg-type]
