@@ -12,6 +12,16 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 """Far more than etcd stores for an object (1.5 MB), and little enough that a broken server does not fill memory."""
 
 
+_BLANK_LINES: Final = b"\n" * 64
+
+
+def _without_blank_lines(chunk: bytes) -> bytes:
+    """A chunk with nothing but blank lines left out, which no server sends so many of: each would take a microsecond."""
+    while b"\n\n" in chunk:
+        chunk = chunk.replace(b"\n\n", b"\n")
+    return chunk
+
+
 class Lines:
     r"""Cuts a stream of JSON values, one to a line, into its lines.
 
@@ -40,6 +50,8 @@ class Lines:
             ProtocolError: if a line is longer than the limit. The stream cannot be read on after that, and what else
                 was in the chunk is lost.
         """
+        if not self._verbatim and _BLANK_LINES in chunk:
+            chunk = _without_blank_lines(chunk)
         lines: list[bytes] = []
         start = 0
         # bytes.find hops from newline to newline, where bytes.split looks at each byte: 6 µs against 24 for 64 KiB

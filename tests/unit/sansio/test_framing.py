@@ -86,3 +86,14 @@ def test_what_is_unfinished_is_put_together_once() -> None:
 
     assert lines._pieces == [piece] * 1000
     assert lines.feed(b"\n") == [piece * 1000]
+
+
+def test_blank_lines_without_end_are_left_out_at_once() -> None:
+    lines = Lines()
+
+    assert lines.feed(b'{"a":1}' + b"\n" * 1_000_000 + b'{"b":2}\n\n\n{"c"') == [b'{"a":1}', b'{"b":2}']
+    assert lines.feed(b":3}\n") == [b'{"c":3}']
+
+
+def test_blank_lines_of_a_log_are_kept() -> None:
+    assert Lines(verbatim=True).feed(b"a" + b"\n" * 100 + b"b\n") == [b"a", *[b""] * 99, b"b"]

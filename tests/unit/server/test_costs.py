@@ -150,7 +150,11 @@ YAML_HEAD = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: aa}\n"
 CASES = [
     Case("a megabyte of text", 201, lambda: config_map(data={"a": "x" * 1_000_000})),
     Case("three megabytes of text", 422, lambda: config_map(data={"a": "x" * 3_000_000})),
-    Case("fifty-five thousand keys", 201, lambda: config_map(data={f"k{index}": "v" for index in range(55_000)})),
+    Case(
+        "fifty-five thousand keys",
+        201,
+        lambda: config_map(data={f"k{index}": "v" for index in range(55_000)}),
+    ),
     Case(
         "ninety thousand labels",
         201,
@@ -161,7 +165,10 @@ CASES = [
         422,
         lambda: config_map(metadata={"annotations": {f"k{i}": "v" * 20 for i in range(55_000)}}),
     ),
-    Case("finalizers", 422, lambda: config_map(metadata={"finalizers": [f"k{i}" for i in range(55_000)]})),
+    Case("finalizers", 422, lambda: config_map(metadata={"finalizers": [f"k{i}" for i in range(19_000)]})),
+    Case(
+        "too many", TOO_LARGE, lambda: config_map(metadata={"finalizers": [f"k{i}" for i in range(21_000)]})
+    ),
     Case(
         "twenty thousand owners", TOO_LARGE, lambda: config_map(metadata={"ownerReferences": owners(20_000)})
     ),

@@ -265,7 +265,7 @@ def test_a_quantity_that_is_none_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("document", [b"{", b"\xff", b'{"a\xff":1}', b"[" * 90_000])
+@pytest.mark.parametrize("document", [b"{", b"\xff", b'{"a\xff":1}', b"[" * 50_000])
 def test_json_that_is_none_is_refused(document: bytes) -> None:
     data = body("apps/v1", "ControllerRevision", field(2, field(1, document)))
 

@@ -60,15 +60,17 @@ class Findings:
             self.unknown.append(self.where(name))
             self._told += len(self.unknown[-1])
 
-    def add_items(self, count: int) -> None:
-        """Count the structs of lists.
+    def add_items(self, count: int, *, are_structs: bool) -> None:
+        """Count the items of lists. A text, which may have to be read as an address, counts as a quarter of a struct.
 
         Raises:
             Failure: There are too many in the object.
         """
-        self._items += count
-        if self._items > MOST_ITEMS:
-            raise too_large(f"limit is {MOST_ITEMS} items in the lists of an object")
+        self._items += 4 * count if are_structs else count
+        if self._items > 4 * MOST_ITEMS:
+            raise too_large(
+                f"limit is {MOST_ITEMS} structs, or {4 * MOST_ITEMS} plain values, in the lists of an object"
+            )
 
     def where(self, name: str = "") -> str:
         """The path of a field in the object that is being read."""
@@ -156,10 +158,9 @@ class _List:
         if not isinstance(value, list):
             raise _mismatch(value, findings, owner, self.go_type())
         listed = cast("list[object]", value)
+        findings.add_items(len(listed), are_structs=isinstance(self.item, _Struct))
         if self.simple is not None and all(type(each) is self.simple for each in listed):
             return listed[:]
-        if isinstance(self.item, _Struct):
-            findings.add_items(len(listed))
         cleaned: list[Any] = []
         path = findings.path
         for index, each in enumerate(listed):

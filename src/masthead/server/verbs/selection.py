@@ -105,7 +105,7 @@ class Selection:
         return found
 
 
-_MOST_TERMS: Final = 5_000
+_MOST_TERMS: Final = 2_000
 _LONGEST_SELECTOR: Final = 128 * 1024
 """How many terms and characters a selector may have: each is read, and then asked of every object."""
 

@@ -169,9 +169,13 @@ def _index_errors(change: _Change) -> Errors:
 _INTERVALS: Final = re.compile("[0-9]{1,18}+(?:-[0-9]{1,18}+)?(?:,[0-9]{1,18}+(?:-[0-9]{1,18}+)?)*+")
 
 
+_MOST_INTERVALS: Final = 50_000
+"""Half as many as there can be: a job that says how often an index may fail has 100,000 indexes at most."""
+
+
 def _intervals(written: str) -> list[tuple[int, int]]:
-    """Read a list of indexes as intervals, from the lowest on; nothing of one that is not well-formed."""
-    if not _INTERVALS.fullmatch(written):
+    """Read a list of indexes as intervals, from the lowest on; nothing of one that is too long or not well-formed."""
+    if written.count(",") > _MOST_INTERVALS or not _INTERVALS.fullmatch(written):
         return []
     ends = (each.partition("-") for each in written.split(","))
     return sorted((int(first), int(last or first)) for first, _, last in ends)
