@@ -280,7 +280,7 @@ async def test_what_is_gone_is_none_whatever_the_server_answers(client: Any, nam
 
 
 async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match="pods are Pod, and 'x' is a ConfigMap"):
+    with pytest.raises(InvalidValueError, match="pods are of type Pod, and 'x' is of type ConfigMap"):
         await client.core_v1.pods(namespace).create(config_map("x"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -105,13 +106,15 @@ class Selection:
         return found
 
 
+_SET: Final = re.compile(r"\([^()]*\)")
 _MOST_TERMS: Final = 2_000
 _LONGEST_SELECTOR: Final = 128 * 1024
 """How many terms and characters a selector may have: each is read, and then asked of every object."""
 
 
 def _refuse_large(selector: str) -> None:
-    if len(selector) > _LONGEST_SELECTOR or selector.count(",") >= _MOST_TERMS:
+    # The values of a set cost nothing, however many they are.
+    if len(selector) > _LONGEST_SELECTOR or _SET.sub("", selector).count(",") >= _MOST_TERMS:
         raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
 
 
