@@ -19,7 +19,7 @@ from masthead.meta.locks import fork_safe_lock
 from masthead.meta.widen import widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from masthead.meta.apitype import ApiType
 
@@ -164,7 +164,8 @@ def refuse_duplicate_keys(data: bytes) -> None:
     except (ValueError, RecursionError):
         # Python's parser is stricter than msgspec in a corner; what msgspec took is good enough.
         return
-    for path, found in _doubled_in(parsed, ()):
+    if (doubled := _first_doubled(parsed)) is not None:
+        path, found = doubled
         fault = shape.Fault(f'the key "{found.key}" appears twice')
         fault.steps.extend([f".{found.key}", *reversed(path)])
         raise fault
@@ -183,12 +184,18 @@ def _mark_doubled(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return marked
 
 
-def _doubled_in(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Doubled]]:
-    if isinstance(value, _Doubled):
-        yield path, value
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            yield from _doubled_in(item, (*path, f".{key}"))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[object]", value)):
-            yield from _doubled_in(item, (*path, f"[{index}]"))
+def _first_doubled(document: object) -> tuple[tuple[str, ...], _Doubled] | None:
+    """The first object that has a key twice, and where it stands. A loop, because documents nest deeper than calls."""
+    waiting: list[tuple[tuple[str, ...], object]] = [((), document)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, _Doubled):
+            return path, value
+        if isinstance(value, dict):
+            inner = [((*path, f".{key}"), item) for key, item in cast("dict[str, object]", value).items()]
+        elif isinstance(value, list):
+            inner = [((*path, f"[{index}]"), item) for index, item in enumerate(cast("list[object]", value))]
+        else:
+            continue
+        waiting.extend(each for each in reversed(inner) if isinstance(each[1], dict | list))
+    return None
