@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10_000
 """How much of a server's sentence a message repeats."""
+_INVALID_VALUE = re.compile(r'(Invalid value: )(?:"[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
 _LONGEST_WAIT = 2**31 - 1
 """What the API's own type of ``retryAfterSeconds`` can say."""
 _HIGHEST_CODE = 999
@@ -293,7 +294,10 @@ class StatusError(MastheadError):
     def __str__(self) -> str:
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
-        message = self.message if len(self.message) <= _SHOWN else f"{self.message[:_SHOWN]}..."
+        message = self.message
+        if self.resource.partition("/")[0] == "secrets":  # of which the server may repeat all that it refuses
+            message = _INVALID_VALUE.sub(r"\1<hidden>", message)
+        message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
         said = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
         told = f"{tried}: {said}." if tried else f"{said}."
         return " ".join(part for part in (printable(told), self.next_step) if part)

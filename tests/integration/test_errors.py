@@ -15,7 +15,7 @@ from tests.unit.transport.servers import never
 
 import masthead
 from masthead import conditions
-from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.api.core.v1 import ConfigMap, Pod, Secret
 from masthead.config import Config
 from masthead.errors import (
     BY_REASON,
@@ -367,3 +367,13 @@ async def test_a_server_that_is_down_is_an_error_after_three_attempts(facade: st
 
     assert caught.value.attempts == 3
     assert str(caught.value).endswith("that the port is right (the address is from my notes)")
+
+
+async def test_a_refused_change_of_a_secret_shows_nothing_that_is_in_it(client: Any, namespace: str) -> None:
+    secrets = client.core_v1.secrets(namespace)
+    await secrets.create(Secret.new("web", data={"password": b"hunter2"}))
+
+    for change in ({"data": 5}, {"data": {"other": 5}}, {"stringData": {"other": 5}}, {"type": 5}):
+        with pytest.raises(StatusError) as refused:
+            await secrets.patch("web", Patch.merge(change))
+        assert "aHVudGVyMg" not in str(refused.value)

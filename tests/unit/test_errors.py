@@ -146,3 +146,22 @@ def test_an_error_of_the_transport_says_what_was_tried() -> None:
 
     assert (error.verb, error.url, error.attempts) == ("GET", "/api/v1/pods", 3)
     assert isinstance(error, TimeoutError)
+
+
+@pytest.mark.parametrize(
+    "value", [r'"{\"data\":{\"password\":\"aHVudGVyMg==\"}}"', '{"data":{"password":"aHVudGVyMg=="}}']
+)
+def test_what_a_server_repeats_of_a_secret_is_not_shown(value: str) -> None:
+    error = StatusError(
+        f'Secret "web" is invalid: patch: Invalid value: {value}: cannot unmarshal',
+        code=422,
+        reason="Invalid",
+        verb="patch",
+        resource="secrets",
+        namespace="default",
+        name="web",
+    )
+
+    assert str(error).startswith(
+        'patch secrets default/web: Secret "web" is invalid: patch: Invalid value: <hidden>: cannot unmarshal (422 Invalid)'
+    )

@@ -16,12 +16,12 @@ from masthead.server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,
-    decode_yaml,
     duplicate_keys,
     malformed,
     problem_with,
     refused_kind,
 )
+from masthead.server.wire.go_yaml import decode_yaml
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
 values = st.recursive(

@@ -9,6 +9,7 @@ from masthead.server.kinds.defaults import apply_defaults
 from masthead.server.kinds.schema import Mismatch, schema_of
 from masthead.server.wire import go_json
 from masthead.server.wire.failures import Failure, bad_request
+from masthead.server.wire.go_yaml import decode_yaml
 from masthead.server.wire.limits import BODY_LIMIT
 from masthead.server.wire.request import JSON_TYPE
 
@@ -136,7 +137,7 @@ def read_ahead(request: Request) -> Request:
 def _document_of(body: bytes) -> Callable[[], object]:
     """Read YAML; returns what gives the document, or raises what was raised."""
     try:
-        found = go_json.decode_yaml(body)
+        found = decode_yaml(body)
     except (go_json.JsonError, Failure) as error:
         problem = error
 
