@@ -73,7 +73,7 @@ def decode(data: bytes) -> object:
 
 def _problem_with_body(data: bytes, error: Exception) -> str:
     """Say what is wrong with what could not be read; nothing if Go would read it."""
-    if count_values(data) <= _MOST_SCANNED:
+    if len(data) <= _LONGEST_SCANNED and count_values(data) <= _MOST_SCANNED:
         problem = problem_with(data)
     elif isinstance(error, RecursionError):
         problem = _TOO_DEEP
@@ -85,8 +85,9 @@ def _problem_with_body(data: bytes, error: Exception) -> str:
     return problem or (_beyond_float(str(error)) if isinstance(error, LongNumberError) else "")
 
 
+_LONGEST_SCANNED: Final = 1024 * 1024
 _MOST_SCANNED: Final = 20_000
-"""Values of a body that is gone over sign by sign for Go's words."""
+"""Bytes and values of a body that is gone over sign by sign for Go's words."""
 _TRUNCATED: Final = "truncated"
 _END_MISSING: Final = "unexpected end of JSON input"
 _TOO_DEEP: Final = "exceeded max depth"
