@@ -1,7 +1,7 @@
 """The only place where msgspec meets a type for the first time.
 
 msgspec builds what it knows about a type (the decoders of its fields, the lookup of its literals) when the type is
-first decoded into, and hangs it on the type *before* it is complete, so that a recursive type finds itself. A second
+first decoded into, and attaches it to the type *before* it is complete, so that a recursive type finds itself. A second
 thread that uses the type in that moment reads fields that are not there yet, and the interpreter crashes. Once the
 information is complete, any number of threads may use it.
 
