@@ -24,7 +24,7 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 KNOWN_500 = re.compile(
-    r'(resourceVersion: Invalid value: "[^"]*": )?strconv\.ParseUint: parsing '
+    r'(resourceVersion: Invalid value: ".*": )?strconv\.ParseUint: parsing '
     r"|resourceVersion should not be set on objects to be created$"
     r"|target\.(name|kind): "
     r"|Non-matching dry-run options in request and content: "

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import urllib.parse
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead.server.wire.failures import Failure
+from masthead.server.wire.options import read_version
 from masthead.server.wire.request import parse_path, parse_query
 
 pieces = st.sampled_from(
@@ -30,3 +33,12 @@ def test_the_names_in_a_path_are_unescaped(text: str) -> None:
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
     assert parse_query("x=\udcff%ff") == {"x": ["\N{REPLACEMENT CHARACTER}" * 2]}
+
+
+def test_a_version_that_is_no_number_is_quoted_as_go_quotes() -> None:
+    with pytest.raises(Failure) as refused:
+        read_version('a"b')
+
+    assert refused.value.message == (
+        r'resourceVersion: Invalid value: "a\"b": strconv.ParseUint: parsing "a\"b": invalid syntax'
+    )

@@ -12,6 +12,7 @@ from masthead.server.wire.failures import (
     forbidden,
     invalid,
     not_supported,
+    quoted,
     refused_fields,
 )
 from masthead.server.wire.go_numbers import parse_int, parse_uint
@@ -229,7 +230,8 @@ def read_version(text: str, *, of_list: bool = False) -> int:
     try:
         return parse_uint(text)
     except ValueError as flaw:
-        problem = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {flaw}'
+        given = quoted(text)
+        problem = f"resourceVersion: Invalid value: {given}: strconv.ParseUint: parsing {given}: {flaw}"
     raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
 
 
