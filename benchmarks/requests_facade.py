@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def measure(kubeconfig: str, rounds: int, calls: int) -> Figures:
     """Measure all three in turn, so many rounds of so many calls."""
-    from masthead.sync.portal import Portal
+    from masthead._sync.portal import Portal
 
     async_client, blocking_client = CLIENTS[OURS].open_async, CLIENTS[OURS_BLOCKING].open
     assert async_client is not None

@@ -22,15 +22,15 @@ import msgspec
 from benchmarks import pods
 from benchmarks.measure import positive
 from benchmarks.requests_clients import DATA, NAMESPACE, SMALL, namespace_of
-from masthead.server.kinds import catalog
-from masthead.server.running import run_alone, serving
-from masthead.server.settings import Settings
+from masthead._server.kinds import catalog
+from masthead._server.running import run_alone, serving
+from masthead._server.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from masthead.server.sqlite import SqliteJournal
-    from masthead.server.storage import Record
+    from masthead._server.sqlite import SqliteJournal
+    from masthead._server.storage import Record
 
 _FIRST: Final = 2
 """The first revision: the one of an empty store is 1."""

@@ -27,7 +27,7 @@ FIRST_POD: Final = 25.0
 """Milliseconds until the first pod is read and its sections are decoded."""
 
 PROBE: Final = Path(__file__).with_name("probe.py")
-UNWANTED: Final = ("_ssl", "http", "ssl", "urllib.request", "yaml", "masthead.api", "masthead.meta.model")
+UNWANTED: Final = ("_ssl", "http", "ssl", "urllib.request", "yaml", "masthead.api", "masthead._meta.model")
 """Modules that `import masthead` is not to load, nor what is in them."""
 
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from benchmarks import pods
 from benchmarks.measure import positive
 from benchmarks.workloads import MEASURES
-from masthead.server.clock import SystemClock
-from masthead.server.cluster import Cluster
-from masthead.server.faults import Faults
-from masthead.server.storage import Storage
-from masthead.server.verbs.rest import Rest
-from masthead.server.verbs.watching import WatchLimits
-from masthead.server.wire.request import Answer, Request
+from masthead._server.clock import SystemClock
+from masthead._server.cluster import Cluster
+from masthead._server.faults import Faults
+from masthead._server.storage import Storage
+from masthead._server.verbs.rest import Rest
+from masthead._server.verbs.watching import WatchLimits
+from masthead._server.wire.request import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from masthead.server.faults import Fault, Faults, Where
-    from masthead.server.server import Server
+    from masthead._server.faults import Fault, Faults, Where
+    from masthead._server.server import Server
 
 _BOOKMARK_EVERY: Final = 0.4
 """Seconds; a real server takes a minute. So a watch that falls silent is noticed soon."""

@@ -39,13 +39,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from masthead.advice import Refusal, advice_for, names_another
+from masthead._advice import Refusal, advice_for, names_another
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead.meta.unstructured import Unstructured
-    from masthead.meta.v1 import Status, StatusDetails
+    from masthead._meta.unstructured import Unstructured
+    from masthead._meta.v1 import Status, StatusDetails
 
 
 _SHOWN = 10_000

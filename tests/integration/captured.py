@@ -6,7 +6,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from masthead.meta.secret import Hidden
+from masthead._meta.secret import Hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tests.integration.facades import informer_of
 
+from masthead._meta.patch import Patch
+from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import AlreadyExistsError
-from masthead.meta.patch import Patch
-from masthead.sansio.backoff import Backoff
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

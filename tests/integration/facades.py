@@ -14,7 +14,7 @@ import masthead.aio
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-_ASYNC_HOMES = ("masthead.client.{}", "masthead.cache.{}", "masthead.discovery.{}", "masthead.{}.client")
+_ASYNC_HOMES = ("masthead._client.{}", "masthead.cache.{}", "masthead.discovery.{}", "masthead.{}.client")
 _END = object()
 
 
@@ -87,12 +87,12 @@ def _plain(value: Any) -> Any:
 
 def faced(value: Any) -> Any:
     """Wrap what belongs to the blocking façade; leave values alone."""
-    return Awaited(value) if type(value).__module__.startswith("masthead.sync") else value
+    return Awaited(value) if type(value).__module__.startswith("masthead._sync") else value
 
 
 def async_twin(blocking: type) -> type:
     """The async class of the same name."""
-    home = blocking.__module__.removeprefix("masthead.sync.")
+    home = blocking.__module__.removeprefix("masthead._sync.")
     for place in _ASYNC_HOMES:
         try:
             module = importlib.import_module(place.format(home))

@@ -9,6 +9,7 @@ from tests.conformance.objects import config_map, deployment, metadata, named, p
 from tests.integration.conftest import connected
 
 from masthead import extract
+from masthead._meta.patch import Patch
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
@@ -19,12 +20,11 @@ from masthead.errors import (
     NotFoundError,
     UnsupportedMediaTypeError,
 )
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
 
-    from masthead.sansio.warnings import ServerWarning
+    from masthead._sansio.warnings import ServerWarning
 
 
 @pytest.fixture
@@ -207,8 +207,8 @@ async def test_applying_what_was_extracted_changes_nothing(
 
 
 def type_of(wanted: dict[str, Any]) -> Any:
-    from masthead.meta.gvk import GroupVersionKind
-    from masthead.meta.registry import registry
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._meta.registry import registry
 
     return registry.object_class(GroupVersionKind.of(wanted["apiVersion"], wanted["kind"]))
 

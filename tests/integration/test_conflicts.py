@@ -11,10 +11,10 @@ from tests.integration.conftest import connected
 
 import masthead
 import masthead.aio
+from masthead._meta.patch import Patch
+from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Service
 from masthead.errors import ConflictError, InvalidValueError, NotFoundError
-from masthead.meta.patch import Patch
-from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

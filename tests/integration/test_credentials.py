@@ -18,7 +18,9 @@ from tests.unit.config.samples import packed
 from tests.unit.transport.servers import serving
 
 import masthead.server
-from masthead.auth.exec import ExecPlugin
+from masthead._auth.exec import ExecPlugin
+from masthead._meta import yaml
+from masthead._rest import wiring
 from masthead.config import Config, Impersonation, in_cluster
 from masthead.errors import (
     AuthError,
@@ -30,8 +32,6 @@ from masthead.errors import (
     TransportError,
     UnauthorizedError,
 )
-from masthead.meta import yaml
-from masthead.rest import wiring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,12 @@ from tests.conformance.objects import named
 
 import masthead.aio
 from masthead import conditions
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Object
+from masthead._meta.patch import Patch
+from masthead._meta.resource import Resource
+from masthead._sansio.backoff import Attempts
 from masthead.aio import retry_on
 from masthead.errors import (
     AlreadyExistsError,
@@ -20,12 +26,6 @@ from masthead.errors import (
     UnknownKindError,
     UnsupportedMediaTypeError,
 )
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Object
-from masthead.meta.patch import Patch
-from masthead.meta.resource import Resource
-from masthead.sansio.backoff import Attempts
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

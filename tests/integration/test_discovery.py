@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.conftest import connected
 
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import InvalidValueError, UnknownKindError
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 if TYPE_CHECKING:
     from pathlib import Path

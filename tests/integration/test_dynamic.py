@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conformance.objects import config_map, deployment, named, pod
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
+from masthead._meta.unstructured import Unstructured
 from masthead.errors import (
     ConflictError,
     InvalidValueError,
@@ -14,9 +17,6 @@ from masthead.errors import (
     NotFoundError,
     UnknownKindError,
 )
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
-from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

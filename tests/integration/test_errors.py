@@ -15,6 +15,8 @@ from tests.unit.transport.servers import never
 
 import masthead
 from masthead import conditions
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
 from masthead.api.core.v1 import ConfigMap, Pod, Secret
 from masthead.config import Config
 from masthead.errors import (
@@ -36,8 +38,6 @@ from masthead.errors import (
     StatusError,
     UnknownKindError,
 )
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

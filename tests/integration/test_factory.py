@@ -11,16 +11,16 @@ import pytest
 from tests.integration.facades import factory_of, informer_of
 
 import masthead
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, MutationError, NotFoundError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
 
-    from masthead.cache.selection import Selection
-    from masthead.meta.object import Object
+    from masthead._cache.selection import Selection
+    from masthead._meta.object import Object
 
 PATIENCE = 60
 MAPS = GroupVersionResource("", "v1", "configmaps")

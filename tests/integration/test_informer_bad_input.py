@@ -12,7 +12,8 @@ from tests.integration.facades import is_blocking
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, turns_until
 
-from masthead.cache.handlers import EventHandler, FilteringEventHandler
+from masthead._cache.handlers import EventHandler, FilteringEventHandler
+from masthead._meta.gvk import GroupVersionResource
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -22,7 +23,6 @@ from masthead.errors import (
     SelectorError,
     UnknownIndexError,
 )
-from masthead.meta.gvk import GroupVersionResource
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

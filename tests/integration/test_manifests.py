@@ -10,9 +10,9 @@ from tests.conformance.objects import namespace as a_namespace
 from tests.integration.conftest import connected
 
 from masthead import ManifestError
+from masthead._meta.gvk import GroupVersionResource
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import ConflictError, NotFoundError
-from masthead.meta.gvk import GroupVersionResource
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.conformance.objects import config_map, deployment
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
+from masthead._meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
 from masthead.errors import ConflictError, NotFoundError, UnknownKindError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
-from masthead.meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
 
 OURS = "here=yes"
 

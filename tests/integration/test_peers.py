@@ -25,10 +25,10 @@ from tests.integration.scripts import (
 import masthead
 import masthead.aio
 import masthead.server
+from masthead._meta.patch import Patch
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.config import from_kubeconfig
 from masthead.errors import DecodeError, NotFoundError
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,9 +31,9 @@ from tests.integration.scripts import (
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, turns_until
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
 from masthead.errors import ClosedError, InformerStateError, MutationError, NotFoundError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

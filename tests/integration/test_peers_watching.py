@@ -31,11 +31,11 @@ from tests.unit.transport.servers import answer
 import masthead
 import masthead.aio
 import masthead.server
+from masthead._sansio import watching
+from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import from_kubeconfig
 from masthead.errors import DecodeError, ExpiredError
-from masthead.sansio import watching
-from masthead.sansio.backoff import Backoff
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:

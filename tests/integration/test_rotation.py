@@ -15,10 +15,10 @@ from tests.unit.auth.plugins import Program
 from tests.unit.transport.servers import serving
 
 import masthead.server
+from masthead._rest import wiring
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
 from masthead.errors import TransportError, UnauthorizedError
-from masthead.rest import wiring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

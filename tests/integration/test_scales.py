@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.conformance.objects import config_map, deployment, named, workload
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
 from masthead.api.autoscaling.v1 import Scale
 from masthead.errors import ConflictError, InvalidValueError, NotFoundError, UnknownKindError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 

@@ -8,6 +8,7 @@ import pytest
 from tests.conformance.cases.minimal import CERTIFICATE_REQUEST
 from tests.conformance.objects import deployment, named, pod
 
+from masthead._meta.patch import Patch
 from masthead.api.apps.v1 import Deployment
 from masthead.api.authentication.v1 import TokenRequest
 from masthead.api.autoscaling.v1 import Scale
@@ -20,7 +21,6 @@ from masthead.errors import (
     StatusError,
     TooManyRequestsError,
 )
-from masthead.meta.patch import Patch
 
 
 @pytest.fixture

@@ -22,11 +22,19 @@ from tests.unit.auth.plugins import Line
 from tests.unit.transport.servers import Authority, always, answer, chunk, never, once, receive, serving
 
 import masthead
-from masthead.auth.oidc import OidcToken
-from masthead.auth.tokens import BearerToken
-from masthead.client.client import Client
+from masthead._auth.oidc import OidcToken
+from masthead._auth.tokens import BearerToken
+from masthead._client.client import Client
+from masthead._config.files import MAX_SIZE
+from masthead._meta.secret import Hidden, Secret
+from masthead._meta.unstructured import Unstructured
+from masthead._rest.call import Call, Subject
+from masthead._rest.client import RestClient
+from masthead._rest.settings import RestSettings
+from masthead._rest.wiring import connect, credentials_of
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
 from masthead.config import Config, ExecConfig, OidcConfig, from_kubeconfig, load, write_user_tokens
-from masthead.config.files import MAX_SIZE
 from masthead.errors import (
     AuthError,
     ClosedError,
@@ -35,11 +43,6 @@ from masthead.errors import (
     MastheadError,
     TransportError,
 )
-from masthead.meta.secret import Hidden, Secret
-from masthead.meta.unstructured import Unstructured
-from masthead.rest import Call, RestClient, RestSettings, Subject, connect
-from masthead.rest.wiring import credentials_of
-from masthead.transport import HttpTransport, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

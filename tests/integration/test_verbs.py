@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from masthead._meta.patch import Patch
+from masthead._meta.v1 import Table
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Container, Namespace, Pod
 from masthead.errors import (
@@ -17,8 +19,6 @@ from masthead.errors import (
     NotFoundError,
     SelectorError,
 )
-from masthead.meta.patch import Patch
-from masthead.meta.v1 import Table
 
 
 def config_map(name: str, **data: str) -> ConfigMap:

@@ -11,8 +11,8 @@ import pytest
 from tests.conformance.objects import config_map, deployment, job, pod
 
 from masthead import Condition, conditions
+from masthead._meta.patch import Patch
 from masthead.errors import DeadlineError, InvalidValueError, NameFormatError
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

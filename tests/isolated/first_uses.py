@@ -124,8 +124,8 @@ def copies(_: random.Random) -> None:
 
 
 def any_kind(rng: random.Random) -> None:
-    registry = importlib.import_module("masthead.meta.registry").registry
-    gvk = importlib.import_module("masthead.meta.gvk").GroupVersionKind
+    registry = importlib.import_module("masthead._meta.registry").registry
+    gvk = importlib.import_module("masthead._meta.gvk").GroupVersionKind
     group, version, kind = rng.choice(
         [
             ("", "v1", "Service"),
@@ -146,9 +146,9 @@ def any_kind(rng: random.Random) -> None:
 
 
 def custom_class(_: random.Random) -> None:
-    meta = importlib.import_module("masthead.meta.model")
-    objects = importlib.import_module("masthead.meta.object")
-    gvk = importlib.import_module("masthead.meta.gvk").GroupVersionKind("example.com", "v1", "Widget")
+    meta = importlib.import_module("masthead._meta.model")
+    objects = importlib.import_module("masthead._meta.object")
+    gvk = importlib.import_module("masthead._meta.gvk").GroupVersionKind("example.com", "v1", "Widget")
     size = type(meta.Struct)("Size", (meta.Struct,), {"__annotations__": {"width": int}, "width": 0})
     spec = type(meta.Struct)(
         "WidgetSpec",
@@ -230,7 +230,7 @@ def main(seed: int) -> int:
     rng = random.Random(seed)
     sys.setswitchinterval(rng.choice(_TURNS))
     for module in rng.choice(
-        [(), ("masthead",), ("masthead", "masthead.api.core.v1"), ("masthead.meta.registry",)]
+        [(), ("masthead",), ("masthead", "masthead.api.core.v1"), ("masthead._meta.registry",)]
     ):
         importlib.import_module(module)
     count = rng.randint(2, 16)

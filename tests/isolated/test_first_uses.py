@@ -44,8 +44,8 @@ def test_the_plainest_program_with_a_handler_ends_well(time: int) -> None:
 
 REGISTRY = """
 import threading
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.meta.registry import registry
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.registry import registry
 
 start, problems = threading.Barrier(24), []
 
@@ -76,7 +76,7 @@ def test_every_thread_finds_every_kind_from_the_first_call_on(time: int) -> None
 FORKING = """
 import os, signal, threading, warnings
 import msgspec
-from masthead.meta import typeinfo
+from masthead._meta import typeinfo
 
 warnings.simplefilter("ignore")  # Python 3.12 and newer advise against forks beside threads
 building, go_on = threading.Event(), threading.Event()

@@ -36,11 +36,11 @@ for _ in range(3):
         "",
         "import masthead",
         "import masthead.server; masthead.server.VirtualClock",
-        "import masthead.meta.registry",
+        "import masthead._meta.registry",
         "import masthead.api.core.v1",
         "import masthead; masthead.Client; masthead.SharedInformerFactory",
         "import masthead.server; masthead.server.run",
-        "from masthead.server.kinds import catalog; catalog.find('', 'v1', 'pods')",
+        "from masthead._server.kinds import catalog; catalog.find('', 'v1', 'pods')",
     ],
 )
 def test_old_and_new_classes_never_meet(before: str) -> None:

@@ -47,8 +47,8 @@ def test_importing_types_loads_no_http_yaml_or_ssl_module() -> None:
 
 def test_looking_up_a_kind_imports_one_module_of_types() -> None:
     script = (
-        "from masthead.meta.registry import registry\n"
-        "from masthead.meta.gvk import GroupVersionKind, GroupVersionResource\n"
+        "from masthead._meta.registry import registry\n"
+        "from masthead._meta.gvk import GroupVersionKind, GroupVersionResource\n"
         "assert registry.kind_of(GroupVersionResource('', 'v1', 'nodes')).kind == 'Node'\n"
         "assert not [name for name in sys.modules if name.startswith('masthead.api.') and name.endswith('v1')]\n"
         "registry.class_of(GroupVersionKind('coordination.k8s.io', 'v1', 'Lease'))"
@@ -82,6 +82,6 @@ def test_clients_and_informers_load_no_aiohttp() -> None:
     )
     found = modules_after(script)
 
-    assert "masthead.transport.http" in found
+    assert "masthead._transport.http" in found
     assert {name for name in found if name.partition(".")[0] in {"aiohttp", "yarl", "multidict"}} == set()
     assert not any(name.startswith("masthead.server") for name in found)

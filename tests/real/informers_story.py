@@ -7,11 +7,11 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from masthead.cache.handlers import EventHandler
-from masthead.cache.listwatch import ResourceListWatch
+from masthead._cache.handlers import EventHandler
+from masthead._cache.listwatch import ResourceListWatch
+from masthead._meta.object import Object
+from masthead._sansio.backoff import Backoff
 from masthead.config import Config
-from masthead.meta.object import Object
-from masthead.sansio.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
     import masthead
+    from masthead._cache.listwatch import ListOptions
+    from masthead._client.event import Event
+    from masthead._client.reading import Reading
+    from masthead._meta.object import ObjectList
     from masthead.aio import SharedInformer
-    from masthead.cache.listwatch import ListOptions
-    from masthead.client.event import Event
-    from masthead.client.reading import Reading
     from masthead.errors import DecodeError
-    from masthead.meta.object import ObjectList
 
 T = TypeVar("T", bound=Object)
 

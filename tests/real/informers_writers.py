@@ -6,6 +6,9 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.patch import Patch
+from masthead._sansio.backoff import Attempts
 from masthead.aio import retry_on
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
@@ -17,16 +20,13 @@ from masthead.errors import (
     TooManyRequestsError,
     TransportError,
 )
-from masthead.meta.gvk import GroupVersionResource
-from masthead.meta.patch import Patch
-from masthead.sansio.backoff import Attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from masthead._client.dynamic import DynamicResource
+    from masthead._client.resource import ResourceClient
     from masthead.aio import Client
-    from masthead.client.dynamic import DynamicResource
-    from masthead.client.resource import ResourceClient
 
 INSISTENT = Attempts(count=1200, first=0.05, factor=1.0, jitter=0.0)
 """For who does not care whether the server is there, or knows of it already."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.real_server import RealServer, wait_until
 
-from masthead.codegen import crds, generate, sources
-from masthead.codegen.__main__ import main
+from masthead._codegen import crds, generate, sources
+from masthead._codegen.command import main
+from masthead._meta import yaml
 from masthead.config import Config
-from masthead.meta import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

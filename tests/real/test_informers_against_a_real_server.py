@@ -13,11 +13,11 @@ from tests.real.informers_proxy import Proxy
 from tests.real.informers_story import PATIENCE, Asked, agree, config_of, quick, told_by, verbs
 from tests.real.informers_writers import change, fill
 
+from masthead._config.model import Impersonation
+from masthead._meta.patch import Patch
 from masthead.aio import Client, SharedInformer
 from masthead.api.core.v1 import ConfigMap
-from masthead.config.model import Impersonation
 from masthead.errors import DeadlineError, ExpiredError, ForbiddenError, GatewayTimeoutError, TransportError
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-    from masthead.cache.listwatch import ListOptions
-    from masthead.client.resource import ResourceClient
-    from masthead.meta.v1 import ResourceVersionMatch
+    from masthead._cache.listwatch import ListOptions
+    from masthead._client.resource import ResourceClient
+    from masthead._meta.v1 import ResourceVersionMatch
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 

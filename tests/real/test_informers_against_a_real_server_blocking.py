@@ -8,8 +8,8 @@ import pytest
 from tests.real.informers_story import PATIENCE, agree_blocking, config_of, quick, told_in_a_thread_by
 
 import masthead
+from masthead._meta.patch import Patch
 from masthead.api.core.v1 import ConfigMap
-from masthead.meta.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

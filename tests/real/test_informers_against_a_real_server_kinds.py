@@ -10,11 +10,11 @@ from tests.real.informers_proxy import Proxy
 from tests.real.informers_story import PATIENCE, agree, config_of, quick, told_by
 from tests.real.informers_writers import define, undefine, widgets_of
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.object import Object
+from masthead._meta.resource import Resource
 from masthead.aio import Client, SharedInformer
 from masthead.errors import NotFoundError
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.object import Object
-from masthead.meta.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

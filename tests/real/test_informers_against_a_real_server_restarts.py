@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from masthead.cache.listwatch import ListOptions
-    from masthead.client.resource import ResourceClient
+    from masthead._cache.listwatch import ListOptions
+    from masthead._client.resource import ResourceClient
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 

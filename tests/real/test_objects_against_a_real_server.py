@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from masthead._meta.object import Object
+from masthead._meta.quantity import Quantity
+from masthead._meta.registry import registry
+from masthead._meta.v1 import Status
 from masthead.api.apps.v1 import Deployment
 from masthead.api.coordination.v1 import Lease
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.api.rbac.v1 import ClusterRole
 from masthead.errors import AlreadyExistsError, InvalidError, NotFoundError, StatusError, error_from_status
-from masthead.meta.object import Object
-from masthead.meta.quantity import Quantity
-from masthead.meta.registry import registry
-from masthead.meta.v1 import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

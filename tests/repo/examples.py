@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src"
 GENERATED = ("api/", "client/clientset.py", "cache/groups.py", "sync/clientset.py", "sync/groups.py")
-AWAITED = ("masthead.aio", "masthead.cache", "masthead.client", "masthead.discovery", "masthead.rest")
+AWAITED = ("masthead.aio", "masthead._cache", "masthead._client", "masthead._discovery", "masthead._rest")
 
 IMPORTS = """
 import asyncio
@@ -217,9 +217,9 @@ def typed_module(example: Example) -> str:
     types = {
         "client": f"masthead.{'aio.' if example.is_awaited else ''}Client",
         "informer": f"masthead.{'aio.' if example.is_awaited else ''}SharedInformer[Pod]",
-        "pods": f"masthead.{side}.clientset.Pods[Pod]",
-        "deployments": f"masthead.{side}.clientset.Deployments[Deployment]",
-        "jobs": f"masthead.{side}.clientset.Jobs[Job]",
+        "pods": f"masthead._{side}.clientset.Pods[Pod]",
+        "deployments": f"masthead._{side}.clientset.Deployments[Deployment]",
+        "jobs": f"masthead._{side}.clientset.Jobs[Job]",
         "listed": "masthead.ObjectList[Pod]",
         "pod": "Pod",
         "server": "masthead.server.Server",
@@ -235,7 +235,7 @@ def typed_module(example: Example) -> str:
     return "\n".join(
         [
             IMPORTS,
-            f"import masthead.{side}.clientset",
+            f"import masthead._{side}.clientset",
             "import masthead.metrics",
             *imports,
             f"{'async ' if is_async else ''}def example({parameters}) -> None:",

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCKS = list(blocks())
-SKETCHES = {"masthead.sansio.listwatch:module", "masthead.sansio.watching:module"}
+SKETCHES = {"masthead._sansio.listwatch:module", "masthead._sansio.watching:module"}
 """How a machine without I/O is driven: the caller's part is left out."""
 FOR_REAL_CLUSTERS = {
-    "masthead.client.actions:logs",
-    "masthead.client.extraction:module",
-    "masthead.sync.actions:logs",
+    "masthead._client.actions:logs",
+    "masthead._client.extraction:module",
+    "masthead._sync.actions:logs",
 }
 """What the embedded server does not serve; type checkers still look at it."""
 UNTYPED = {"masthead.testing.plugin:module"}
@@ -62,8 +62,8 @@ def test_examples_are_found() -> None:
 
     assert {
         "masthead:module",
-        "masthead.cache.informer:SharedInformer",
-        "masthead.sync.reading:watch",
+        "masthead._cache.informer:SharedInformer",
+        "masthead._sync.reading:watch",
     } <= names
     assert names >= SKETCHES | FOR_REAL_CLUSTERS | UNTYPED
 

@@ -41,10 +41,10 @@ def test_every_room_is_described_in_the_architecture(room: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", sorted(path.stem for path in (ROOT / "src/masthead/meta").glob("[a-z]*.py"))
+    "module", sorted(path.stem for path in (ROOT / "src/masthead/_meta").glob("[a-z]*.py"))
 )
 def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
-    assert f"`{module}`" in read("src/masthead/meta/__init__.py")
+    assert f"`{module}`" in read("src/masthead/_meta/__init__.py")
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,14 @@ PACKAGES = [
     "masthead.aio",
     "masthead.auth",
     "masthead.cache",
-    "masthead.client",
+    "masthead.conditions",
     "masthead.config",
     "masthead.discovery",
     "masthead.meta",
     "masthead.rest",
-    "masthead.transport",
+    "masthead.meta.fields",
+    "masthead.meta.labels",
+    "masthead.meta.registry",
 ]
 
 

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import protobuf
 
-from masthead.codegen import generate, protobuf, sources
+from masthead._codegen import generate, sources
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
-PROTOBUF = ROOT / "src" / "masthead" / "server" / "wire" / "protobuf_table.py"
+PROTOBUF = ROOT / "src" / "masthead" / "_server" / "wire" / "protobuf_table.py"
 DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 
 pytestmark = pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DOCUMENTS}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
-MAY = {"transport": {"httptools"}, "server": {"aiohttp", "yarl", "multidict"}}
+MAY = {"_transport": {"httptools"}, "_server": {"aiohttp", "yarl", "multidict"}}
 LIBRARIES = {"requests", "httpx", "urllib3"}.union(*MAY.values())
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] != "api")
 
@@ -26,8 +26,8 @@ def imported(path: Path) -> set[str]:
 
 def test_there_is_something_to_look_at() -> None:
     assert len(MODULES) > 100
-    assert "aiohttp" in imported(SOURCE / "server" / "http.py")
-    assert "httptools" in imported(SOURCE / "transport" / "parsing.py")
+    assert "aiohttp" in imported(SOURCE / "_server" / "http.py")
+    assert "httptools" in imported(SOURCE / "_transport" / "parsing.py")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -1,4 +1,4 @@
-"""msgspec meets a type for the first time in one module only; `masthead.meta.typeinfo` says why."""
+"""msgspec meets a type for the first time in one module only; `masthead._meta.typeinfo` says why."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCES = Path(masthead.__file__).parent
-HOME = SOURCES / "meta" / "typeinfo.py"
+HOME = SOURCES / "_meta" / "typeinfo.py"
 
 
 def first_uses(tree: ast.Module) -> Iterator[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2] / "src" / "masthead"
-MAY_IMPORT = ("masthead.api", "masthead.errors", "masthead.lazy", "masthead.meta", "masthead.server")
+MAY_IMPORT = ("masthead.api", "masthead.errors", "masthead._lazy", "masthead._meta", "masthead._server")
 
 
 def imported_by(module: Path) -> set[str]:
@@ -25,7 +25,7 @@ def imported_by(module: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", sorted((ROOT / "server").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+    "module", sorted((ROOT / "_server").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_a_module_of_the_server_imports_meta_and_api_only(module: Path) -> None:
     ours = {name for name in imported_by(module) if name.partition(".")[0] == "masthead"}

@@ -17,15 +17,15 @@ from tests.scenarios.story import Plain, Story
 
 import masthead
 import masthead.server
+from masthead._meta.patch import Patch
+from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
-from masthead.meta.patch import Patch
-from masthead.sansio.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from masthead.meta.object import Object
+    from masthead._meta.object import Object
     from masthead.server import Server
 
 _WRITERS: Final = 3

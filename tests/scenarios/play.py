@@ -36,15 +36,15 @@ from tests.scenarios.script import (
 from tests.scenarios.story import Plain, Story, plain
 from tests.scenarios.world import World
 
-from masthead.cache.informer import SharedInformer
-from masthead.sansio.deltafifo import DeltaFIFO
+from masthead._cache.informer import SharedInformer
+from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.testing.virtual import VirtualLoop, now, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from masthead._meta.object import Object
     from masthead.aio import Client
-    from masthead.meta.object import Object
 
 SETTLED_WITHIN: Final = 300.0
 """Virtual seconds in which everything is as it should be once nothing goes wrong any more: a silent stream is given up

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tests.scenarios.story import Story
 
+    from masthead._cache.informer import SharedInformer
     from masthead.aio import Client
-    from masthead.cache.informer import SharedInformer
     from masthead.server import Faults, Seen
 
 PLAIN: Final = Informer((Handler("only"),))

@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from masthead.cache.handlers import EventHandler
-from masthead.meta.object import Object
+from masthead._cache.handlers import EventHandler
+from masthead._meta.object import Object
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.scenarios.stage import PLAIN, staged
 
-from masthead.cache.informer import SharedInformer
+from masthead._cache.informer import SharedInformer
 from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tests.scenarios.hammer import Hammer, hammer
 from tests.scenarios.play import open_files
 
 import masthead.server
-from masthead.cache.delivery import Listener
+from masthead._cache.delivery import Listener
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_HAMMER_SECONDS", "15"))
 _TO_SETTLE: Final = 120

@@ -10,8 +10,8 @@ from tests.scenarios.script import Handler
 from tests.scenarios.story import OnPurposeError, Story, plain
 
 import masthead.aio
+from masthead._cache.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache.informer import SharedInformer
 from masthead.config import Config
 from masthead.testing.virtual import in_virtual_time
 

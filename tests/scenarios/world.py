@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.scenarios.script import Resource
     from tests.scenarios.story import Plain
 
-    from masthead.rest.client import RestClient
+    from masthead._rest.client import RestClient
     from masthead.server import Running, Seen, Server
 
 _FIRST_PORT, _PROCESSES, _PORTS = 20_000, 120, 100

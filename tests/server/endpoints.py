@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.registry import registry
 from masthead.errors import UnknownKindError
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.registry import registry
 
 if TYPE_CHECKING:
     from tests.server.calls import Caller
 
-    from masthead.meta.apitype import ApiType
+    from masthead._meta.apitype import ApiType
 
 
 @dataclass(frozen=True)

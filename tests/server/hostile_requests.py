@@ -16,14 +16,14 @@ from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH
 from tests.server.metered_server import TOKEN
 from tests.server.odd_objects import OddObjects
 
-from masthead.meta import shape
+from masthead._meta import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tests.server.endpoints import Endpoint
 
-    from masthead.meta.apitype import ApiType
+    from masthead._meta.apitype import ApiType
 
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"

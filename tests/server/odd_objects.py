@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from masthead.meta import shape
-from masthead.meta.time import MicroTime
+from masthead._meta import shape
+from masthead._meta.time import MicroTime
 
 if TYPE_CHECKING:
     import random
 
-    from masthead.meta.apitype import ApiType
+    from masthead._meta.apitype import ApiType
 
 TEXTS = (
     "",

@@ -9,15 +9,15 @@ from tests.server.calls import MAPS, MERGE_PATCH, PODS, config_map
 from tests.server.settled import Cluster, pod
 
 import masthead.server
+from masthead._server.controllers.places import Place, Places
 from masthead.server import VirtualClock
-from masthead.server.controllers.places import Place, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from masthead._server.wire.plain import Plain
     from masthead.server import Server
-    from masthead.server.wire.plain import Plain
 
 NAMESPACES = "/api/v1/namespaces"
 NOBODY = "00000000-0000-0000-0000-000000000000"

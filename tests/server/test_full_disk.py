@@ -8,12 +8,12 @@ import pytest
 from tests.server.calls import PODS, config_map
 from tests.server.settled import pod
 
-from masthead.server.storage import JournalError
+from masthead._server.storage import JournalError
 
 if TYPE_CHECKING:
     from tests.server.settled import Cluster
 
-    from masthead.server.storage import Record
+    from masthead._server.storage import Record
 
 NAMESPACES = "/api/v1/namespaces"
 NOBODY = {"name": "never", "uid": "00000000-0000-0000-0000-000000000000"}

@@ -36,7 +36,7 @@ import masthead.server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead.meta.apitype import ApiType
+    from masthead._meta.apitype import ApiType
     from masthead.server import Server
 
 KEPT = "/api/v1/namespaces/kept/configmaps/kept"

@@ -106,7 +106,7 @@ def test_a_path_that_is_too_long_is_refused(caller: Caller) -> None:
 def test_all_heads_together_are_limited_and_small_ones_are_still_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("masthead.server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead._server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as small:
         other = Caller(small.url, small.token)
         assert other.call("GET", MAPS).code == 200
@@ -198,7 +198,7 @@ def test_what_anybody_may_ask_needs_no_body(server: Server) -> None:
 
 
 def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead.server.body.BODIES_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead._server.body.BODIES_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as server:
         caller = Caller(server.url, server.token)
         begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 3000000")

@@ -13,9 +13,9 @@ import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
+from masthead._meta.metadata import ObjectMeta
 from masthead.api.core.v1 import Namespace
 from masthead.errors import ClosedError, ConfigError
-from masthead.meta.metadata import ObjectMeta
 
 if TYPE_CHECKING:
     from masthead.server import Server

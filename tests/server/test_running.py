@@ -23,10 +23,10 @@ import yaml
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
+from masthead._meta.metadata import ObjectMeta
+from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
-from masthead.meta.metadata import ObjectMeta
-from masthead.meta.unstructured import Unstructured
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -389,8 +389,8 @@ def test_a_list_of_requests_does_not_change_under_its_reader(server: Server, cal
 
 
 def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead.server.faults import Call
-    from masthead.server.seen import Requests, Seen
+    from masthead._server.faults import Call
+    from masthead._server.seen import Requests, Seen
 
     requests = Requests()
     for index in range(100):
@@ -403,8 +403,8 @@ def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
 
 
 def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead.server.faults import Call
-    from masthead.server.seen import Requests, Seen
+    from masthead._server.faults import Call
+    from masthead._server.seen import Requests, Seen
 
     requests = Requests()
     for index in range(600):
@@ -414,8 +414,8 @@ def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -
 
 
 def test_requests_without_a_token_do_not_displace_the_others() -> None:
-    from masthead.server.faults import Call
-    from masthead.server.seen import Requests, Seen
+    from masthead._server.faults import Call
+    from masthead._server.seen import Requests, Seen
 
     requests = Requests()
     requests.add(Seen("GET", "first", "", Call("get"), {}, b""))
@@ -429,8 +429,8 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
 
 
 def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
-    from masthead.server.faults import Call
-    from masthead.server.seen import Requests, Seen
+    from masthead._server.faults import Call
+    from masthead._server.seen import Requests, Seen
 
     class Traceable(Seen):
         """One that can be asked whether anybody still has it."""

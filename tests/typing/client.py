@@ -7,9 +7,9 @@ from typing import TypeVar, assert_type
 import masthead
 import masthead.aio
 from masthead import conditions
+from masthead._client.event import Event, EventType
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
-from masthead.client.event import Event, EventType
 from masthead.errors import ConflictError, NotFoundError
 from masthead.meta import Object, ObjectList, Unstructured
 

@@ -6,9 +6,9 @@ from typing import assert_type
 
 import masthead
 import masthead.aio
+from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod
-from masthead.meta.v1 import PartialObjectMetadata
 
 DEPLOYMENTS = masthead.GroupVersionResource("apps", "v1", "deployments")
 

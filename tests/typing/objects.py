@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_type
 
 import masthead
+from masthead._meta.quantity import Quantity
 from masthead.api.coordination.v1 import Lease, LeaseSpec
 from masthead.api.core.v1 import (
     ConfigMap,
@@ -20,7 +21,6 @@ from masthead.api.core.v1 import (
     ServicePort,
 )
 from masthead.meta import LabelSelector, MicroTime, ObjectMeta, OwnerReference, Unstructured, set_condition
-from masthead.meta.quantity import Quantity
 
 if TYPE_CHECKING:
     from masthead.api.apps.v1 import Deployment

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
+from masthead._meta.v1 import Status
 from masthead.errors import error_from_status
-from masthead.meta.v1 import Status
 
 # reason, code, verb, resource, the server's sentence, and how the advice begins.
 CASES = [

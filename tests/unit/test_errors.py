@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from masthead import errors
+from masthead._meta.v1 import Status, StatusReason
 from masthead.errors import (
     BY_REASON,
     AlreadyExistsError,
@@ -22,7 +23,6 @@ from masthead.errors import (
     error_from_status,
     status_error_class,
 )
-from masthead.meta.v1 import Status, StatusReason
 
 NOT_FOUND = Status.from_dict(
     {

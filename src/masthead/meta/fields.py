@@ -2,7 +2,7 @@
 
 ::
 
-    from masthead.meta import fields
+    from masthead._meta import fields
 
     pods = fields.parse("spec.nodeName=node-1,status.phase!=Running")
     pods.matches({"spec.nodeName": "node-1", "status.phase": "Pending"})  # True
@@ -12,170 +12,23 @@ always among them. The terms ``field=value``, ``field==value`` and ``field!=valu
 nothing is trimmed. Within a value, a comma, an equals sign and a backslash have a backslash before them.
 """
 
-from __future__ import annotations
+from masthead._lazy import exports
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from masthead.errors import SelectorError
-from masthead.meta.labels import Operator
-from masthead.meta.names import shown
-
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from masthead._meta.fields import FieldRequirement as FieldRequirement
+    from masthead._meta.fields import FieldSelector as FieldSelector
+    from masthead._meta.fields import everything as everything
+    from masthead._meta.fields import one as one
+    from masthead._meta.fields import parse as parse
 
-__all__ = ["FieldRequirement", "FieldSelector", "everything", "one", "parse"]
+_HOMES = {
+    "FieldRequirement": "masthead._meta.fields",
+    "FieldSelector": "masthead._meta.fields",
+    "everything": "masthead._meta.fields",
+    "one": "masthead._meta.fields",
+    "parse": "masthead._meta.fields",
+}
 
-_EXAMPLE = "Write it like 'metadata.name=web,status.phase!=Running'."
-
-# A backslash takes the next character along, whatever that is; so an escaped comma separates nothing.
-_TERM = re.compile(r"(?:[^\\,]++|\\.?)++", re.DOTALL)
-_OPERATOR = re.compile(r"!=|==?")
-_KEY = re.compile(r"(?:[^\\,=]++|\\[^=])*\\?")
-_SPECIAL = re.compile(r"[\\,=]")
-_ESCAPE = re.compile(rf"\\({_SPECIAL.pattern})|{_SPECIAL.pattern}")
-
-
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
-    """One condition on one field.
-
-    Attributes:
-        key: The field's path, such as ``spec.nodeName``.
-        operator: `Operator.EQUALS` or `Operator.NOT_EQUALS`.
-        value: What the field is compared with, without escapes.
-
-    Raises:
-        SelectorError: The operator is another one, or the key is empty or would read differently once written.
-    """
-
-    key: str
-    operator: Operator
-    value: str
-
-    def __post_init__(self) -> None:
-        if self.operator not in {Operator.EQUALS, Operator.NOT_EQUALS}:
-            message = f"a field is compared with = or !=, not with '{self.operator}'. {_EXAMPLE}"
-            raise SelectorError(message, value=self.operator)
-        if problem := _problem_with_key(self.key, self.operator):
-            raise SelectorError(f"the field {shown(self.key)} {problem}. {_EXAMPLE}", value=self.key)
-
-    def matches(self, fields: Mapping[str, str]) -> bool:
-        """Tell whether an object with these fields meets the requirement; a missing field reads as empty."""
-        return (fields.get(self.key, "") == self.value) is (self.operator == Operator.EQUALS)
-
-    def __str__(self) -> str:
-        return f"{self.key}{self.operator}{_escaped(self.value)}"
-
-
-@dataclass(frozen=True, slots=True)
-class FieldSelector:
-    """Requirements on fields, all of which an object must meet.
-
-    Immutable and hashable. ``a & b`` selects what both select; ``str()`` is the form that servers take and
-    that `parse` reads back.
-
-    Attributes:
-        requirements: In the order of their written forms.
-    """
-
-    requirements: tuple[FieldRequirement, ...] = ()
-    _rules: tuple[tuple[str, str, bool], ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        # differs from client-go: it sorts the terms as they were typed and not at all when combining. There
-        # "a==z,a=b" keeps its order, and prints as something that parses to another order.
-        ordered = tuple(sorted(self.requirements, key=str))
-        rules = tuple((term.key, term.value, term.operator == Operator.EQUALS) for term in ordered)
-        object.__setattr__(self, "requirements", ordered)
-        object.__setattr__(self, "_rules", rules)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether every object is selected, whatever its fields."""
-        return not self.requirements
-
-    def matches(self, fields: Mapping[str, str]) -> bool:
-        """Tell whether an object with these fields is selected; a missing field reads as empty."""
-        # This runs for every object of a list or cache: no call per requirement, and no generator.
-        get = fields.get
-        for key, value, is_equal in self._rules:  # noqa: SIM110
-            if (get(key, "") == value) is not is_equal:
-                return False
-        return True
-
-    def __and__(self, other: FieldSelector) -> FieldSelector:
-        """Select what both select."""
-        return FieldSelector(self.requirements + other.requirements)
-
-    def __str__(self) -> str:
-        return ",".join(map(str, self.requirements))
-
-
-def parse(text: str) -> FieldSelector:
-    """Read a selector such as ``spec.nodeName=node-1,status.phase!=Running``; empty text selects everything.
-
-    Raises:
-        SelectorError: A term is not of the form field=value, field==value or field!=value, or a value holds a
-            comma, equals sign or backslash without a backslash before it.
-    """
-    return FieldSelector(tuple(_requirements(text)))
-
-
-def everything() -> FieldSelector:
-    """Select every object."""
-    return _EVERYTHING
-
-
-def one(key: str, value: str) -> FieldSelector:
-    """Select the objects whose field ``key`` has this value; escapes are put in where needed.
-
-    Raises:
-        SelectorError: The key is empty or cannot be written in a selector.
-    """
-    return FieldSelector((FieldRequirement(key, Operator.EQUALS, value),))
-
-
-_EVERYTHING = FieldSelector()
-
-
-def _requirements(text: str) -> Iterator[FieldRequirement]:
-    for term in _TERM.finditer(text):
-        start, end = term.span()
-        sign = _OPERATOR.search(text, start, end)
-        if sign is None:
-            raise _error(text, start, f"found none of = == != in {shown(term[0])}. {_EXAMPLE}")
-        operator = Operator.NOT_EQUALS if sign[0] == "!=" else Operator.EQUALS
-        value = _unescaped(text, sign.end(), end)
-        try:
-            yield FieldRequirement(text[start : sign.start()], operator, value)
-        except SelectorError as error:
-            raise _error(text, start, str(error)) from None
-
-
-def _unescaped(text: str, start: int, end: int) -> str:
-    for match in _ESCAPE.finditer(text, start, end):
-        if match[1] is None:
-            raise _error(text, match.start(), f"{match[0]} within a value is written \\{match[0]}")
-    return _ESCAPE.sub(r"\1", text[start:end])
-
-
-def _escaped(value: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", value)
-
-
-def _problem_with_key(key: str, operator: Operator) -> str | None:
-    # differs from client-go: there a term without a key is read, and "=" with neither key nor value selects
-    # every object. No field has that name, so it is a slip, and a dangerous one when deleting.
-    if not key:
-        return "must not be empty"
-    if _KEY.fullmatch(key) is None:
-        return "must not hold ',' or '='"
-    if operator == Operator.EQUALS and key.endswith("!"):
-        return "must not end with '!', which would read as !="
-    return None
-
-
-def _error(text: str, position: int, problem: str) -> SelectorError:
-    return SelectorError(f"field selector {shown(text)}, position {position}: {problem}", value=text)
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

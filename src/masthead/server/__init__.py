@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead.lazy import exports
+from masthead._lazy import exports
 
 if TYPE_CHECKING:
-    from masthead.server.clock import Clock, SystemClock, Timer, VirtualClock
-    from masthead.server.faults import Call, Effect, Fault, Faults, Where
-    from masthead.server.running import Running, run
-    from masthead.server.seen import Seen
-    from masthead.server.server import Change, Server
-    from masthead.server.settings import Token
+    from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
+    from masthead._server.faults import Call, Effect, Fault, Faults, Where
+    from masthead._server.running import Running, run
+    from masthead._server.seen import Seen
+    from masthead._server.server import Change, Server
+    from masthead._server.settings import Token
 
 __all__ = [
     "Call",
@@ -47,21 +47,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Clock": "masthead.server.clock",
-    "SystemClock": "masthead.server.clock",
-    "Timer": "masthead.server.clock",
-    "VirtualClock": "masthead.server.clock",
-    "Call": "masthead.server.faults",
-    "Effect": "masthead.server.faults",
-    "Fault": "masthead.server.faults",
-    "Faults": "masthead.server.faults",
-    "Where": "masthead.server.faults",
-    "Running": "masthead.server.running",
-    "run": "masthead.server.running",
-    "Seen": "masthead.server.seen",
-    "Change": "masthead.server.server",
-    "Server": "masthead.server.server",
-    "Token": "masthead.server.settings",
+    "Clock": "masthead._server.clock",
+    "SystemClock": "masthead._server.clock",
+    "Timer": "masthead._server.clock",
+    "VirtualClock": "masthead._server.clock",
+    "Call": "masthead._server.faults",
+    "Effect": "masthead._server.faults",
+    "Fault": "masthead._server.faults",
+    "Faults": "masthead._server.faults",
+    "Where": "masthead._server.faults",
+    "Running": "masthead._server.running",
+    "run": "masthead._server.running",
+    "Seen": "masthead._server.seen",
+    "Change": "masthead._server.server",
+    "Server": "masthead._server.server",
+    "Token": "masthead._server.settings",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

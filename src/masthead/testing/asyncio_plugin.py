@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from masthead import aio
-    from masthead.config import Config
+    from masthead._config.model import Config
 
 __all__ = ["asyncio_kube_client"]
 

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from masthead import Client, aio
-    from masthead.config import Config
-    from masthead.meta import Object
-    from masthead.server import Server
+    from masthead._config.model import Config
+    from masthead._meta.object import Object
+    from masthead._server.server import Server
 
 __all__ = [
     "kube_aio_client",
@@ -94,7 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Show where two objects differ: their reprs say no more than which they are."""
-    meta = sys.modules.get("masthead.meta.object")
+    meta = sys.modules.get("masthead._meta.object")
     if op != "==" or meta is None or type(left) is not type(right) or not isinstance(left, meta.Object):
         return None
     one, other = cast("Object", left), cast("Object", right)
@@ -216,7 +216,7 @@ def shared_kube_client(shared_kube_config: Config) -> Iterator[Client]:
 
 
 def _config_of(server: Server) -> Config:
-    from masthead.config import from_kubeconfig
+    from masthead._config.loading import from_kubeconfig
 
     return from_kubeconfig(server.kubeconfig())
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from masthead.auth.exec import ExecPlugin
+from masthead._auth.exec import ExecPlugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

@@ -14,9 +14,9 @@ import pytest
 import trustme
 from tests.unit.auth.plugins import V1, V1BETA1, Clock, Line, Program, run_in
 
-from masthead.auth.exec import ExecPlugin
+from masthead._auth.exec import ExecPlugin
+from masthead._meta.secret import Secret
 from masthead.errors import AuthError, ConfigError
-from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.auth.plugins import V1
 
-from masthead.auth.execcredential import cluster_info, read_reply, request
+from masthead._auth.execcredential import cluster_info, read_reply, request
+from masthead._meta.secret import Hidden, Secret
 from masthead.errors import AuthError
-from masthead.meta.secret import Hidden, Secret
 
 SECRET = "hunter22"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.auth.hiding import redacted
+from masthead._auth.hiding import redacted
 
 
 def test_lines_are_joined_and_colours_dropped() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.auth.plugins import Clock
 
-from masthead.auth.oidc import OidcToken, expiry_of
+from masthead._auth.oidc import OidcToken, expiry_of
+from masthead._meta.secret import Hidden, Secret
 from masthead.errors import AuthError, ConnectError
-from masthead.meta.secret import Hidden, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from masthead.auth import pem
-from masthead.auth.contract import Certificate
+from masthead._auth import pem
+from masthead._auth.contract import Certificate
+from masthead._meta.secret import Secret
 from masthead.errors import AuthError
-from masthead.meta.secret import Secret
 
 
 def test_on_a_disk_a_key_is_for_its_owner_only_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:

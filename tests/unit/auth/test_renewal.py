@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.auth.renewal import Turns, renewal_time, to_the_end
+from masthead._auth.renewal import Turns, renewal_time, to_the_end
 
 times = st.datetimes(timezones=st.just(UTC))
 

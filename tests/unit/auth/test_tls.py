@@ -12,12 +12,12 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from masthead.auth.contract import Certificate
-from masthead.auth.tls import TlsContexts
-from masthead.auth.tokens import Anonymous
+from masthead._auth.contract import Certificate
+from masthead._auth.tls import TlsContexts
+from masthead._auth.tokens import Anonymous
+from masthead._meta.secret import Secret
+from masthead._transport.failures import unreachable
 from masthead.errors import AuthError, ConfigError
-from masthead.meta.secret import Secret
-from masthead.transport.failures import unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

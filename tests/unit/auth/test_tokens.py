@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile, bearer
+from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile, bearer
+from masthead._meta.secret import Secret
 from masthead.errors import AuthError
-from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path

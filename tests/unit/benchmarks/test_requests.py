@@ -14,7 +14,7 @@ from benchmarks.contenders import there
 from benchmarks.measure import Figures
 from benchmarks.requests_clients import CLIENTS, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
 
-from masthead.server.storage import Storage
+from masthead._server.storage import Storage
 
 
 def taken(wall: float, cpu: float) -> Figures:

@@ -8,15 +8,15 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from masthead._client.event import Event, read_events
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.client.event import Event, read_events
 from masthead.errors import BadRequestError, DeadlineError, DecodeError, ExpiredError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead.cache.listwatch import ListOptions
-    from masthead.meta.object import ObjectList
+    from masthead._cache.listwatch import ListOptions
+    from masthead._meta.object import ObjectList
 
 Plain: TypeAlias = dict[str, Any]
 Plains: TypeAlias = list[Plain]  # the class below has a method of that name
@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass
 class Collection:
-    """ConfigMaps that a test puts and removes; a `masthead.cache.listwatch.ListWatch` of its own.
+    """ConfigMaps that a test puts and removes; a `masthead._cache.listwatch.ListWatch` of its own.
 
     Attributes:
         namespace: Where they are.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from masthead._cache.handlers import EventHandler
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache.handlers import EventHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
 
+from masthead._cache.handlers import EventHandler, FilteringEventHandler
+from masthead._cache.informer import SharedInformer, ThreadedInformer
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache.handlers import EventHandler, FilteringEventHandler
-from masthead.cache.informer import SharedInformer, ThreadedInformer
 from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
 from masthead.testing.virtual import in_virtual_time, now
 

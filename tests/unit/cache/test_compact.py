@@ -12,8 +12,8 @@ from typing import cast
 import pytest
 from benchmarks.pods import generate
 
+from masthead._cache.compact import Compact
 from masthead.api.core.v1 import ConfigMap, Pod, PodList
-from masthead.cache.compact import Compact
 from masthead.errors import DecodeError
 
 FIRST = 200
@@ -207,7 +207,7 @@ WITHOUT_ZSTANDARD = """
 import sys
 sys.modules["zstandard"] = None
 from masthead.api.core.v1 import Pod
-from masthead.cache.holding import holding_for
+from masthead._cache.holding import holding_for
 from masthead.errors import ConfigError
 holding_for("lazy", Pod), holding_for("eager", Pod)
 try:
@@ -218,7 +218,7 @@ except ConfigError as error:
 AS_IT_IS = """
 import json, sys
 from masthead.api.core.v1 import Pod
-from masthead.cache.holding import holding_for
+from masthead._cache.holding import holding_for
 holding_for("lazy", Pod)
 before = "zstandard" in sys.modules
 holding_for("compact", Pod)

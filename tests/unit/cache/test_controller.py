@@ -10,10 +10,12 @@ import pytest
 from tests.unit.cache.collection import Collection
 from tests.unit.cache.worlds import QUICK, turns_until
 
+from masthead._cache.controller import Controller
+from masthead._cache.meters import InformerMeter
+from masthead._cache.store import Store
+from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
+from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache.controller import Controller
-from masthead.cache.meters import InformerMeter
-from masthead.cache.store import Store
 from masthead.errors import (
     ClosedError,
     ExpiredError,
@@ -21,15 +23,13 @@ from masthead.errors import (
     InvalidValueError,
     ProtocolError,
 )
-from masthead.sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
-from masthead.sansio.deltafifo import DeltaFIFO
 from masthead.testing.virtual import in_virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from masthead.cache.listwatch import ListOptions
-    from masthead.sansio.changes import Change, Process
+    from masthead._cache.listwatch import ListOptions
+    from masthead._sansio.changes import Change, Process
 
 
 class Seen:

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cache.worlds import QUICK
 
+from masthead._cache.factory import SharedInformerFactory
+from masthead._cache.informer import SharedInformer
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.object import Object
+from masthead._meta.resource import Resource
+from masthead._meta.unstructured import Unstructured
+from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
-from masthead.cache.factory import SharedInformerFactory
-from masthead.cache.informer import SharedInformer
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -23,17 +28,12 @@ from masthead.errors import (
     SelectorError,
     UnknownKindError,
 )
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.meta.object import Object
-from masthead.meta.resource import Resource
-from masthead.meta.unstructured import Unstructured
-from masthead.meta.v1 import PartialObjectMetadata
 
 if TYPE_CHECKING:
     from tests.unit.cache.worlds import EmbeddedWorld
 
-    from masthead.cache.selection import Selection
-    from masthead.client.client import Client
+    from masthead._cache.selection import Selection
+    from masthead._client.client import Client
 
 PODS = GroupVersionResource("", "v1", "pods")
 NODES = GroupVersionResource("", "v1", "nodes")

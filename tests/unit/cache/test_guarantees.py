@@ -15,16 +15,16 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import heard, reached, state_of
 
-from masthead.cache.informer import SharedInformer
+from masthead._cache.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from tests.unit.cache.worlds import World
 
+    from masthead._cache.listwatch import ListOptions
+    from masthead._client.event import Event
     from masthead.api.core.v1 import ConfigMap
-    from masthead.cache.listwatch import ListOptions
-    from masthead.client.event import Event
 
 
 @pytest.mark.guarantee(1)

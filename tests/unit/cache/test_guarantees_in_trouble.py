@@ -12,15 +12,15 @@ from tests.unit.cache.worlds import QUICK, EmbeddedWorld, reached, state_of
 
 import masthead.aio
 import masthead.server
-from masthead.cache.informer import SharedInformer
+from masthead._cache.informer import SharedInformer
 from masthead.config import Config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from masthead._server.faults import Faults
     from masthead.server import Server
-    from masthead.server.faults import Faults
 
 MAPS: Any = {"resource": "configmaps"}
 READS: Any = {**MAPS, "verb": ("list", "watch")}

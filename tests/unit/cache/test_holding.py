@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.samples import NEWER, WEB, held
 
+from masthead._cache.holding import Hold, bytes_of, holding_for
+from masthead._meta.unstructured import Unstructured, UnstructuredList
+from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.cache.holding import Hold, bytes_of, holding_for
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta.unstructured import Unstructured, UnstructuredList
-from masthead.meta.v1 import PartialObjectMetadata
 
 if TYPE_CHECKING:
-    from masthead.meta.object import Object
+    from masthead._meta.object import Object
 
 WAYS: tuple[Hold, ...] = ("lazy", "eager", "compact")
 every_way = pytest.mark.parametrize("way", WAYS)

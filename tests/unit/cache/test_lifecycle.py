@@ -11,8 +11,8 @@ import pytest
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
 
-from masthead.cache.informer import SharedInformer
-from masthead.cache.mutation import VARIABLE
+from masthead._cache.informer import SharedInformer
+from masthead._cache.mutation import VARIABLE
 from masthead.errors import (
     ClosedError,
     InformerStateError,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tests.unit.cache.collection import Collection
     from tests.unit.cache.worlds import EmbeddedWorld
 
+    from masthead._cache.informer import Registration
     from masthead.api.core.v1 import ConfigMap
-    from masthead.cache.informer import Registration
 
 
 def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from masthead._cache.lister import Lister
+from masthead._cache.store import Indexer, Store
+from masthead._sansio.store import IndexedStore
 from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
-from masthead.cache.lister import Lister
-from masthead.cache.store import Indexer, Store
 from masthead.errors import InvalidValueError, NotFoundError
-from masthead.sansio.store import IndexedStore
 
 Asking: TypeAlias = Callable[[], ConfigMap]
 

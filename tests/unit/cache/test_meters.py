@@ -11,7 +11,7 @@ from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, reached, turns_until
 
 from masthead import metrics as known
-from masthead.cache.informer import SharedInformer
+from masthead._cache.informer import SharedInformer
 from masthead.metrics import Metric, PrometheusMetrics
 
 if TYPE_CHECKING:

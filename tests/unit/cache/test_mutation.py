@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from tests.unit.meta.samples import WEB
 
+from masthead._cache.holding import Hold, holding_for
+from masthead._cache.mutation import VARIABLE, changed_sections, check, find, is_on
+from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod, Secret
-from masthead.cache.holding import Hold, holding_for
-from masthead.cache.mutation import VARIABLE, changed_sections, check, find, is_on
 from masthead.errors import ConfigError, MutationError
-from masthead.meta.unstructured import Unstructured
 
 
 def web() -> Pod:

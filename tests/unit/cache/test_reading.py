@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from masthead._cache.lister import Lister
+from masthead._cache.store import Indexer, Store
 from masthead.api.core.v1 import ConfigMap, Namespace
-from masthead.cache.lister import Lister
-from masthead.cache.store import Indexer, Store
 from masthead.errors import (
     IndexConflictError,
     InvalidValueError,

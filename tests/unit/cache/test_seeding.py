@@ -10,11 +10,11 @@ import pytest
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, reached, state_of
 
+from masthead._cache import snapshot
+from masthead._cache.informer import SharedInformer
+from masthead._cache.snapshot import SnapshotHeader
+from masthead._cache.transforms import drop_managed_fields
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache import snapshot
-from masthead.cache.informer import SharedInformer
-from masthead.cache.snapshot import SnapshotHeader
-from masthead.cache.transforms import drop_managed_fields
 from masthead.errors import InformerStateError, SnapshotError
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of
 
 import masthead
+from masthead._cache.arranged import check_options
+from masthead._cache.informer import SharedInformer
+from masthead._meta.patch import Patch
+from masthead._meta.unstructured import Unstructured
+from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap, Namespace
-from masthead.cache.arranged import check_options
-from masthead.cache.informer import SharedInformer
 from masthead.errors import InvalidValueError, NotFoundError, SelectorError
-from masthead.meta.patch import Patch
-from masthead.meta.unstructured import Unstructured
 from masthead.metrics import PrometheusMetrics
-from masthead.sansio.deltafifo import DeltaFIFO
 
 if TYPE_CHECKING:
     from tests.unit.cache.worlds import EmbeddedWorld, World

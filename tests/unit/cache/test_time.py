@@ -11,15 +11,15 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, state_of, turns_until
 
-from masthead.cache.informer import SharedInformer
+from masthead._cache.informer import SharedInformer
+from masthead._meta.v1 import StatusDetails
+from masthead._sansio.backoff import Backoff
 from masthead.errors import DeadlineError, ExpiredError, InternalError, ProtocolError, TooManyRequestsError
-from masthead.meta.v1 import StatusDetails
-from masthead.sansio.backoff import Backoff
 from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
+    from masthead._cache.listwatch import ListOptions
     from masthead.api.core.v1 import ConfigMap
-    from masthead.cache.listwatch import ListOptions
 
 
 def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:

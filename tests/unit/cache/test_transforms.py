@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.samples import NEWER, WEB
 
+from masthead._cache.transforms import apply, compose, describe, drop_managed_fields, keep_fields
+from masthead._meta.unstructured import Unstructured
+from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.cache.transforms import apply, compose, describe, drop_managed_fields, keep_fields
 from masthead.errors import InvalidValueError, SnapshotError
-from masthead.meta.unstructured import Unstructured
-from masthead.meta.v1 import PartialObjectMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.meta.object import Object
+    from masthead._meta.object import Object
 
 IDENTITY = {"name": "web", "namespace": "shop", "uid": "u-1", "resourceVersion": "7"}
 DATA: dict[str, Any] = {

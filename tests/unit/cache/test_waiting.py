@@ -11,11 +11,11 @@ import pytest
 from tests.unit.cache.collection import Collection
 from tests.unit.cache.worlds import QUICK, state_of
 
+from masthead._cache.informer import SharedInformer
+from masthead._cache.progress import Progress
+from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.cache.informer import SharedInformer
-from masthead.cache.progress import Progress
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
-from masthead.meta.unstructured import Unstructured
 from masthead.testing.virtual import in_virtual_time
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.cache.collection import Collection
 
+from masthead._cache.informer import SharedInformer
+from masthead._meta.patch import Patch
+from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
-from masthead.cache.informer import SharedInformer
 from masthead.errors import AlreadyExistsError
-from masthead.meta.patch import Patch
-from masthead.sansio.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.cache.informer import Registration
-    from masthead.client.client import Client
+    from masthead._cache.informer import Registration
+    from masthead._client.client import Client
     from masthead.server import Server
 
 QUICK = partial(Backoff, first=0.005, cap=0.02)

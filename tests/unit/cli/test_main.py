@@ -8,7 +8,7 @@ from importlib.metadata import entry_points, version
 
 import pytest
 
-from masthead.cli.main import main
+from masthead._cli.main import main
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])

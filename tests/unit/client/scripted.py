@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from masthead.auth.tokens import Anonymous
-from masthead.client.access import Access, Habits
-from masthead.meta.secret import revealed
-from masthead.rest.client import RestClient
-from masthead.rest.settings import RestSettings
+from masthead._auth.tokens import Anonymous
+from masthead._client.access import Access, Habits
+from masthead._meta.secret import revealed
+from masthead._rest.client import RestClient
+from masthead._rest.settings import RestSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from masthead.transport.contract import Request
+    from masthead._transport.contract import Request
 
 
 @dataclass(frozen=True)

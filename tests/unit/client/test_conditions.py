@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.api.apiextensions.v1 import CustomResourceDefinition
-from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
-from masthead.api.batch.v1 import Job
-from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.client import conditions
-from masthead.client.conditions import (
+from masthead._client import conditions
+from masthead._client.conditions import (
     Condition,
     ObjectCondition,
     condition_is,
@@ -23,10 +19,14 @@ from masthead.client.conditions import (
     field_is,
     matches,
 )
-from masthead.client.fieldpaths import parse_path, value_at
+from masthead._client.fieldpaths import parse_path, value_at
+from masthead._meta.object import Object
+from masthead._meta.unstructured import Unstructured
+from masthead.api.apiextensions.v1 import CustomResourceDefinition
+from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
+from masthead.api.batch.v1 import Job
+from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import InvalidValueError
-from masthead.meta.object import Object
-from masthead.meta.unstructured import Unstructured
 
 K = TypeVar("K", bound=Object)
 

@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._auth.tokens import BearerToken
+from masthead._client.access import Access, Habits
+from masthead._client.changes import changed, laid_over, schedule, to_create
+from masthead._client.conflicts import retry_on, retry_on_conflict
+from masthead._client.resource import ResourceClient
+from masthead._client.target import typed
+from masthead._meta.patch import Patch
+from masthead._meta.secret import Secret
+from masthead._rest.client import RestClient
+from masthead._sansio.backoff import Attempts
+from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap, Namespace, Service
-from masthead.auth.tokens import BearerToken
-from masthead.client.access import Access, Habits
-from masthead.client.changes import changed, laid_over, schedule, to_create
-from masthead.client.conflicts import retry_on, retry_on_conflict
-from masthead.client.resource import ResourceClient
-from masthead.client.target import typed
 from masthead.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidValueError,
     NotFoundError,
 )
-from masthead.meta.patch import Patch
-from masthead.meta.secret import Secret
-from masthead.rest.client import RestClient
-from masthead.sansio.backoff import Attempts
-from masthead.transport.http import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from masthead._auth.tokens import BearerToken
+from masthead._client.access import Access, Habits
+from masthead._client.resource import ResourceClient
+from masthead._client.target import typed
+from masthead._meta.secret import Secret
+from masthead._rest.client import RestClient
+from masthead._sansio.backoff import Attempts
+from masthead._sync.conflicts import Retrying, retry_on, retry_on_conflict
+from masthead._sync.portal import Portal
+from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap
-from masthead.auth.tokens import BearerToken
-from masthead.client.access import Access, Habits
-from masthead.client.resource import ResourceClient
-from masthead.client.target import typed
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
-from masthead.meta.secret import Secret
-from masthead.rest.client import RestClient
-from masthead.sansio.backoff import Attempts
-from masthead.sync.conflicts import Retrying, retry_on, retry_on_conflict
-from masthead.sync.portal import Portal
-from masthead.transport.http import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

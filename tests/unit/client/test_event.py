@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._client.event import Event, read_events
 from masthead.api.core.v1 import ConfigMap
-from masthead.client.event import Event, read_events
 from masthead.errors import DecodeError, ExpiredError, StatusError
 
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._client.extraction import extract
+from masthead._client.fields_v1 import read_fields_v1
+from masthead._meta.unstructured import Unstructured
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.client.extraction import extract
-from masthead.client.fields_v1 import read_fields_v1
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead.meta.object import Object
+    from masthead._meta.object import Object
 
 
 def managed(manager: str, fields: dict[str, Any], **more: str) -> dict[str, Any]:

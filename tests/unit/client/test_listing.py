@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._client.listing import ListWish, in_pages, whole
+from masthead._meta.metadata import ListMeta
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.client.listing import ListWish, in_pages, whole
 from masthead.errors import ExpiredError, ProtocolError
-from masthead.meta.metadata import ListMeta
 
 if TYPE_CHECKING:
-    from masthead.client.options import Query
+    from masthead._client.options import Query
 
 
 class Collection:

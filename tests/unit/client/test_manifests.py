@@ -12,21 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
 
+from masthead._client.documents import Source, read_documents
+from masthead._client.dynamic import DynamicResource
+from masthead._client.manifests import apply_manifests, delete_manifests
+from masthead._client.ordering import installation_order
+from masthead._client.target import any_kind
+from masthead._discovery.client import DiscoveryClient
+from masthead._discovery.mapper import Mapper
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.client.documents import Source, read_documents
-from masthead.client.dynamic import DynamicResource
-from masthead.client.manifests import apply_manifests, delete_manifests
-from masthead.client.ordering import installation_order
-from masthead.client.target import any_kind
-from masthead.discovery.client import DiscoveryClient
-from masthead.discovery.mapper import Mapper
 from masthead.errors import ConflictError, DeadlineError, ManifestError, ServiceUnavailableError
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from masthead.client.access import Access
+    from masthead._client.access import Access
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.client.options import delete_body, delete_options, list_query, read_query, write_query
+from masthead._client.options import delete_body, delete_options, list_query, read_query, write_query
+from masthead._meta import fields, labels
+from masthead._meta.v1 import LabelSelector, LabelSelectorRequirement
 from masthead.errors import InvalidValueError, SelectorError
-from masthead.meta import fields, labels
-from masthead.meta.v1 import LabelSelector, LabelSelectorRequirement
 
 
 def test_nothing_asked_for_is_nothing_sent() -> None:

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
 
+from masthead._auth.tokens import BearerToken
+from masthead._client.access import Access, Habits
+from masthead._client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
+from masthead._client.resource import ResourceClient
+from masthead._client.target import typed
+from masthead._meta.patch import Patch
+from masthead._meta.secret import Secret
+from masthead._rest.client import RestClient
+from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.auth.tokens import BearerToken
-from masthead.client.access import Access, Habits
-from masthead.client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
-from masthead.client.resource import ResourceClient
-from masthead.client.target import typed
 from masthead.errors import (
     ConnectError,
     DeadlineError,
@@ -25,10 +29,6 @@ from masthead.errors import (
     NameFormatError,
     ProtocolError,
 )
-from masthead.meta.patch import Patch
-from masthead.meta.secret import Secret
-from masthead.rest.client import RestClient
-from masthead.transport.http import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

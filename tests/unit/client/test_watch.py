@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
 
+from masthead._auth.tokens import Anonymous
+from masthead._client.access import Access, Habits
+from masthead._client.resource import ResourceClient
+from masthead._client.target import typed
+from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
-from masthead.auth.tokens import Anonymous
-from masthead.client.access import Access, Habits
-from masthead.client.resource import ResourceClient
-from masthead.client.target import typed
 from masthead.errors import ConnectError, InternalError
-from masthead.rest.client import RestClient
 from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead.client.event import Event
+    from masthead._client.event import Event
 
 
 def maps_over(network: Network) -> ResourceClient[ConfigMap]:

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead.meta.model import Struct
+    from masthead._meta.model import Struct
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT.parent / "shared" / "kubernetes-1.36"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.unit.codegen.kubernetes import FOLDER, ROOT, needs_documents
 
-from masthead.codegen import generate, sources
-from masthead.codegen.__main__ import main
+from masthead._codegen import generate, sources
+from masthead._codegen.command import main
 from masthead.errors import GenerateError
 
 CRDS = ROOT / "tests" / "data" / "crds"

@@ -16,15 +16,15 @@ from tests.unit.codegen.filling import Filler, data_for
 from tests.unit.codegen.kubernetes import ROOT, attributes
 from tests.unit.codegen.tools import complaints_about
 
-from masthead.codegen import crds, generate, sources
-from masthead.codegen.__main__ import main
+from masthead._codegen import crds, generate, sources
+from masthead._codegen.command import main
+from masthead._meta import yaml
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.merge import Merge
+from masthead._meta.object import Object
+from masthead._meta.registry import Registry
+from masthead._meta.resource import Resource, Subresource
 from masthead.errors import DecodeError
-from masthead.meta import yaml
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.merge import Merge
-from masthead.meta.object import Object
-from masthead.meta.registry import Registry
-from masthead.meta.resource import Resource, Subresource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,12 +9,12 @@ import pytest
 from tests.unit.codegen.filling import Filler
 from tests.unit.codegen.kubernetes import needs_documents, schemas
 
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct
-from masthead.meta.registry import BUILT_IN, Registry
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct
+from masthead._meta.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
-    from masthead.meta.registry import Kind
+    from masthead._meta.registry import Kind
 
 pytestmark = needs_documents
 

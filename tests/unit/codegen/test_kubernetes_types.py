@@ -17,13 +17,13 @@ from tests.unit.codegen.kubernetes import (
     target_of,
 )
 
-from masthead.codegen import naming
-from masthead.meta import v1
-from masthead.meta.gvk import GroupVersion, GroupVersionKind
-from masthead.meta.merge import Merge
-from masthead.meta.model import Struct
-from masthead.meta.object import Object, ObjectList
-from masthead.meta.registry import BUILT_IN, Registry
+from masthead._codegen import naming
+from masthead._meta import v1
+from masthead._meta.gvk import GroupVersion, GroupVersionKind
+from masthead._meta.merge import Merge
+from masthead._meta.model import Struct
+from masthead._meta.object import Object, ObjectList
+from masthead._meta.registry import BUILT_IN, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

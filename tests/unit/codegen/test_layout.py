@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.unit.codegen.tools import reformatted
 
-from masthead.codegen.layout import Brackets, docstring, lay_out, lay_out_field, text, tuple_of
+from masthead._codegen.layout import Brackets, docstring, lay_out, lay_out_field, text, tuple_of
 
 # Each example starts the formatter anew: so one example is many statements, and a failing one stays as it is.
 few = settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.codegen import naming
-from masthead.meta.model import Struct
-from masthead.meta.object import Object
+from masthead._codegen import naming
+from masthead._meta.model import Struct
+from masthead._meta.object import Object
 
 ATTRIBUTES = {
     "nodeName": "node_name",

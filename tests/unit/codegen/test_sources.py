@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.codegen import generate, sources
-from masthead.codegen.__main__ import main
+from masthead._codegen import generate, sources
+from masthead._codegen.command import main
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.resource import Resource, Subresource
 from masthead.config import Config
 from masthead.errors import ConfigError, GenerateError
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.resource import Resource, Subresource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 from tests.unit.codegen.tools import reformatted
 
-from masthead.codegen import generate, types
-from masthead.codegen.spec import Schema, Spec
+from masthead._codegen import generate, types
+from masthead._codegen.spec import Schema, Spec
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-    from masthead.codegen.definitions import FieldDef, ModuleDef
+    from masthead._codegen.definitions import FieldDef, ModuleDef
 
 REF = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."

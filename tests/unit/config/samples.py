@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from masthead.meta import yaml
+from masthead._meta import yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.config.samples import SERVER
 
+from masthead._meta.secret import Secret
 from masthead.config import Config, ExecConfig, Impersonation, OidcConfig
 from masthead.errors import ConfigError
-from masthead.meta.secret import Secret
 
 
 def problems(**fields: object) -> list[str]:

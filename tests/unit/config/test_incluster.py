@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from masthead._meta.secret import Secret
 from masthead.config import in_cluster
 from masthead.errors import ConfigError
-from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path

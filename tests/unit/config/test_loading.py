@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.config.samples import SERVER, packed, plain, several, single, written
 
+from masthead._config.files import MAX_SIZE
+from masthead._meta.secret import Secret
 from masthead.config import Impersonation, KubeContext, from_kubeconfig, list_contexts, load
-from masthead.config.files import MAX_SIZE
 from masthead.errors import ConfigError
-from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.config.samples import Plain, packed, plain
 
+from masthead._config.kubeconfig import parse
+from masthead._config.node import Source
+from masthead._meta import yaml
 from masthead.config import Config, ExecConfig, OidcConfig, from_kubeconfig
-from masthead.config.kubeconfig import parse
-from masthead.config.node import Source
 from masthead.errors import ConfigError
-from masthead.meta import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.config.samples import Plain, plain, written
 
+from masthead._meta import yaml
+from masthead._meta.secret import Secret
 from masthead.config import load, write_user_tokens
 from masthead.errors import ConfigError
-from masthead.meta import yaml
-from masthead.meta.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,17 +7,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from masthead.discovery.client import DiscoveryClient
+from masthead._discovery.client import DiscoveryClient
+from masthead._meta.secret import Secret
+from masthead._rest.client import RestClient
+from masthead._rest.settings import RestSettings
 from masthead.errors import MastheadError
-from masthead.meta.secret import Secret
-from masthead.rest.client import RestClient
-from masthead.rest.settings import RestSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from masthead.discovery.disk import DiskCache
-    from masthead.transport.contract import Request
+    from masthead._discovery.disk import DiskCache
+    from masthead._transport.contract import Request
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 PLAIN = "application/json"

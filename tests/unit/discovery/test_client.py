@@ -30,8 +30,9 @@ from tests.unit.discovery.network import (
     whole_server,
 )
 
-from masthead.discovery.aggregated import ACCEPT
-from masthead.discovery.disk import DiskCache
+from masthead._discovery.aggregated import ACCEPT
+from masthead._discovery.disk import DiskCache
+from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead.errors import (
     ClosedError,
     ConnectError,
@@ -42,12 +43,11 @@ from masthead.errors import (
     ServiceUnavailableError,
     UnknownKindError,
 )
-from masthead.meta.gvk import GroupVersion, GroupVersionResource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from masthead.discovery.client import DiscoveryClient
+    from masthead._discovery.client import DiscoveryClient
 
 WIDGET = GroupVersionResource("example.com", "v1", "widgets")
 DEPLOYMENT = GroupVersionResource("apps", "v1", "deployments")

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from masthead._meta.registry import registry
+from masthead._rest.settings import RestSettings
+from masthead._rest.wiring import connect
 from masthead.config import from_kubeconfig
 from masthead.discovery import DiscoveryClient, Mapper
 from masthead.errors import ServiceUnavailableError, UnknownKindError
-from masthead.meta.registry import registry
-from masthead.rest.settings import RestSettings
-from masthead.rest.wiring import connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead.rest.client import RestClient
+    from masthead._rest.client import RestClient
     from masthead.server import Server
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.discovery.network import until
 
-from masthead.discovery.flights import Flights
+from masthead._discovery.flights import Flights
 from masthead.errors import ConnectError
 
 

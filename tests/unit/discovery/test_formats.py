@@ -21,12 +21,12 @@ from tests.unit.discovery.network import (
     version,
 )
 
-from masthead.discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
-from masthead.discovery.legacy import read_core, read_groups, read_resources
-from masthead.discovery.model import ApiGroup, Discovered, ServerVersion
+from masthead._discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
+from masthead._discovery.legacy import read_core, read_groups, read_resources
+from masthead._discovery.model import ApiGroup, Discovered, ServerVersion
+from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
+from masthead._meta.resource import Subresource
 from masthead.errors import DecodeError, ServiceUnavailableError
-from masthead.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
-from masthead.meta.resource import Subresource
 
 V1 = GroupVersion("", "v1")
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.discovery.network import APPS, CORE, WIDGETS, group, groups, resource, version
 
-from masthead.discovery.aggregated import read_aggregated
-from masthead.discovery.index import Index, Reading, readings
+from masthead._discovery.aggregated import read_aggregated
+from masthead._discovery.index import Index, Reading, readings
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import InvalidValueError, UnknownKindError
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 
 def index_of(*items: dict[str, Any]) -> Index:

@@ -22,7 +22,8 @@ from tests.unit.discovery.network import (
     whole_server,
 )
 
-from masthead.discovery.mapper import Mapper
+from masthead._discovery.mapper import Mapper
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import (
     ConnectError,
     InvalidValueError,
@@ -30,12 +31,11 @@ from masthead.errors import (
     ServiceUnavailableError,
     UnknownKindError,
 )
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from masthead.discovery.model import ApiResource
+    from masthead._discovery.model import ApiResource
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 

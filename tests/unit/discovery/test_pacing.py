@@ -18,8 +18,8 @@ from tests.unit.discovery.network import (
     whole_server,
 )
 
-from masthead.discovery.client import DiscoveryClient
-from masthead.meta.gvk import GroupVersionResource
+from masthead._discovery.client import DiscoveryClient
+from masthead._meta.gvk import GroupVersionResource
 
 WIDGET = GroupVersionResource("example.com", "v1", "widgets")
 

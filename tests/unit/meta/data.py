@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from masthead.meta import shape
-from masthead.meta.quantity import Quantity
-from masthead.meta.time import MicroTime, format_micro_time, format_time
+from masthead._meta import shape
+from masthead._meta.quantity import Quantity
+from masthead._meta.time import MicroTime, format_micro_time, format_time
 
 if TYPE_CHECKING:
-    from masthead.meta.model import StructType
+    from masthead._meta.model import StructType
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 times = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

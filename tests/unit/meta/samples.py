@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from masthead._meta.slots import member_of
 from masthead.api.core.v1 import Pod
-from masthead.meta.slots import member_of
 
 WEB = (
     b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"},'

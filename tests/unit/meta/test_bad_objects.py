@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from masthead._meta.model import unknown_fields
+from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import (
     Pod,
     PodList,
 )
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta.model import unknown_fields
-from masthead.meta.unstructured import Unstructured
 
 
 @pytest.mark.parametrize(

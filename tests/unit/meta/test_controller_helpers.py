@@ -6,10 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from masthead.api.apps.v1 import ReplicaSet
-from masthead.api.core.v1 import Namespace, Pod, PodCondition
-from masthead.errors import AlreadyControlledError, InvalidValueError, NameFormatError
-from masthead.meta.conditions import (
+from masthead._meta.conditions import (
     find_condition,
     has_condition_status,
     is_condition_false,
@@ -17,8 +14,8 @@ from masthead.meta.conditions import (
     remove_condition,
     set_condition,
 )
-from masthead.meta.finalizers import add_finalizer, has_finalizer, is_deleting, remove_finalizer
-from masthead.meta.owners import (
+from masthead._meta.finalizers import add_finalizer, has_finalizer, is_deleting, remove_finalizer
+from masthead._meta.owners import (
     controller_of,
     is_controlled_by,
     owner_reference,
@@ -26,7 +23,10 @@ from masthead.meta.owners import (
     set_controller,
     set_owner,
 )
-from masthead.meta.v1 import Condition
+from masthead._meta.v1 import Condition
+from masthead.api.apps.v1 import ReplicaSet
+from masthead.api.core.v1 import Namespace, Pod, PodCondition
+from masthead.errors import AlreadyControlledError, InvalidValueError, NameFormatError
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

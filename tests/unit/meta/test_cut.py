@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.meta.data import data_for, json_values
 
+from masthead._meta.cut import cut
 from masthead.api.apps.v1 import StatefulSetList
 from masthead.api.core.v1 import PodList
-from masthead.meta.cut import cut
 
 
 def as_a_server_writes(items: list[Any]) -> bytes:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masthead._meta import fields
+from masthead._meta.fields import FieldRequirement, FieldSelector
+from masthead._meta.labels import Operator
 from masthead.errors import SelectorError
-from masthead.meta import fields
-from masthead.meta.fields import FieldRequirement, FieldSelector
-from masthead.meta.labels import Operator
 
 VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("selector_vectors.json").read_text("utf-8"))
 

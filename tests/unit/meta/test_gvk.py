@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from masthead._meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from masthead.errors import InvalidValueError
-from masthead.meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 
 
 @pytest.mark.parametrize(

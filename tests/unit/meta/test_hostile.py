@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from masthead._meta import yaml
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct, field, unknown_fields
+from masthead._meta.object import Object
+from masthead._meta.patch import Patch, merge_patch
+from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead.api.apiextensions.v1 import JSONSchemaProps
 from masthead.api.apps.v1 import StatefulSet
 from masthead.api.core.v1 import ConfigMap, Container, EnvVar, Pod, PodList, ResourceRequirements, Secret
 from masthead.api.networking.v1 import NetworkPolicy
 from masthead.errors import DecodeError, InvalidValueError, MastheadError
-from masthead.meta import yaml
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct, field, unknown_fields
-from masthead.meta.object import Object
-from masthead.meta.patch import Patch, merge_patch
-from masthead.meta.unstructured import Unstructured, UnstructuredList
 
 if TYPE_CHECKING:
     from collections.abc import Callable

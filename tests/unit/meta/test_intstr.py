@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.intstr import IntOrString, parse_int_or_string, scaled_value
 from masthead.errors import InvalidValueError
-from masthead.meta.intstr import IntOrString, parse_int_or_string, scaled_value
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masthead._meta import labels
+from masthead._meta.labels import Operator, Requirement, Selector
 from masthead.errors import SelectorError
-from masthead.meta import labels
-from masthead.meta.labels import Operator, Requirement, Selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -351,7 +351,7 @@ def test_a_selector_can_be_pickled_copied_and_used_as_a_key() -> None:
 
 
 def test_a_label_selector_of_the_api_becomes_a_selector() -> None:
-    from masthead.meta.v1 import LabelSelector
+    from masthead._meta.v1 import LabelSelector
 
     selector = LabelSelector.from_dict(
         {

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from masthead.meta import apitype, shape, wire
-from masthead.meta.model import Struct, field, unknown_fields
-from masthead.meta.widen import widened
+from masthead._meta import apitype, shape, wire
+from masthead._meta.model import Struct, field, unknown_fields
+from masthead._meta.widen import widened
 
 
 class Leaf(Struct):

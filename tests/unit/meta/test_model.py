@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from masthead._meta import shape
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.metadata import ObjectMeta
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Object
+from masthead._meta.time import MicroTime
 from masthead.api.apiextensions.v1 import JSONSchemaProps
 from masthead.api.coordination.v1 import LeaseSpec
 from masthead.api.core.v1 import Container, ObjectReference, Pod, PodList, PodSpec, ServicePort
 from masthead.errors import DecodeError
-from masthead.meta import shape
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.metadata import ObjectMeta
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Object
-from masthead.meta.time import MicroTime
 
 
 class Early(Object):

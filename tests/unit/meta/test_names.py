@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masthead._meta import names
 from masthead.errors import InvalidValueError, NameFormatError
-from masthead.meta import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,10 @@ import msgspec
 import pytest
 from tests.unit.meta.samples import NEWER, WEB, held
 
+from masthead._meta.metadata import ObjectMeta
+from masthead._meta.quantity import Quantity
+from masthead._meta.slots import member_of
+from masthead._meta.unstructured import Unstructured
 from masthead.api.apps.v1 import Deployment, StatefulSet
 from masthead.api.core.v1 import (
     Container,
@@ -27,10 +31,6 @@ from masthead.api.core.v1 import (
 )
 from masthead.api.rbac.v1 import ClusterRole
 from masthead.errors import DecodeError
-from masthead.meta.metadata import ObjectMeta
-from masthead.meta.quantity import Quantity
-from masthead.meta.slots import member_of
-from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

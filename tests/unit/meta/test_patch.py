@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.data import texts
 
+from masthead._meta.patch import Patch, PatchType, apply_merge_patch, escape_pointer, merge_patch
 from masthead.api.core.v1 import Pod
-from masthead.meta.patch import Patch, PatchType, apply_merge_patch, escape_pointer, merge_patch
 
 objects = st.recursive(
     st.booleans() | st.integers() | texts,

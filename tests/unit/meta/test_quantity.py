@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.quantity import Quantity, QuantityFormat, parse_quantity
 from masthead.errors import InvalidValueError, QuantityError
-from masthead.meta.quantity import Quantity, QuantityFormat, parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

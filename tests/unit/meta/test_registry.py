@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import masthead
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.metadata import ObjectMeta
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Object, ObjectList
+from masthead._meta.registry import BUILT_IN, Registry, registry
+from masthead._meta.resource import Resource
 from masthead.api.apps.v1 import Deployment, DeploymentList
 from masthead.errors import UnknownKindError
-from masthead.meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.meta.metadata import ObjectMeta
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Object, ObjectList
-from masthead.meta.registry import BUILT_IN, Registry, registry
-from masthead.meta.resource import Resource
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 

@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.meta.data import data_for, json_values, texts
 
+from masthead._meta import shape
+from masthead._meta.model import Struct
+from masthead._meta.unstructured import Unstructured
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.apps.v1 import Deployment
 from masthead.api.coordination.v1 import Lease
 from masthead.api.core.v1 import ConfigMap, Event, Pod, PodList, Secret
 from masthead.errors import DecodeError
-from masthead.meta import shape
-from masthead.meta.model import Struct
-from masthead.meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
-    from masthead.meta.object import Object
+    from masthead._meta.object import Object
 
 KINDS: list[type[Object]] = [Pod, Deployment, ConfigMap, Secret, Event, Lease, CustomResourceDefinition]
 # Drawing a random pod takes longer than testing it.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.time import MicroTime, Time, format_micro_time, format_time, parse_micro_time, parse_time
 from masthead.errors import InvalidValueError, TimeError
-from masthead.meta.time import MicroTime, Time, format_micro_time, format_time, parse_micro_time, parse_time
 
 NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)
 BEFORE_YEAR_ONE = datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))

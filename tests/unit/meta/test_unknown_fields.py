@@ -8,13 +8,13 @@ import pickle
 import pytest
 from tests.unit.meta.samples import NEWER
 
+from masthead._meta.model import unknown_fields
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import (
     Container,
     Pod,
     PodSpec,
 )
-from masthead.meta.model import unknown_fields
 
 
 def test_unknown_fields_survive_a_change_in_every_section() -> None:

@@ -8,10 +8,10 @@ import pickle
 import msgspec
 import pytest
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.object import Backing
+from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead.errors import DecodeError, InvalidValueError
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.object import Backing
-from masthead.meta.unstructured import Unstructured, UnstructuredList
 
 WIDGET = (
     b'{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"shop","labels":{"a":"b"}},'

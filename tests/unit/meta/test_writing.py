@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.unit.meta.data import data_for, json_values
 from tests.unit.meta.test_round_trips import KINDS, touch_everything
 
+from masthead._meta import shape
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct
+from masthead._meta.object import Object
+from masthead._meta.quantity import Quantity
 from masthead.api.apiextensions.v1 import JSONSchemaProps
 from masthead.api.apps.v1 import StatefulSet
 from masthead.api.core.v1 import ConfigMap, Container, PersistentVolumeClaim, Pod, Secret
 from masthead.errors import DecodeError, InvalidValueError, MastheadError
-from masthead.meta import shape
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct
-from masthead.meta.object import Object
-from masthead.meta.quantity import Quantity
 
 THINGS = (
     st.sampled_from([5, 1.5, math.nan, math.inf, True, None, b"x", "\ud800", 2**70, ("a",), {"s"}])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.data import json_values, texts
 
+from masthead._meta import yaml
 from masthead.errors import DecodeError
-from masthead.meta import yaml
 
 
 @pytest.mark.parametrize(

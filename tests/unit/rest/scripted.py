@@ -7,16 +7,18 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from masthead._meta.secret import Secret, revealed
+from masthead._rest.call import Call, Subject
+from masthead._rest.client import RestClient
 from masthead.errors import AuthError
-from masthead.meta.secret import Secret, revealed
-from masthead.rest import Call, RestClient, RestSettings, Subject
 from masthead.testing.virtual import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from masthead.auth.contract import Certificate
-    from masthead.transport.contract import Request
+    from masthead._auth.contract import Certificate
+    from masthead._rest.settings import RestSettings
+    from masthead._transport.contract import Request
 
 JSON = "application/json"
 

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Reply, client, create, get, html, status, watch
 
+from masthead._rest.answer import Answer, failure, is_json
+from masthead._sansio.warnings import ServerWarning
 from masthead.api.core.v1 import Pod
 from masthead.errors import (
     AlreadyExistsError,
@@ -19,9 +21,6 @@ from masthead.errors import (
     ProtocolError,
     StatusError,
 )
-from masthead.rest import Answer
-from masthead.rest.answer import failure, is_json
-from masthead.sansio.warnings import ServerWarning
 from masthead.testing.virtual import in_virtual_time
 
 TEXT = [("Content-Type", "text/plain")]

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Badge, Reply, client, create, get, watch
 
+from masthead._rest.answer import Answer
+from masthead._rest.settings import RestSettings
+from masthead._rest.stream import Stream
 from masthead.errors import ConnectError, DeadlineError, MastheadError, ProtocolError, TransportError
-from masthead.rest import Answer, RestSettings, Stream
 from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
     from tests.unit.rest.scripted import Network
 
-    from masthead.rest import Call, RestClient
+    from masthead._rest.call import Call
+    from masthead._rest.client import RestClient
 
 RETRIES, TIMEOUT = 3, 20.0
 SETTINGS = RestSettings(retries=RETRIES, timeout=TIMEOUT, rate=5, burst=2)

@@ -8,13 +8,12 @@ import re
 import pytest
 from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
 
-from masthead.config.model import Impersonation
+from masthead._config.model import Impersonation
+from masthead._meta.secret import revealed
+from masthead._rest.headers import impersonation_headers
+from masthead._rest.paths import logged
+from masthead._rest.settings import RestSettings, default_user_agent
 from masthead.errors import InvalidValueError
-from masthead.meta.secret import revealed
-from masthead.rest import RestSettings
-from masthead.rest.headers import impersonation_headers
-from masthead.rest.paths import logged
-from masthead.rest.settings import default_user_agent
 from masthead.testing.virtual import in_virtual_time
 
 ALICE = Impersonation(

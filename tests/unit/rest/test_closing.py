@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.rest.scripted import Network, Reply, get, status, watch
 
+from masthead._meta.secret import Secret
+from masthead._rest.client import RestClient
 from masthead.errors import AuthError, ClosedError
-from masthead.meta.secret import Secret
-from masthead.rest import RestClient
 from masthead.testing.virtual import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.auth.contract import Certificate
+    from masthead._auth.contract import Certificate
 
 CLOSED = "closed while a call waited for its credentials"
 

@@ -10,14 +10,13 @@ import msgspec
 import pytest
 from tests.unit.rest.scripted import JSON, Reply, client, get, status
 
+from masthead._client.event import read_events
+from masthead._client.fields_v1 import read_fields_v1
+from masthead._meta.unstructured import Unstructured, UnstructuredList
+from masthead._meta.v1 import Status
+from masthead._rest.answer import Answer, failure
 from masthead.api.core.v1 import Pod, PodList
-from masthead.client.event import read_events
-from masthead.client.fields_v1 import read_fields_v1
 from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError, printable
-from masthead.meta.unstructured import Unstructured, UnstructuredList
-from masthead.meta.v1 import Status
-from masthead.rest import Answer
-from masthead.rest.answer import failure
 from masthead.testing.virtual import in_virtual_time
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import logging
 import pytest
 from tests.unit.rest.scripted import JSON, Reply, client, get, watch
 
+from masthead._rest.settings import RestSettings
+from masthead._sansio.warnings import ServerWarning
 from masthead.errors import ForbiddenError
-from masthead.rest import RestSettings
-from masthead.sansio.warnings import ServerWarning
 from masthead.testing.virtual import in_virtual_time
 
 

@@ -10,6 +10,9 @@ import pytest
 from tests.unit.transport.servers import Seen, always, answer, chunk, never, once, receive, serving
 
 import masthead.server
+from masthead._rest.call import Call, Subject
+from masthead._rest.settings import RestSettings
+from masthead._rest.wiring import connect
 from masthead.config import Config, from_kubeconfig
 from masthead.errors import (
     ConnectError,
@@ -22,10 +25,11 @@ from masthead.errors import (
     StatusError,
     UnauthorizedError,
 )
-from masthead.rest import Call, RestClient, RestSettings, Subject, connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from masthead._rest.client import RestClient
 
 JSON = "Content-Type: application/json"
 QUICK = RestSettings(retries=0)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.gvk import GroupVersionResource
+from masthead._rest.call import Call, Subject
+from masthead._rest.paths import encoded, resource_path, segment
 from masthead.errors import InvalidValueError, NameFormatError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.rest import Call, Subject
-from masthead.rest.paths import encoded, resource_path, segment
 
 PODS = GroupVersionResource("", "v1", "pods")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")

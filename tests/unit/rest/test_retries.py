@@ -9,6 +9,7 @@ import math
 import pytest
 from tests.unit.rest.scripted import Badge, Reply, asking, client, create, get, html, status, watch
 
+from masthead._rest.settings import RestSettings
 from masthead.errors import (
     AuthError,
     ClosedError,
@@ -21,7 +22,6 @@ from masthead.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
-from masthead.rest import RestSettings
 from masthead.testing.virtual import in_virtual_time, now
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.rest import Answer, Call, Subject
+from masthead._rest.answer import Answer
+from masthead._rest.call import Call, Subject
 
 
 def call(**more: object) -> Call:

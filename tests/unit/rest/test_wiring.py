@@ -18,13 +18,13 @@ from tests.unit.auth.test_oidc import jwt
 from tests.unit.transport.servers import Seen, always, answer, join, receive, serving
 
 import masthead.server
-from masthead.auth.exec import ExecPlugin
-from masthead.auth.oidc import OidcToken
-from masthead.auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead._auth.exec import ExecPlugin
+from masthead._auth.oidc import OidcToken
+from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead._rest.settings import RestSettings
+from masthead._rest.wiring import connect, credentials_of
 from masthead.config import Config, ExecConfig, Impersonation, OidcConfig
 from masthead.errors import AuthError, ConfigError, ConnectError, MastheadError
-from masthead.rest import RestClient, RestSettings, connect
-from masthead.rest.wiring import credentials_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.unit.transport.servers import Handler
+
+    from masthead._rest.client import RestClient
 
 OK = answer(b"{}", "Content-Type: application/json")
 

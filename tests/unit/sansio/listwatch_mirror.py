@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from tests.unit.sansio.listwatch_world import BUSY, REFUSED, SILENCE
 
-from masthead.sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
-from masthead.sansio.watching import PACE
+from masthead._sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead._sansio.watching import PACE
 
 if TYPE_CHECKING:
     from tests.unit.sansio.listwatch_world import Server, Thing, Told, Watch
 
-    from masthead.sansio.listwatch import Step
+    from masthead._sansio.listwatch import Step
 
 QUIET: Final = 10.0
 """How long the initial objects may take, in seconds."""

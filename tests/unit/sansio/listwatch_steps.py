@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from masthead.sansio.listwatch import (
+from masthead._sansio.listwatch import (
     PAGE,
     Failure,
     List,

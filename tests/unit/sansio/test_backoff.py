@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.sansio.backoff import DEFAULT_BACKOFF, DEFAULT_RETRY, Attempts, Backoff
+from masthead._sansio.backoff import DEFAULT_BACKOFF, DEFAULT_RETRY, Attempts, Backoff
 
 CHANCES = st.floats(0, 1, exclude_max=True)
 

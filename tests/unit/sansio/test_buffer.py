@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from masthead._sansio.buffer import HandlerBuffer, Notice, NoticeType
 from masthead.errors import InvalidValueError
-from masthead.sansio.buffer import HandlerBuffer, Notice, NoticeType
 
 
 def add(key: str, new: int, *, is_initial: bool = False) -> Notice[int]:

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead.sansio.buffer import HandlerBuffer, Notice, NoticeType
+from masthead._sansio.buffer import HandlerBuffer, Notice, NoticeType
 
 KEYS = ["a", "b", "c", "d"]
 

@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from masthead.errors import ClosedError, InvalidValueError
-from masthead.sansio.changes import (
+from masthead._sansio.changes import (
     Bookmark,
     Change,
     ChangeQueue,
@@ -19,7 +18,8 @@ from masthead.sansio.changes import (
     ReplacedAll,
     SyncAll,
 )
-from masthead.sansio.deltafifo import DeltaFIFO
+from masthead._sansio.deltafifo import DeltaFIFO
+from masthead.errors import ClosedError, InvalidValueError
 
 Popped: TypeAlias = tuple[list[Change[str]], bool]
 

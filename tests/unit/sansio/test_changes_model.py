@@ -9,8 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead.errors import ClosedError
-from masthead.sansio.changes import (
+from masthead._sansio.changes import (
     Bookmark,
     Change,
     ChangeQueue,
@@ -19,6 +18,7 @@ from masthead.sansio.changes import (
     ReplacedAll,
     SyncAll,
 )
+from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 import pytest
 
+from masthead._sansio.changes import Change, Delta, DeltaType
+from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.errors import InvalidValueError
-from masthead.sansio.changes import Change, Delta, DeltaType
-from masthead.sansio.deltafifo import DeltaFIFO
 
 ADDED, UPDATED, DELETED, REPLACED, SYNC = DeltaType
 

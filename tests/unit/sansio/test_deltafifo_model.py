@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from masthead._sansio.changes import Change, Delta, DeltaType
+from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.errors import ClosedError
-from masthead.sansio.changes import Change, Delta, DeltaType
-from masthead.sansio.deltafifo import DeltaFIFO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

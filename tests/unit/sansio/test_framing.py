@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._sansio.framing import Lines
 from masthead.errors import ProtocolError
-from masthead.sansio.framing import Lines
 
 STREAMS = st.lists(st.sampled_from([b"\n", b"\r\n", b"{}", b'{"a":1}', b" ", b"x" * 40, b"\r"])).map(b"".join)
 

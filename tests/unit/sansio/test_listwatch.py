@@ -24,7 +24,7 @@ from tests.unit.sansio.listwatch_steps import (
     watching,
 )
 
-from masthead.sansio.listwatch import (
+from masthead._sansio.listwatch import (
     PAGE,
     Failure,
     List,
@@ -34,7 +34,7 @@ from masthead.sansio.listwatch import (
     Step,
     Stream,
 )
-from masthead.sansio.retry import LONGEST_WAIT
+from masthead._sansio.retry import LONGEST_WAIT
 
 # The first state
 

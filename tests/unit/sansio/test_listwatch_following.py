@@ -26,8 +26,8 @@ from tests.unit.sansio.listwatch_steps import (
     watching,
 )
 
-from masthead.sansio.backoff import Backoff
-from masthead.sansio.listwatch import (
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.listwatch import (
     LASTING,
     Failure,
     ListWatching,
@@ -37,7 +37,7 @@ from masthead.sansio.listwatch import (
     Step,
     Stream,
 )
-from masthead.sansio.watching import PACE
+from masthead._sansio.watching import PACE
 
 # Following
 

@@ -14,10 +14,10 @@ import pytest
 from tests.unit.sansio.listwatch_mirror import Mirror
 from tests.unit.sansio.listwatch_world import ANSWERS, ENDINGS, EXPIRED, REFUSED, Habits, Server
 
-from masthead.sansio.listwatch import Failure, List
+from masthead._sansio.listwatch import Failure, List
 
 if TYPE_CHECKING:
-    from masthead.sansio.listwatch import Stream
+    from masthead._sansio.listwatch import Stream
 
 SCENARIOS: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "10000"))
 ONLY: Final = os.environ.get("MASTHEAD_SOAK_SEED")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._sansio.resync import SHORTEST, ResyncSchedule
 from masthead.errors import InvalidValueError
-from masthead.sansio.resync import SHORTEST, ResyncSchedule
 
 
 def ticks(schedule: ResyncSchedule, handler: str, count: int) -> list[float]:

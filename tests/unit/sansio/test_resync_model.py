@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from masthead.sansio.resync import ResyncSchedule
+from masthead._sansio.resync import ResyncSchedule
 
 QUARTERS = 4
 HANDLERS = st.sampled_from("abcd")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._sansio.retry import LONGEST_WAIT, Again, Answer, GiveUp, decide, parse_retry_after
 from masthead.errors import ConnectError, DeadlineError, ProtocolError, TransportError
-from masthead.sansio.retry import LONGEST_WAIT, Again, Answer, GiveUp, decide, parse_retry_after
 
 METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 READS = ["GET", "HEAD"]

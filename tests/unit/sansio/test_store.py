@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pytest
 
+from masthead._sansio.store import IndexedStore
 from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
-from masthead.sansio.store import IndexedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead.sansio.store import IndexedStore
+from masthead._sansio.store import IndexedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

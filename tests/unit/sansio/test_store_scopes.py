@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.sansio.store import IndexedStore
+from masthead._sansio.store import IndexedStore
 
 
 def store_of(opened: list[str]) -> IndexedStore[str, str]:

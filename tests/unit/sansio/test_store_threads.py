@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.sansio import store as store_module
-from masthead.sansio.store import IndexedStore
+from masthead._sansio import store as store_module
+from masthead._sansio.store import IndexedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.sansio.warnings import ServerWarning, parse_warnings
+from masthead._sansio.warnings import ServerWarning, parse_warnings
 
 TEXTS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1)
 

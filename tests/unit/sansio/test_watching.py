@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.watching import Fail, Open, State, Step, Watching
 from masthead.errors import ClosedError
-from masthead.sansio.backoff import Backoff
-from masthead.sansio.watching import Fail, Open, State, Step, Watching
 
 
 def never() -> float:

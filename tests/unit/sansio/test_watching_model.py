@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead.sansio.watching import Open, State, Step, Watching
+from masthead._sansio.watching import Open, State, Step, Watching
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import sys
 # In a process of its own: what is registered stays registered.
 PROGRAM = """
 import masthead
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.resource import Resource
-from masthead.server.kinds import catalog
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.resource import Resource
+from masthead._server.kinds import catalog
 
 assert {before} or catalog.find("example.com", "v1", "widgets") is None
 

@@ -17,10 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.api.index import KINDS
-from masthead.meta.apitype import ApiType
-from masthead.meta.shape import annotations_of
-from masthead.server.kinds.conversion import (
+from masthead._meta.apitype import ApiType
+from masthead._meta.shape import annotations_of
+from masthead._server.kinds.conversion import (
     StoredAs,
     from_storage,
     has_own_shape,
@@ -30,6 +29,7 @@ from masthead.server.kinds.conversion import (
     to_storage,
     versions_of,
 )
+from masthead.api.index import KINDS
 
 CASES: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("conversion_vectors.json").read_text("utf-8")

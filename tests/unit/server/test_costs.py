@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.server.clock import VirtualClock
-from masthead.server.cluster import Cluster
-from masthead.server.faults import Faults
-from masthead.server.kinds import names
-from masthead.server.storage import Storage
-from masthead.server.verbs.rest import Rest
-from masthead.server.verbs.watching import Watch, WatchLimits
-from masthead.server.wire.failures import Failure
-from masthead.server.wire.request import Answer, Request, refusal
+from masthead._server.clock import VirtualClock
+from masthead._server.cluster import Cluster
+from masthead._server.faults import Faults
+from masthead._server.kinds import names
+from masthead._server.storage import Storage
+from masthead._server.verbs.rest import Rest
+from masthead._server.verbs.watching import Watch, WatchLimits
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.request import Answer, Request, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

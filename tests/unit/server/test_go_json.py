@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.wire.failures import Failure
-from masthead.server.wire.go_json import (
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,
@@ -21,7 +21,7 @@ from masthead.server.wire.go_json import (
     problem_with,
     refused_kind,
 )
-from masthead.server.wire.go_yaml import decode_yaml
+from masthead._server.wire.go_yaml import decode_yaml
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
 values = st.recursive(

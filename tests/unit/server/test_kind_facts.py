@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.names import problem_with_dns1123_subdomain, problem_with_qualified_name
+from masthead._server.kinds import names
+from masthead._server.kinds.selectable import field_values, supported_fields, unsupported_field_message
+from masthead._server.kinds.strategy import strategy_of
+from masthead._server.kinds.table import ALL_METADATA, BUILT_IN
 from masthead.api.index import KINDS
-from masthead.meta.names import problem_with_dns1123_subdomain, problem_with_qualified_name
-from masthead.server.kinds import names
-from masthead.server.kinds.selectable import field_values, supported_fields, unsupported_field_message
-from masthead.server.kinds.strategy import strategy_of
-from masthead.server.kinds.table import ALL_METADATA, BUILT_IN
 
 if TYPE_CHECKING:
-    from masthead.server.wire.plain import Plain
+    from masthead._server.wire.plain import Plain
 
 WHAT_IS_KNOWN = {
     (api_version.rpartition("/")[0], resource)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.kinds.metadata import create_errors, keep_system_fields, update_errors
-from masthead.server.kinds.strategy import strategy_of
-from masthead.server.kinds.table import BUILT_IN
-from masthead.server.wire.failures import quoted, shown
+from masthead._server.kinds.metadata import create_errors, keep_system_fields, update_errors
+from masthead._server.kinds.strategy import strategy_of
+from masthead._server.kinds.table import BUILT_IN
+from masthead._server.wire.failures import quoted, shown
 
 if TYPE_CHECKING:
-    from masthead.server.kinds.strategy import Strategy
-    from masthead.server.wire.plain import Plain
+    from masthead._server.kinds.strategy import Strategy
+    from masthead._server.wire.plain import Plain
 
 CONFIG_MAPS = strategy_of("", "configmaps")
 DEPLOYMENTS = strategy_of("apps", "deployments")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.server.wire.failures import Failure
-from masthead.server.wire.negotiation import Form, negotiate
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.negotiation import Form, negotiate
 
 
 def test_a_form_has_few_parameters_and_the_rest_is_not_looked_at() -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from masthead.meta import patch as meta
-from masthead.server.wire.failures import Failure
-from masthead.server.wire.patches import (
+from masthead._meta import patch as meta
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.patches import (
     apply_json_patch,
     apply_merge_patch,
     json_patch_slips,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.server.kinds.warnings import on_create, on_update
+from masthead._server.kinds.warnings import on_create, on_update
 
 if TYPE_CHECKING:
-    from masthead.server.wire.plain import Plain
+    from masthead._server.wire.plain import Plain
 
 OLD_OS: dict[str, Any] = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
 OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'

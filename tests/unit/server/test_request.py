@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.wire.failures import Failure
-from masthead.server.wire.options import read_version
-from masthead.server.wire.request import parse_path, parse_query
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.options import read_version
+from masthead._server.wire.request import parse_path, parse_query
 
 pieces = st.sampled_from(
     ["%3d", "%3D", "=", "a", "%20", "%0a", "%0D", "+", "é", "%C3%A9", "%ff", "%00", "%25", ".", "~"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.server.kinds.table import BUILT_IN
-from masthead.server.kinds.warnings import (
+from masthead._server.kinds.table import BUILT_IN
+from masthead._server.kinds.warnings import (
     dedup_owner_references,
     deprecation,
     fit,
@@ -21,7 +21,7 @@ from masthead.server.kinds.warnings import (
 )
 
 if TYPE_CHECKING:
-    from masthead.server.wire.plain import Plain
+    from masthead._server.wire.plain import Plain
 
 OLD_OS: dict[str, Any] = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
 OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from masthead._client.conditions import matches
+from masthead._meta.patch import Patch
+from masthead._sync.client import Client
 from masthead.api.apps.v1 import Deployment
 from masthead.api.authorization.v1 import SelfSubjectAccessReview
 from masthead.api.core.v1 import ConfigMap, Namespace, Pod
-from masthead.client.conditions import matches
 from masthead.errors import ClosedError, NotFoundError
-from masthead.meta.patch import Patch
-from masthead.sync.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead.sync.resource import ResourceClient
+    from masthead._sync.resource import ResourceClient
 
 
 @pytest.fixture

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.sync.heard import PATIENCE, Heard, threads
 
+from masthead._cache.handlers import EventHandler
+from masthead._meta.patch import Patch
+from masthead._sync.client import Client
+from masthead._sync.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap, Namespace
-from masthead.cache.handlers import EventHandler
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -20,16 +23,13 @@ from masthead.errors import (
     InvalidValueError,
     MutationError,
 )
-from masthead.meta.patch import Patch
-from masthead.sync.client import Client
-from masthead.sync.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead.sync.registration import Registration
-    from masthead.sync.resource import ResourceClient
+    from masthead._sync.registration import Registration
+    from masthead._sync.resource import ResourceClient
 
 
 @pytest.fixture

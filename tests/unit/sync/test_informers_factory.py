@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import masthead.aio
+from masthead._meta.gvk import GroupVersionResource
+from masthead._sync.client import Client
+from masthead._sync.factory import SharedInformerFactory
+from masthead._sync.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
 from masthead.config import load
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
-from masthead.meta.gvk import GroupVersionResource
-from masthead.sync.client import Client
-from masthead.sync.factory import SharedInformerFactory
-from masthead.sync.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ from tests.unit.cache.collection import Collection
 from tests.unit.sync.heard import PATIENCE, Heard, threads
 
 import masthead.aio
+from masthead._sync.client import Client
+from masthead._sync.informer import SharedInformer
 from masthead.config import load
 from masthead.errors import IndexConflictError, InformerStateError, InvalidValueError
-from masthead.sync.client import Client
-from masthead.sync.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.sync.heard import PATIENCE, threads
 
+from masthead._sync.client import Client
+from masthead._sync.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap
-from masthead.sync.client import Client
-from masthead.sync.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from masthead.sync.registration import Registration
-    from masthead.sync.resource import ResourceClient
+    from masthead._sync.registration import Registration
+    from masthead._sync.resource import ResourceClient
 
 
 @pytest.fixture

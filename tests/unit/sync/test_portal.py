@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from masthead._sync.portal import Portal
 from masthead.errors import ClosedError, NotFoundError
-from masthead.sync.portal import Portal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -30,7 +30,7 @@ TENANT: contextvars.ContextVar[str] = contextvars.ContextVar("TENANT", default="
 def loop_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test runs on both loops."""
     if request.param == "asyncio":
-        monkeypatch.setattr("masthead.sync.portal.new_loop", asyncio.new_event_loop)
+        monkeypatch.setattr("masthead._sync.portal.new_loop", asyncio.new_event_loop)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PRELUDE = """
 import asyncio, os, sys, threading
 from masthead.errors import ClosedError
-from masthead.sync import portal as portals
+from masthead._sync import portal as portals
 
 if not {uvloop}:
     portals.new_loop = asyncio.new_event_loop
@@ -118,7 +118,7 @@ def test_a_child_that_drops_what_it_inherited_does_not_disturb_the_parent(
     script = f"""
         import gc
         from masthead.api.core.v1 import ConfigMap
-        from masthead.sync.client import Client
+        from masthead._sync.client import Client
 
         client = Client(kubeconfig={str(kubeconfig_file)!r})
         maps = client.core_v1.config_maps("default")

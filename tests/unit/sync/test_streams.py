@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._sync.portal import Portal
+from masthead._sync.streams import Items
 from masthead.errors import ClosedError, ExpiredError
-from masthead.sync.portal import Portal
-from masthead.sync.streams import Items
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

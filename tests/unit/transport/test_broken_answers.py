@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, always, answer, chunk, never, once, receive, serving
 
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
 from masthead.errors import DeadlineError, ProtocolError, TransportError
-from masthead.transport import HttpTransport, Request
 
 if TYPE_CHECKING:
     from tests.unit.transport.servers import Handler

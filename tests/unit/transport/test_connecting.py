@@ -11,16 +11,17 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, Tls, always, never, once, serving
 from tests.unit.transport.test_proxies import SocksProxy
 
+from masthead._transport.address import Server
+from masthead._transport.contract import Request
+from masthead._transport.dialing import Dialer
+from masthead._transport.http import HttpTransport
+from masthead._transport.sockets import Sockets
 from masthead.errors import AuthError, ConnectError, ProtocolError
-from masthead.transport import HttpTransport, Request
-from masthead.transport.address import Server
-from masthead.transport.dialing import Dialer
-from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead.transport.sockets import AddressInfo
+    from masthead._transport.sockets import AddressInfo
 
 GET = Request("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
 
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
+from masthead._transport.pool import Pool
+from masthead._transport.sockets import Sockets
 from masthead.errors import ClosedError, ConnectError, MastheadError, ProtocolError
-from masthead.transport import HttpTransport, Request
-from masthead.transport.pool import Pool
-from masthead.transport.sockets import Sockets
 
 if TYPE_CHECKING:
     import ssl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from masthead._transport.address import Server
+from masthead._transport.contract import Request
+from masthead._transport.heads import Heads
 from masthead.errors import InvalidValueError
-from masthead.transport import Request
-from masthead.transport.address import Server
-from masthead.transport.heads import Heads
 
 HEADS = Heads("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.transport.servers import answer, chunk
 
-from masthead.transport.answer import Answer
-from masthead.transport.connection import Connection
-from masthead.transport.parsing import Parser
-from masthead.transport.pool import Pool
+from masthead._transport.answer import Answer
+from masthead._transport.connection import Connection
+from masthead._transport.parsing import Parser
+from masthead._transport.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

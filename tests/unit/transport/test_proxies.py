@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, once, receive, serving
 
+from masthead._meta.secret import revealed
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
+from masthead._transport.proxy import Proxy
 from masthead.errors import ClosedError, ConfigError, ConnectError, MastheadError
-from masthead.meta.secret import revealed
-from masthead.transport import HttpTransport, Request
-from masthead.transport.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, always, answer, chunk, once, receive, serving
 
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, DeadlineError, ProtocolError
-from masthead.transport import HttpTransport, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Seen, always, answer, serving
 
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
 from masthead.errors import ConfigError, DeadlineError, InvalidValueError
-from masthead.transport import HttpTransport, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

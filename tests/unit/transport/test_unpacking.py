@@ -16,15 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.transport.servers import Seen, always, answer, serving
 
+from masthead._rest.answer import read_bounded
+from masthead._rest.settings import RestSettings
+from masthead._rest.wiring import connect
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
+from masthead._transport.unpacking import Gunzip, TooLargeError, unpack_whole
 from masthead.config import Config
 from masthead.errors import ForbiddenError, ProtocolError, ResponseTooLargeError
-from masthead.rest import RestClient, RestSettings, connect
-from masthead.rest.answer import read_bounded
-from masthead.transport import HttpTransport, Request
-from masthead.transport.unpacking import Gunzip, TooLargeError, unpack_whole
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from masthead._rest.client import RestClient
 
 MIB = 2**20
 PACKED = "Content-Encoding: gzip"

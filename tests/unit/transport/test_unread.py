@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Authority, answer
 
+from masthead._meta.secret import Hidden
+from masthead._transport.connection import Connection
+from masthead._transport.contract import Request
+from masthead._transport.failures import Fault
+from masthead._transport.http import HttpTransport
+from masthead._transport.pool import Pool
 from masthead.errors import ProtocolError
-from masthead.meta.secret import Hidden
-from masthead.transport import HttpTransport, Request
-from masthead.transport.connection import Connection
-from masthead.transport.failures import Fault
-from masthead.transport.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead.transport.answer import Answer
+    from masthead._transport.answer import Answer
 
 GET = Request("GET", "/")
 UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"

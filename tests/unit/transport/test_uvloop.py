@@ -8,8 +8,9 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, always, chunk, once, receive, serving
 from tests.unit.transport.test_proxies import HttpProxy, SocksProxy
 
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, ConnectError
-from masthead.transport import HttpTransport, Request
 
 uvloop = pytest.importorskip("uvloop")
 GET = Request("GET", "/", total=30.0, silence=10.0)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.merge import Merge
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.resource import Resource
-from masthead.meta.v1 import LabelSelector
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.merge import Merge
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.resource import Resource
+from masthead._meta.v1 import LabelSelector
 
 __all__ = [
     "ApplyConfiguration",

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object
-from masthead.meta.resource import Resource
-from masthead.meta.time import Time
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object
+from masthead._meta.resource import Resource
+from masthead._meta.time import Time
 
 __all__ = [
     "BoundObjectReference",

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.resource import Resource
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.resource import Resource
 
 __all__ = ["ClusterTrustBundle", "ClusterTrustBundleList", "ClusterTrustBundleSpec"]
 

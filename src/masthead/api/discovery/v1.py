@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.merge import Merge
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.resource import Resource
 from masthead.api.core.v1 import ObjectReference
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.merge import Merge
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.resource import Resource
 
 __all__ = [
     "Endpoint",

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.resource import Resource
+from masthead._meta.time import MicroTimeField, Time
 from masthead.api.core.v1 import EventSource, ObjectReference
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.resource import Resource
-from masthead.meta.time import MicroTimeField, Time
 
 __all__ = ["Event", "EventList", "EventSeries"]
 

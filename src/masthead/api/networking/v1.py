@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.intstr import IntOrString
+from masthead._meta.merge import Merge
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.resource import Resource, Subresource
+from masthead._meta.v1 import Condition, LabelSelector
 from masthead.api.core.v1 import TypedLocalObjectReference
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.intstr import IntOrString
-from masthead.meta.merge import Merge
-from masthead.meta.model import Struct, field
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.resource import Resource, Subresource
-from masthead.meta.v1 import Condition, LabelSelector
 
 __all__ = [
     "HTTPIngressPath",

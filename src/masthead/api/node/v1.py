@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.merge import Merge
+from masthead._meta.model import Struct
+from masthead._meta.object import Data, Object, ObjectList
+from masthead._meta.quantity import Quantity
+from masthead._meta.resource import Resource
 from masthead.api.core.v1 import Toleration
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.merge import Merge
-from masthead.meta.model import Struct
-from masthead.meta.object import Data, Object, ObjectList
-from masthead.meta.quantity import Quantity
-from masthead.meta.resource import Resource
 
 __all__ = ["Overhead", "RuntimeClass", "RuntimeClassList", "Scheduling"]
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta.gvk import GroupVersionKind
-from masthead.meta.object import Object, ObjectList
-from masthead.meta.resource import Resource
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.object import Object, ObjectList
+from masthead._meta.resource import Resource
 
 __all__ = ["PriorityClass", "PriorityClassList"]
 

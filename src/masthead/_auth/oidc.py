@@ -1,0 +1,327 @@
+"""An OpenID Connect token, and how a new one is had for the refresh token."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import logging
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+import msgspec
+
+from masthead._auth.hiding import hide, redacted
+from masthead._auth.renewal import Turns, renewal_time, to_the_end
+from masthead._auth.tokens import bearer
+from masthead._meta import typeinfo
+from masthead._meta.secret import Hidden, Secret, revealed
+from masthead.errors import AuthError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from masthead._auth.contract import Certificate
+
+    Fetch: TypeAlias = Callable[
+        [str, str, Mapping[str, str | Secret], Hidden[bytes] | None], Awaitable[tuple[int, Hidden[bytes]]]
+    ]
+    """Method, URL, headers and body in; status and body out. It follows no redirects."""
+
+    Save: TypeAlias = Callable[[Secret, Secret], Awaitable[None]]
+    """Takes the new id token and refresh token, and writes them where they came from."""
+
+__all__ = ["OidcToken", "expiry_of"]
+
+_log: Final = logging.getLogger("masthead.auth")
+
+_DOCUMENT: Final = "/.well-known/openid-configuration"
+_BASIC: Final = "client_secret_basic"
+_JSON: Final = {"Accept": "application/json"}
+_FORM: Final = {**_JSON, "Content-Type": "application/x-www-form-urlencoded"}
+_EXPLANATION_SHOWN: Final = 300
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+_T = TypeVar("_T")
+
+
+class _Claims(msgspec.Struct):
+    exp: float | None = None
+
+
+class _Issuer(msgspec.Struct):
+    """What an issuer says of itself. Without a word about methods, the specification assumes the one below."""
+
+    issuer: str
+    token_endpoint: str
+    token_endpoint_auth_methods_supported: list[str] = msgspec.field(default_factory=lambda: [_BASIC])
+
+
+class _Grant(msgspec.Struct):
+    id_token: Secret | None = None
+    refresh_token: Secret | None = None
+
+
+class _Refusal(msgspec.Struct):
+    error: str = ""
+    error_description: str = ""
+
+
+def expiry_of(token: Secret) -> datetime | None:
+    """When a JSON Web Token ends; None if it does not say. Its signature is the server's to check.
+
+    Raises:
+        ValueError: if it is no such token. The message holds nothing of it.
+    """
+    if token.reveal().count(".") != 2:
+        raise ValueError("a token of three parts was expected")
+    try:
+        end = _claims_of(token).exp
+        return None if end is None else datetime.fromtimestamp(end, UTC)
+    except (ValueError, OverflowError, OSError, RecursionError):
+        pass
+    raise ValueError("the token's second part is not what it should be")
+
+
+def _claims_of(token: Secret) -> _Claims:
+    payload = token.reveal().strip().split(".")[1]
+    return typeinfo.decode_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)), _Claims)
+
+
+class OidcToken:
+    """Sends an id token, and has a new one made shortly before it ends or when the server refuses it.
+
+    Guarantees: one renewal at a time, shared by all who wait for it. A token that has ended is not sent, unless the
+    issuer made it so: then clocks differ, and it is good until the server refuses it. If renewing fails, those who
+    waited get an AuthError, and the next to ask tries again.
+
+    Cancellation: a renewal belongs to the caller that began it. A refresh token may be good for one use only, so an
+    exchange that has begun is finished, and what came of it kept, before the caller's cancellation goes on.
+
+    Threads: belongs to one event loop.
+
+    Args:
+        issuer: The issuer's address. Secrets go there: it is https, or on this machine.
+        client_id: Who we are to the issuer.
+        client_secret: Its password; may be empty.
+        id_token: The token to send, as long as it lasts; may be empty if there is a refresh token.
+        refresh_token: What a new one is had for; may be empty.
+        fetch: Sends an HTTP request.
+        now: The time, with its zone.
+        save: Writes new tokens back; None to keep them here only. If it fails, the log says so, and they are used.
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        client_id: str,
+        client_secret: Secret,
+        id_token: Secret,
+        refresh_token: Secret,
+        *,
+        fetch: Fetch,
+        now: Callable[[], datetime],
+        save: Save | None = None,
+    ) -> None:
+        self._issuer = issuer
+        self._client_id = client_id
+        self._client_secret = client_secret
+        self._id_token = id_token
+        self._refresh_token = refresh_token
+        self._fetch = fetch
+        self._now = now
+        self._save = save
+        self._found: _Issuer | None = None
+        self._turns = Turns()
+        self._renew_at = _renewal_of(id_token, _LONG_AGO)
+
+    def __repr__(self) -> str:
+        return f"OidcToken({self._issuer!r})"
+
+    async def authorization(self) -> Secret:
+        """The token.
+
+        Raises:
+            AuthError: if it has ended or is no token, and no new one can be had.
+        """
+        if not self._is_fresh():
+            await self._turns.take(partial(self._replace, self._id_token))
+        return self._current()
+
+    async def certificate(self) -> Certificate | None:
+        """Always None."""
+        return None
+
+    async def renew(self, refused: Secret) -> bool:
+        """Have a new token made, unless somebody did since; False if there is no refresh token.
+
+        Raises:
+            AuthError: if a new one cannot be had.
+        """
+        if self._id_token and self._current() != refused:
+            return True
+        if not self._refresh_token:
+            return False
+        await self._turns.take(partial(self._replace, self._id_token))
+        return self._current() != refused
+
+    def _current(self) -> Secret:
+        return bearer(self._id_token, f"issuer {self._issuer}")
+
+    def _is_fresh(self) -> bool:
+        return self._renew_at is None or self._now() < self._renew_at
+
+    async def _replace(self, old: Secret) -> None:
+        """Have a new id token in place of an old one, if it is still there.
+
+        Raises:
+            AuthError: if there is no refresh token, or the issuer cannot be reached, refuses, or answers with rubbish.
+        """
+        if self._id_token != old:  # by an exchange whose caller was cancelled
+            return
+        if not self._refresh_token:
+            problem = "has ended, or is none," if self._id_token else "is missing,"
+            raise AuthError(
+                f"the id token of issuer {self._issuer} {problem} and there is no refresh token; log in again"
+            )
+        found = await self._discover()
+        await to_the_end(self._exchange(found))
+
+    async def _exchange(self, found: _Issuer) -> None:
+        headers, form = self._client_proof(found)
+        form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
+        body = await self._ask("POST", found.token_endpoint, headers, _encoded(form))
+        grant = self._decode(body, _Grant, "the answer to the refresh token")
+        if not grant.id_token:
+            raise AuthError(
+                f"issuer {self._issuer} took the refresh token but gave no id_token; log in again with scope openid"
+            )
+        await self._take(grant.id_token, grant.refresh_token or self._refresh_token)
+
+    async def _take(self, id_token: Secret, refresh_token: Secret) -> None:
+        """Use new tokens, and have them saved: the old refresh token may be void now.
+
+        Raises:
+            AuthError: if no header can carry the token.
+        """
+        bearer(id_token, f"issuer {self._issuer}")
+        self._id_token, self._refresh_token = id_token, refresh_token
+        now = self._now()
+        due = _renewal_of(id_token, now)
+        # Made just now, and at its end: then it is the clocks that differ, and another would not be better.
+        self._renew_at = due if due is None or due > now else None
+        if self._save is None:
+            return
+        try:
+            await self._save(id_token, refresh_token)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the tokens are good
+            said = self._clean(str(error))
+            _log.warning(
+                "new tokens of issuer %s could not be saved, and are lost when this process ends: %s: %s",
+                self._issuer,
+                type(error).__name__,
+                said,
+            )
+
+    async def _discover(self) -> _Issuer:
+        """Where the issuer takes refresh tokens; asked once.
+
+        Raises:
+            AuthError: if it cannot be found out, or the refresh token would be seen by others on its way there.
+        """
+        if self._found is None:
+            self._require_privacy(self._issuer)
+            body = await self._ask("GET", self._issuer.rstrip("/") + _DOCUMENT, _JSON, None)
+            found = self._decode(body, _Issuer, _DOCUMENT)
+            if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
+                raise AuthError(
+                    f"issuer {self._issuer} calls itself {found.issuer[:200]!r}; set idp-issuer-url to the right one"
+                )
+            self._require_privacy(found.token_endpoint)
+            self._found = found
+        return self._found
+
+    def _require_privacy(self, url: str) -> None:
+        if not _is_private(url):
+            raise AuthError(
+                f"issuer {self._issuer} takes refresh tokens at an address that is not https, where others could "
+                "read them"
+            )
+
+    def _client_proof(self, found: _Issuer) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
+        """How we show who we are: headers and form fields."""
+        if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
+            pair = Secret(f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}")
+            proof = Secret(f"Basic {base64.b64encode(pair.reveal().encode()).decode()}")
+            return {**_FORM, "Authorization": proof}, {}
+        form: dict[str, str | Secret] = {"client_id": self._client_id}
+        if self._client_secret:
+            form["client_secret"] = self._client_secret
+        return {**_FORM}, form
+
+    async def _ask(
+        self, method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> Hidden[bytes]:
+        try:
+            status, answer = await self._fetch(method, url, headers, body)
+        except (MastheadError, OSError) as error:
+            status, answer = 0, Hidden(b"")
+            problem = f"could not be reached for a new token: {self._clean(str(error))}"
+        else:
+            problem = ""
+        if problem:  # here, so that no frame of the request comes along
+            raise AuthError(f"issuer {self._issuer} {problem}")
+        if status != 200:
+            raise AuthError(
+                f"issuer {self._issuer} refused with HTTP {status}: {self._explanation(answer)}; log in again if it "
+                "stays so"
+            )
+        return answer
+
+    def _explanation(self, answer: Hidden[bytes]) -> str:
+        try:
+            refusal = typeinfo.decode_json(answer.reveal(), _Refusal)
+        except (ValueError, RecursionError):
+            return "no reason given"
+        said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
+        return self._clean(said) or "no reason given"
+
+    def _decode(self, answer: Hidden[bytes], kind: type[_T], what: str) -> _T:
+        try:
+            return typeinfo.decode_json(answer.reveal(), kind, dec_hook=hide)
+        except (ValueError, RecursionError) as error:
+            why = (
+                str(error)
+                if isinstance(error, msgspec.DecodeError)
+                else "it is not UTF-8, or nested too deep"
+            )
+        raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}")
+
+    def _clean(self, said: str) -> str:
+        secrets = (each.reveal() for each in (self._client_secret, self._id_token, self._refresh_token))
+        return redacted(said, secrets, limit=_EXPLANATION_SHOWN)
+
+
+def _encoded(form: Mapping[str, str | Secret]) -> Hidden[bytes]:
+    return Hidden(urlencode([(name, revealed(value)) for name, value in form.items()]).encode())
+
+
+def _renewal_of(token: Secret, issued_at: datetime) -> datetime | None:
+    """When to have a new token made; None for not before the server refuses it."""
+    try:
+        return renewal_time(expiry_of(token), issued_at)
+    except ValueError:
+        return _LONG_AGO  # what is no token is not worth sending
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody else can read what is sent there."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme == "https":
+            return bool(host)
+        return parts.scheme == "http" and (host == "localhost" or ipaddress.ip_address(host).is_loopback)
+    except ValueError:
+        return False

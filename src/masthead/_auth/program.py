@@ -1,0 +1,132 @@
+"""Run a program to its end, within limits, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._meta.secret import Hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OUTPUT_LIMIT", "Ended", "run"]
+
+OUTPUT_LIMIT: Final = 1024 * 1024
+"""How many bytes a program may print."""
+
+_COMPLAINTS_KEPT: Final = 8 * 1024
+_STDOUT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended.
+
+    Attributes:
+        code: Its exit code; the negative of a signal that killed it.
+        output: What it printed; more than `OUTPUT_LIMIT` bytes of it means that it was killed for that.
+        complaints: The end of what it wrote to its standard error; empty if that went to the terminal.
+    """
+
+    code: int
+    output: Hidden[bytes]
+    complaints: Hidden[bytes]
+
+
+class _Listener(asyncio.SubprocessProtocol):
+    """Collects what a program says, up to the limits."""
+
+    def __init__(self) -> None:
+        self.output = Hidden(bytearray())
+        self.complaints = Hidden(bytearray())
+        self.is_closed = False
+        self.enough = asyncio.Event()
+        self.exited = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == _STDOUT:
+            output = self.output.reveal()
+            if len(output) <= OUTPUT_LIMIT:
+                output += data
+            if len(output) > OUTPUT_LIMIT:
+                self.enough.set()
+        else:
+            complaints = self.complaints.reveal()
+            complaints += data
+            del complaints[:-_COMPLAINTS_KEPT]
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's
+        """It has exited, and nothing holds its pipes any more."""
+        self.is_closed = True
+        self.enough.set()
+
+
+async def run(
+    path: str,
+    args: Hidden[tuple[str, ...]],
+    *,
+    env: Hidden[Mapping[str, str]],
+    interactive: bool,
+    within: float,
+) -> Ended:
+    """Run a program, and wait for its end and that of its output.
+
+    A program that stands alone gets no input and a process group of its own, and is killed with all of that group if
+    it prints too much or takes too long, or if the caller is cancelled. An interactive one has our terminal for input
+    and complaints; it must stay in our group to read from there, so only the program itself is killed.
+
+    Args:
+        path: The program.
+        args: Its arguments.
+        env: Its whole environment.
+        interactive: Whether it may use the terminal.
+        within: How many seconds it may take.
+
+    Raises:
+        OSError: if it cannot be started.
+        TimeoutError: if it took too long, or something that it started holds its output open.
+    """
+    try:
+        transport, listener = await asyncio.get_running_loop().subprocess_exec(
+            _Listener,
+            path,
+            *args.reveal(),
+            stdin=None if interactive else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if interactive else asyncio.subprocess.PIPE,
+            env=env.reveal(),
+            start_new_session=not interactive,
+        )
+    except BaseException as error:  # noqa: BLE001 - raised again
+        raise error.with_traceback(None) from None  # frames of asyncio's hold arguments and environment
+    try:
+        async with asyncio.timeout(within):
+            await listener.enough.wait()
+    finally:
+        try:
+            if not listener.is_closed:
+                _kill(transport, with_group=not interactive)
+            # Killed or not, it must be waited for: a process that nobody waits for stays as a zombie.
+            await listener.exited.wait()
+        finally:
+            transport.close()
+    code = cast("int", transport.get_returncode())
+    output, complaints = (Hidden(bytes(each.reveal())) for each in (listener.output, listener.complaints))
+    return Ended(code, output, complaints)
+
+
+def _kill(transport: asyncio.SubprocessTransport, *, with_group: bool) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has just ended by itself
+        if with_group and sys.platform != "win32":
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+        else:
+            transport.kill()

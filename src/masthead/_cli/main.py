@@ -1,0 +1,54 @@
+"""``masthead COMMAND``: hands over to the command that is named."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from masthead import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["main"]
+
+_USAGE: Final = """usage: masthead COMMAND [options]
+
+commands:
+  serve       run an API server without a cluster; its options: masthead serve --help
+
+options:
+  -h, --help  show this help
+  --version   show the version
+"""
+_BAD_ARGUMENTS: Final = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the process' exit code.
+
+    Args:
+        arguments: What stands behind ``masthead``; the process' own by default.
+    """
+    name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    if name in {"", "-h", "--help"}:
+        sys.stdout.write(_USAGE)
+        return 0
+    if name == "--version":
+        sys.stdout.write(f"masthead {__version__}\n")
+        return 0
+    command = _COMMANDS.get(name)
+    if command is None:
+        what = "option" if name.startswith("-") else "command"
+        sys.stderr.write(f"masthead: there is no {what} {name!r}\n\n{_USAGE}")
+        return _BAD_ARGUMENTS
+    return command(rest[:-1])
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    from masthead._server.command import main as serve
+
+    return serve(arguments, name="masthead serve")
+
+
+_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"serve": _serve}

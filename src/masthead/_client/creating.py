@@ -1,0 +1,48 @@
+"""Creating objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead._client.writing import Writing
+from masthead._meta.object import Object
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._client.options import FieldValidation
+
+__all__ = ["Creating"]
+
+T = TypeVar("T", bound=Object)
+
+
+class Creating(Writing[T], Generic[T]):
+    """Creates objects of a kind."""
+
+    async def create(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Create an object, and return it as the server stored it.
+
+        Raises:
+            AlreadyExistsError: if there is one of that name.
+            InvalidError: if it breaks the rules of its kind.
+        """
+        given = await self._given(obj, field_validation)
+        if not given.metadata.name and not given.metadata.generate_name:
+            raise InvalidValueError("to create an object, set metadata.name or metadata.generate_name")
+        return await self._post(
+            given,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )

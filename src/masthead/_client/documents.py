@@ -1,0 +1,302 @@
+"""Manifests: where they come from, what is in them, and what is wrong with them. Nothing here speaks to a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_checkable
+
+from masthead._client.ordering import is_definition
+from masthead._meta import names, yaml
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct
+from masthead._meta.registry import registry
+from masthead._meta.unstructured import Unstructured
+from masthead.errors import DecodeError, InvalidValueError, ManifestError, UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead._meta.object import Object
+
+__all__ = [
+    "Document",
+    "Readable",
+    "Served",
+    "Source",
+    "defined_kinds",
+    "defined_namespaces",
+    "known_kind",
+    "load_manifests",
+    "read_documents",
+    "refusal",
+]
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file."""
+
+    def read(self) -> str | bytes:
+        """All of it."""
+        ...
+
+
+Source: TypeAlias = (
+    "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[Source]"
+)
+"""Where manifests come from: the path of a file or folder, YAML or JSON text, an open file, plain data, an object or a
+list of objects, or several of these. A ``str`` is text, never a path."""
+
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+_NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
+_SHOWN: Final = 20
+"""How many problems a message lists; the error has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object of a manifest.
+
+    Attributes:
+        origin: Where it stands: ``web.yaml, document 2``.
+        obj: The object.
+    """
+
+    origin: str
+    obj: Unstructured
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """What it is."""
+        return self.obj.gvk
+
+    @property
+    def label(self) -> str:
+        """Which object it is, for messages: ``Deployment default/web (web.yaml, document 2)``."""
+        return f"{self.obj.kind} {self.obj.key} ({self.origin})"
+
+    def in_namespace(self, namespace: str) -> Document:
+        """The same in another namespace; empty for none."""
+        moved = self.obj.copy()
+        moved.metadata.namespace = namespace
+        return replace(self, obj=moved)
+
+
+def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
+    """Read manifests into objects: typed, or `Unstructured` where no class of the kind is registered. Nothing is sent.
+
+    ::
+
+        for obj in masthead.load_manifests("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"):
+            print(obj.kind, obj.key)
+
+    Lists (``kind: List``, ``ConfigMapList``) come apart into their items, and empty documents are skipped, as with kubectl.
+    The files of a folder are read in the order of their names, those of its folders are not.
+
+    Args:
+        source: The path of a file or folder, YAML or JSON text, an open file, plain data, or several of these. A ``str``
+            is text, never a path.
+        strict: Refuse fields that a kind's class does not know, instead of keeping them.
+
+    Returns:
+        The objects, in the order in which they are written.
+
+    Raises:
+        ManifestError: If something cannot be read or does not fit its kind. It lists every problem, each with its file,
+            the number of the document and the object.
+    """
+    loaded: list[Object] = []
+    problems: list[str] = []
+    for origin, data in _parts(source, "manifest"):
+        problem = data if isinstance(data, str) else _identity_problem(data)
+        if isinstance(data, str) or problem:
+            problems.append(f"{origin}: {problem}")
+            continue
+        try:
+            loaded.append(_class_of(data).from_dict(data, strict=strict))
+        except DecodeError as error:
+            problems.append(f"{origin}: {_told(error, data)}")
+    if problems:
+        raise refusal("these manifests cannot be read:", problems)
+    return loaded
+
+
+def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
+    """The error for manifests that are refused, a line for each problem."""
+    more = len(problems) - _SHOWN
+    shown = [*problems[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
+    return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
+
+
+def read_documents(source: Source) -> tuple[list[Document], list[str]]:
+    """Read everything, and check as much of it as can be checked without a server.
+
+    Returns:
+        What could be read, and what is wrong with the rest.
+    """
+    documents: list[Document] = []
+    problems: list[str] = []
+    for origin, data in _parts(source, "manifest"):
+        if isinstance(data, str):
+            problems.append(f"{origin}: {data}")
+        elif problem := _problem_with(data):
+            problems.append(f"{origin}: {problem}")
+        else:
+            documents.append(Document(origin, Unstructured.from_dict(data)))
+    return documents, problems
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where the objects of a kind are served.
+
+    Attributes:
+        resource: The plural.
+        namespaced: Whether they live in namespaces.
+    """
+
+    resource: str
+    namespaced: bool
+
+
+def defined_kinds(documents: Iterable[Document]) -> dict[tuple[str, str], Served]:
+    """What the documents themselves define, by group and kind."""
+    definitions = [each.obj for each in documents if is_definition(each.gvk)]
+    return {
+        (str(each.get("spec", "group")), str(each.get("spec", "names", "kind"))): Served(
+            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "Cluster"
+        )
+        for each in definitions
+    }
+
+
+def defined_namespaces(documents: Iterable[Document]) -> frozenset[str]:
+    """The namespaces that are among the documents."""
+    return frozenset(each.obj.metadata.name for each in documents if each.gvk == _NAMESPACE)
+
+
+def known_kind(gvk: GroupVersionKind) -> Served | None:
+    """Where a kind that has a type is served; None if nobody has said."""
+    try:
+        resource = registry.object_class(gvk).RESOURCE
+    except UnknownKindError:
+        return None
+    return None if resource is None else Served(resource.name, resource.namespaced)
+
+
+# What a source comes apart into: where it stands, and the data of one object or, as text, what is wrong with it.
+_Part: TypeAlias = "tuple[str, Mapping[str, object] | str]"
+
+
+def _parts(source: object, origin: str) -> Iterator[_Part]:
+    if isinstance(source, os.PathLike):
+        yield from _files(Path(cast("os.PathLike[str]", source)))
+    elif isinstance(source, str | bytes):
+        yield from _text(source, origin)
+    elif isinstance(source, Readable):
+        yield from _text(source.read(), str(getattr(source, "name", origin)))
+    elif isinstance(source, Struct):
+        yield from _data(source.to_dict(), origin)
+    elif isinstance(source, Mapping):
+        yield from _data(cast("Mapping[str, object]", source), origin)
+    elif isinstance(source, Iterable):
+        for number, each in enumerate(cast("Iterable[object]", source), 1):
+            yield from _parts(each, f"{origin} {number}")
+    else:
+        yield origin, f"is of type {type(source).__name__}; give a path, text, data or an object"
+
+
+def _files(path: Path) -> Iterator[_Part]:
+    try:
+        if not path.is_dir():
+            yield from _text(path.read_bytes(), str(path))
+            return
+        found = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+    except OSError as error:
+        yield str(path), f"cannot be read: {error.strerror}"
+        return
+    if not found:
+        yield str(path), f"holds no manifests: no file ends in {', '.join(sorted(_SUFFIXES))}"
+    for each in found:
+        yield from _files(each)
+
+
+def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
+    try:
+        documents = yaml.load_all(text, keep_empty=True)
+    except DecodeError as error:
+        yield origin, str(error)
+        return
+    for number, document in enumerate(documents, 1):
+        if document is not None:
+            yield from _data(document, f"{origin}, document {number}")
+
+
+def _data(data: object, origin: str) -> Iterator[_Part]:
+    if not isinstance(data, Mapping):
+        hint = ' (to read a file, give pathlib.Path("..."))' if isinstance(data, str) else ""
+        yield origin, f"is not an object{hint}"
+        return
+    mapping = cast("Mapping[str, object]", data)
+    items, kind = mapping.get("items"), mapping.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        of = {"apiVersion": mapping.get("apiVersion"), "kind": kind.removesuffix("List")}
+        for number, item in enumerate(cast("list[object]", items), 1):
+            # The items of a typed list need not say what they are.
+            named = (
+                {**of, **cast("dict[str, object]", item)} if of["kind"] and isinstance(item, dict) else item
+            )
+            yield from _data(named, f"{origin}, item {number}")
+    else:
+        yield origin, mapping
+
+
+def _problem_with(data: Mapping[str, object]) -> str:
+    """What is wrong with the data of an object that is to be sent; empty if nothing is."""
+    if problem := _identity_problem(data):
+        return problem
+    obj = Unstructured.from_dict(data)
+    if not obj.metadata.name:
+        return f"{obj.kind}: metadata.name is missing"
+    if obj.metadata.managed_fields:
+        return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server keeps them"
+    try:
+        _class_of(data).from_dict(data)
+    except DecodeError as error:
+        return _told(error, data)
+    return ""
+
+
+def _identity_problem(data: Mapping[str, object]) -> str:
+    """What keeps the data from saying which object it is; empty if nothing does."""
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return "apiVersion and kind must say what it is"
+    try:
+        GroupVersionKind.of(api_version, kind)
+        names.check_path_segment_name(Unstructured.from_dict(data).metadata.name)
+    except DecodeError as error:
+        return f"{kind}: {error.path}: {error.problem}" if error.path else f"{kind}: {error.problem}"
+    except InvalidValueError as error:
+        return f"{kind}: {error}"
+    return ""
+
+
+def _class_of(data: Mapping[str, object]) -> type[Object]:
+    """The class of an object's kind; `Unstructured` if none is registered."""
+    try:
+        return registry.object_class(GroupVersionKind.of(str(data["apiVersion"]), str(data["kind"])))
+    except UnknownKindError:
+        return Unstructured
+
+
+def _told(error: DecodeError, data: Mapping[str, object]) -> str:
+    """What does not fit the kind, with the object's name."""
+    obj = Unstructured.from_dict(data)
+    # The value at fault may be a password; the name of a field is not.
+    is_shown = not _class_of(data).SENSITIVE or " has no field " in error.problem
+    says = error.problem if is_shown else "has a value of the wrong type"
+    return ": ".join(part for part in (f"{obj.kind} {obj.key}".rstrip(), error.path, says) if part)

@@ -1,0 +1,191 @@
+"""What a watch tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, get_args
+
+import msgspec
+
+from masthead._meta import typeinfo
+from masthead._meta.metadata import ObjectMeta
+from masthead._meta.object import Object
+from masthead._meta.v1 import Status
+from masthead.errors import DecodeError, StatusError, error_from_status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Event", "EVENT_TYPES", "EventType", "broken_event", "end_of_initial_events", "read_events"]
+
+T = TypeVar("T", bound=Object)
+
+
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
+"""What happened; plain strings, so that type checkers notice one that is misspelt.
+
+- ``ADDED``: the object is new, or existed when the watch began.
+- ``MODIFIED``: the object changed.
+- ``DELETED``: the object is gone; the event has its last state.
+- ``BOOKMARK``: nothing happened. The object has a version alone, from which a watch can resume; delivered on request.
+- ``BROKEN``: something happened to an object that could not be decoded; `Event.error` says why.
+"""
+
+EVENT_TYPES: Final[tuple[EventType, ...]] = get_args(EventType)
+"""Every type that an event can have."""
+
+
+class Event(Generic[T]):
+    """One thing that happened.
+
+    Attributes:
+        type: What.
+        error: Why the object could not be read; None for all but broken ones.
+        data: What the server sent for the object.
+        told: What the server said that happened; the same as `type`, but for broken ones. None if it did not say.
+    """
+
+    __slots__ = ("_object", "data", "error", "told", "type")
+
+    def __init__(
+        self,
+        type: EventType,
+        object: T | None,
+        *,
+        error: DecodeError | None = None,
+        data: bytes = b"",
+        told: EventType | None = None,
+    ) -> None:
+        self.type: EventType = type
+        self.told: EventType | None = told or (None if type == "BROKEN" else type)
+        self._object = object
+        self.error: DecodeError | None = error
+        self.data: bytes = data
+
+    @property
+    def object(self) -> T:
+        """The object.
+
+        Raises:
+            DecodeError: for a broken one: the same error as `error`.
+        """
+        if self._object is None:
+            raise self.error or DecodeError("the event has no object")
+        return self._object
+
+    @property
+    def version(self) -> str:
+        """The resource version that the event brought; empty for a broken object that has none."""
+        if self._object is not None:
+            return self._object.metadata.resource_version or ""
+        return _version_in(self.data)
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether this is the bookmark that says: all that was there when the watch began has been told."""
+        return (
+            self.type == "BOOKMARK"
+            and self._object is not None
+            and self._object.metadata.annotations.get(_INITIAL_END) == "true"
+        )
+
+    def __repr__(self) -> str:
+        about = self._object.key if self._object is not None else str(self.error)
+        return f"Event({self.type}, {about!r}, version={self.version!r})"
+
+
+_INITIAL_END: Final = "k8s.io/initial-events-end"
+
+
+class _Line(msgspec.Struct):
+    """A line of a watch, its object still bytes."""
+
+    type: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Meta(msgspec.Struct, rename="camel", frozen=True):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct):
+    metadata: _Meta = _Meta()
+
+
+_line: Final = typeinfo.json_decoder(_Line)
+_versioned: Final = typeinfo.json_decoder(_Versioned)
+_TYPES: Final[dict[str, EventType]] = {each: each for each in EVENT_TYPES if each != "BROKEN"}
+_USUAL: Final[dict[int, tuple[bytes, EventType]]] = {
+    name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
+}
+"""How servers begin a line, by the first letter of its type, which stands at `_LETTER`."""
+_LETTER: Final = len(b'{"type":"')
+
+
+def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | StatusError]:
+    """Read the lines of a watch: events, and the errors that the server sent in their place."""
+    for line in lines:
+        yield _read_quickly(item, line) or _read(item, line)
+
+
+def _read_quickly(item: type[T], line: bytes) -> Event[T] | None:
+    """Read a line that looks as servers write them; None if it does not.
+
+    What lies between the usual beginning and the last brace is the object: if it is JSON, so is the line, and that is
+    what it says. The text is looked through once in this way, not twice (20 % of the time that an event takes).
+    """
+    usual = _USUAL.get(line[_LETTER]) if len(line) > _LETTER else None
+    if usual is None or not line.startswith(usual[0]):
+        return None
+    data = line[len(usual[0]) - 1 : -1]
+    try:
+        return Event(usual[1], item.from_wire(data), data=data)
+    except DecodeError:
+        return None
+
+
+def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
+    try:
+        said = _line.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
+    data = bytes(said.object)
+    known = _TYPES.get(said.type)
+    if known is not None:
+        try:
+            return Event(known, item.from_wire(data), data=data)
+        except DecodeError as error:
+            return _broken(data, error, known)
+    if said.type == "ERROR":
+        return _error(data)
+    return _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+
+
+def end_of_initial_events(item: type[T], version: str) -> Event[T]:
+    """The bookmark behind what there is, for a server that does not send it: the version is that of a list."""
+    return Event(
+        "BOOKMARK",
+        item(metadata=ObjectMeta(resource_version=version, annotations={_INITIAL_END: "true"})),
+    )
+
+
+def broken_event(error: DecodeError) -> Event[Any]:
+    """The event for an item of a list that could not be read."""
+    return _broken(error.value if isinstance(error.value, bytes) else b"", error)
+
+
+def _broken(data: bytes, error: DecodeError, told: EventType | None = None) -> Event[Any]:
+    return Event("BROKEN", None, error=error, data=data, told=told)
+
+
+def _error(data: bytes) -> StatusError:
+    try:
+        return error_from_status(Status.from_json(data), verb="watch")
+    except DecodeError:
+        return StatusError(f"the watch failed with {data[:300].decode('utf-8', 'replace')}", verb="watch")
+
+
+def _version_in(data: bytes) -> str:
+    try:
+        return _versioned.decode(data).metadata.resource_version
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""

@@ -1,0 +1,104 @@
+"""Fields of objects by their path, whether the object has a type or not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from masthead._meta import shape, walk, wire
+from masthead._meta.model import Struct
+from masthead._meta.unstructured import Unstructured
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.object import Object
+
+__all__ = ["Step", "parse_path", "plain", "value_at"]
+
+Step: TypeAlias = str | int
+"""The name of a field, the key of a map, or the place in a list."""
+
+_STEP: Final = re.compile(
+    r"""\.? (?P<name> [^.\[\]"']+ )
+      | \[ (?P<index> -?\d+ ) \]
+      | \[ (?P<quote> ["'] ) (?P<key> .*? ) (?P=quote) \]""",
+    re.VERBOSE,
+)
+_ATTRIBUTES: Final = {"apiVersion": "api_version", "kind": "kind", "metadata": "metadata"}
+
+
+def parse_path(path: str) -> tuple[Step, ...]:
+    """Take a path apart: ``status.phase``, ``spec.containers[0].image``, ``metadata.labels["example.com/a"]``.
+
+    Raises:
+        InvalidValueError: if it is none.
+    """
+    steps: list[Step] = []
+    at = 1 if path.startswith(".") else 0
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None or (not steps and found["name"] is None):
+            break
+        name, index, key = found["name"], found["index"], found["key"]
+        steps.append(int(index) if index is not None else key if name is None else name)
+        at = found.end()
+    if not steps or at < len(path):
+        raise InvalidValueError(
+            f"{path!r} is no path of a field; write it as in status.phase, spec.containers[0].image or "
+            'metadata.labels["example.com/name"]',
+            value=path,
+        )
+    return tuple(steps)
+
+
+def value_at(obj: Object, steps: tuple[Step, ...], *, strict: bool = False) -> object:
+    """What an object has at a path, as its type has it; None if there is nothing.
+
+    Args:
+        obj: The object.
+        steps: The path, with the names of the wire.
+        strict: Refuse fields that the object's type does not have. Nothing would ever be found there, and whoever
+            waits for it would wait for ever.
+
+    Raises:
+        InvalidValueError: if it is strict, and there is no such field.
+        DecodeError: if what is there cannot be read.
+    """
+    value: object = obj
+    for step in steps:
+        value = _below(value, step, strict=strict)
+        if value is None:
+            return None
+    return value
+
+
+def plain(value: object) -> object:
+    """A value as the wire has it: numbers, text, lists and dicts."""
+    if value is None or type(value) in {str, int, bool}:
+        return value
+    return wire.decode_plain(wire.encode(walk.to_encode(value)))
+
+
+def _below(value: object, step: Step, *, strict: bool) -> object:
+    if isinstance(value, Unstructured) and isinstance(step, str):
+        return getattr(value, _ATTRIBUTES[step]) if step in _ATTRIBUTES else value.get(step)
+    if isinstance(value, Struct):
+        return _field(value, step, strict=strict)
+    if isinstance(value, dict):
+        return cast("dict[object, object]", value).get(step)
+    if isinstance(value, list) and isinstance(step, int):
+        items = cast("list[object]", value)
+        return items[step] if -len(items) <= step < len(items) else None
+    return None
+
+
+def _field(value: Struct, step: Step, *, strict: bool) -> object:
+    cls = cast("ApiType", type(value)).api_type
+    this = shape.fields_of(cls).get(str(step))
+    if this is not None:
+        return getattr(value, this.attribute)
+    unknown = walk.unknown_fields(value)
+    if strict and step not in unknown:
+        raise InvalidValueError(shape.unknown_field(cls, str(step), shape.fields_of(cls)), value=step)
+    return unknown.get(str(step))

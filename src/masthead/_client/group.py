@@ -1,0 +1,36 @@
+"""What the groups of the clientset stand on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from masthead._client.target import typed
+from masthead._meta.registry import registry
+
+if TYPE_CHECKING:
+    from masthead._client.access import Access
+    from masthead._client.target import Target
+    from masthead._meta.gvk import GroupVersion
+
+__all__ = ["Group"]
+
+
+class Group:
+    """The resources of one API group at one version.
+
+    Attributes:
+        GROUP_VERSION: Which.
+    """
+
+    GROUP_VERSION: ClassVar[GroupVersion]
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._targets: dict[str, Target[Any]] = {}
+
+    def _target(self, kind: str) -> Target[Any]:
+        """The target of a kind, whose module is imported when it is first asked for."""
+        found = self._targets.get(kind)
+        if found is None:
+            found = self._targets[kind] = typed(registry.object_class(self.GROUP_VERSION.kind(kind)))
+        return found

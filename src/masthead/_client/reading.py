@@ -1,0 +1,316 @@
+"""Reading the objects of a resource: one, all, and every change.
+
+Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that cannot stand in
+a path, `SelectorError` and `InvalidValueError` for options that are wrong, and `DecodeError` for an answer that is not
+what it should be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
+
+import msgspec
+
+from masthead._client.access import ResourceAccess, Sought
+from masthead._client.listing import ListWish, in_pages, name_kinds, whole
+from masthead._client.options import read_query
+from masthead._client.waiting import wait_for
+from masthead._client.watch import Watch, WatchSource
+from masthead._client.watchlist import watch_list
+from masthead._meta.object import Object, ObjectList
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from masthead._client.conditions import Condition, ObjectCondition
+    from masthead._client.options import FieldSelection, LabelSelection, Query
+    from masthead._meta.v1 import ResourceVersionMatch
+    from masthead._rest.call import Call
+    from masthead.errors import DecodeError
+
+__all__ = ["Reading", "source_of"]
+
+T = TypeVar("T", bound=Object)
+
+
+class Reading(ResourceAccess[T], Generic[T]):
+    """Reads the objects of a kind, in one namespace or in all."""
+
+    async def get(self, name: str, *, resource_version: str | None = None, timeout: float | None = None) -> T:
+        """Read one object.
+
+        Raises:
+            NotFoundError: if there is none of that name.
+        """
+        query = read_query(resource_version=resource_version)
+        return await self._one(await self._call("get", name=name, query=query, timeout=timeout))
+
+    async def list(
+        self,
+        *,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+        limit: int | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
+        page_size: int | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
+        timeout: float | None = None,
+    ) -> ObjectList[T]:
+        """Read all objects, a page at a time, as one list.
+
+        Args:
+            label_selector: Only those with such labels.
+            field_selector: Only those with such fields.
+            resource_version: How fresh the list must be.
+            resource_version_match: How exactly.
+            limit: Read one page of this length only; its ``metadata.continue_`` leads to the next.
+            continue_: Read one page only: the one behind this token.
+            timeout_seconds: How long the server may take for a page.
+            shard_selector: Only the objects of one shard, where the server has them.
+            page_size: How many to ask for at a time; None for the client's own.
+            on_error: Is told of each object that cannot be read, which is then left out; its bytes are the error's
+                ``value``. Without it, the first such object raises.
+            timeout: Seconds for each page.
+        """
+        wish = ListWish(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_=continue_,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
+        )
+        return await whole(
+            lambda query: self._page(query, timeout, on_error), wish, self._page_size(page_size)
+        )
+
+    async def list_pages(
+        self,
+        *,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
+        page_size: int | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[ObjectList[T]]:
+        """Read all objects page by page, holding one page at a time.
+
+        The options are those of `list`.
+
+        Raises:
+            ExpiredError: if the server forgets the version of the list between two pages; begin again.
+        """
+        wish = ListWish(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            continue_=continue_,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
+        )
+        size = self._page_size(page_size)
+        async for page in in_pages(lambda query: self._page(query, timeout, on_error), wish, size):
+            yield page
+
+    async def iterate(
+        self,
+        *,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
+        page_size: int | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[T]:
+        """Read all objects one by one, holding one page at a time.
+
+        The options are those of `list`.
+
+        Raises:
+            ExpiredError: if the server forgets the version of the list between two pages; begin again.
+        """
+        async for page in self.list_pages(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            continue_=continue_,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
+            page_size=page_size,
+            on_error=on_error,
+            timeout=timeout,
+        ):
+            for item in page.items:
+                yield item
+
+    async def watch_list(
+        self,
+        *,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        shard_selector: str | None = None,
+        on_error: Callable[[DecodeError], None] | None = None,
+        timeout: float | None = None,
+    ) -> ObjectList[T]:
+        """Read all objects as the beginning of a watch, which costs the server less than a list.
+
+        A server that cannot do so is asked for a plain list instead, and from then on at once.
+
+        Args:
+            label_selector: Only those with such labels.
+            field_selector: Only those with such fields.
+            resource_version: The objects must be no older than this version; None for the newest.
+            shard_selector: Only the objects of one shard, where the server has them.
+            on_error: Is told of each object that cannot be read, as for `list`.
+            timeout: Seconds for all of it.
+
+        Raises:
+            InconsistentListError: if the client checks such lists, and this one is not what a plain list says.
+        """
+        wish = ListWish(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            shard_selector=shard_selector,
+        )
+        return await watch_list(self._watched(), wish, timeout=self._patience(timeout), on_error=on_error)
+
+    def watch(
+        self,
+        *,
+        since: str | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        timeout_seconds: int | None = None,
+        shard_selector: str | None = None,
+        bookmarks: bool = False,
+        raw: bool = False,
+        send_initial_events: bool | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+    ) -> Watch[T]:
+        """Be told of every change, across dropped connections.
+
+        ::
+
+            async with pods.watch(since=listed.metadata.resource_version) as events:
+                async for event in events:
+                    print(event.type, event.object.metadata.name)
+
+        Args:
+            since: The version after which to begin, such as a list's. None to be told of everything that is there
+                first, each object as ADDED.
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            timeout_seconds: After how long the server ends one connection; None for its own choice. A watch that is
+                not raw goes on behind it.
+            shard_selector: Only the objects of one shard, where the server has them.
+            bookmarks: Whether BOOKMARK events are delivered. They have a version and no object; the one behind the
+                initial objects has ``ends_initial_events``. The watch resumes from them in any case.
+            raw: One plain watch: it ends with its connection, and nothing is resumed.
+            send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
+            resource_version_match: As the API has it; goes with `send_initial_events`.
+
+        Raises:
+            ExpiredError: while iterating, if the server has forgotten the version; list again.
+        """
+        wish = ListWish(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            timeout_seconds=timeout_seconds,
+            shard_selector=shard_selector,
+            resource_version_match=resource_version_match,
+        )
+        return Watch(
+            self._watched(),
+            wish,
+            since=since,
+            bookmarks=bookmarks,
+            raw=raw,
+            send_initial_events=send_initial_events,
+        )
+
+    @overload
+    async def wait_for(
+        self, name: str, condition: ObjectCondition[T], *, timeout: float | None = None
+    ) -> T: ...
+    @overload
+    async def wait_for(
+        self, name: str, condition: Condition[T], *, timeout: float | None = None
+    ) -> T | None: ...
+    async def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None:
+        """Wait until something is true of an object, which need not be there yet.
+
+        Args:
+            name: Which object.
+            condition: What to wait for; see `masthead.conditions`.
+            timeout: For how many seconds; None for the client's own, ``math.inf`` for ever. With 0, it is looked at once.
+
+        Returns:
+            The object of which it is true. None only for a condition that is true where there is no object: ``deleted()``,
+            what ``~`` makes, and a `Condition` of one's own.
+
+        Raises:
+            DeadlineError: if it does not come true in time; the message says what is missing.
+        """
+        return await wait_for(self, name, condition, timeout=self._patience(timeout))
+
+    async def _page(
+        self,
+        query: Query,
+        timeout: float | None,
+        on_error: Callable[[DecodeError], None] | None,
+        retries: int | None = None,
+    ) -> ObjectList[T]:
+        call = await self._call("list", query=query, timeout=timeout)
+        answer = await self._access.rest.call(msgspec.structs.replace(call, retries=retries))
+        page = (await self._target()).items.from_wire(answer.body, on_error=on_error)
+        name_kinds(page)
+        return page
+
+    def _page_size(self, page_size: int | None) -> int:
+        return self._access.habits.page_size if page_size is None else page_size
+
+    def _patience(self, timeout: float | None) -> float:
+        return self._access.rest.settings.timeout if timeout is None else timeout
+
+    def _watched(self) -> WatchSource[T]:
+        async def call(verb: str, query: Query, silence: float | None) -> Call:
+            return await self._call(verb, query=query, silence=silence)
+
+        async def everything(
+            wish: ListWish, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
+        ) -> ObjectList[T]:
+            return await whole(
+                lambda query: self._page(query, None, on_error, retries), wish, self._page_size(None)
+            )
+
+        found = self._found
+        if isinstance(found, Sought):
+            item, title = cast("type[T]", self._ITEM), found.title
+        else:
+            item, title = found.item, found.name
+        return WatchSource(item, title, self._access, self._target, call, everything)
+
+
+def source_of(resource: Reading[T]) -> WatchSource[T]:
+    """What a watch of a resource needs, for those who list and watch in ways of their own."""
+    # It is this module's own, and no verb.
+    return resource._watched()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

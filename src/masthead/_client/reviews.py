@@ -1,0 +1,43 @@
+"""Kinds that are questions: they are sent, answered, and never stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead._client.writing import Writing
+from masthead._meta.object import Object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._client.options import FieldValidation
+
+__all__ = ["Reviews"]
+
+T = TypeVar("T", bound=Object)
+
+
+class Reviews(Writing[T], Generic[T]):
+    """Objects that can be created, and neither read nor changed."""
+
+    async def create(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Send an object, which needs no name, and return what the server made of it.
+
+        Raises:
+            InvalidError: if it breaks the rules of its kind.
+        """
+        return await self._post(
+            await self._given(obj, field_validation),
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )

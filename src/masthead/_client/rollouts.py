@@ -1,0 +1,80 @@
+"""What a rollout still lacks, as ``kubectl rollout status`` sees it; empty where it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._client.fieldpaths import parse_path, plain, value_at
+
+if TYPE_CHECKING:
+    from masthead._meta.object import Object
+
+__all__ = ["daemon_set_lacks", "deployment_lacks", "stateful_set_lacks"]
+
+_UNSEEN: Final = "the controller has not seen the newest change yet"
+
+
+def deployment_lacks(obj: Object) -> str:
+    """What is missing until every pod is new and available, and no old one is left."""
+    wanted, replicas = _number(obj, "spec.replicas", 1), _number(obj, "status.replicas")
+    updated = _number(obj, "status.updatedReplicas")
+    available = _number(obj, "status.availableReplicas")
+    if _number(obj, "status.observedGeneration") < obj.metadata.generation:
+        return _UNSEEN
+    if updated < wanted:
+        return f"{updated} of {wanted} pods are new{_stalled(obj)}"
+    if replicas > updated:
+        return f"{replicas - updated} old pods have yet to end{_stalled(obj)}"
+    if available < updated:
+        return f"{available} of {updated} new pods are available{_stalled(obj)}"
+    return ""
+
+
+def stateful_set_lacks(obj: Object) -> str:
+    """What is missing until every pod is ready and, from the partition on, new."""
+    wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
+    observed = _number(obj, "status.observedGeneration")
+    if not observed or observed < obj.metadata.generation:
+        return _UNSEEN
+    if ready < wanted:
+        return f"{ready} of {wanted} pods are ready"
+    if partition := _number(obj, "spec.updateStrategy.rollingUpdate.partition"):
+        updated, new = _number(obj, "status.updatedReplicas"), wanted - partition
+        return f"{updated} of {new} pods from {partition} on are new" if updated < new else ""
+    current, newest = _text(obj, "status.currentRevision"), _text(obj, "status.updateRevision")
+    if current != newest:
+        updated = _number(obj, "status.updatedReplicas")
+        return f"{updated} of {wanted} pods are of the revision {newest}"
+    return ""
+
+
+def daemon_set_lacks(obj: Object) -> str:
+    """What is missing until the pods of all nodes are new and available."""
+    wanted = _number(obj, "status.desiredNumberScheduled")
+    updated = _number(obj, "status.updatedNumberScheduled")
+    available = _number(obj, "status.numberAvailable")
+    if _number(obj, "status.observedGeneration") < obj.metadata.generation:
+        return _UNSEEN
+    if updated < wanted:
+        return f"{updated} of {wanted} pods are new"
+    if available < wanted:
+        return f"{available} of {wanted} pods are available"
+    return ""
+
+
+def _stalled(obj: Object) -> str:
+    """Say so if the controller has given up hope: kubectl stops waiting there."""
+    conditions = plain(value_at(obj, parse_path("status.conditions")))
+    found = cast("list[dict[str, object]]", conditions) if isinstance(conditions, list) else []
+    reasons = {each.get("reason") for each in found}
+    return ", and its progress deadline is exceeded" if "ProgressDeadlineExceeded" in reasons else ""
+
+
+def _number(obj: Object, path: str, default: int = 0) -> int:
+    value = value_at(obj, parse_path(path))
+    return value if isinstance(value, int) else default
+
+
+def _text(obj: Object, path: str) -> str:
+    value = value_at(obj, parse_path(path))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,129 @@
+"""How many replicas there are, and shall be, of anything that has some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._client.access import Sought
+from masthead._client.subresources import Scaling
+from masthead._client.target import any_kind
+from masthead._meta.gvk import GroupVersionResource
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from masthead._client.access import Access
+    from masthead._client.options import FieldValidation
+    from masthead._client.target import Target
+    from masthead._meta.patch import Patch
+    from masthead._meta.unstructured import Unstructured
+    from masthead.api.autoscaling.v1 import Scale
+
+__all__ = ["Scales"]
+
+
+class Scales:
+    """The scales of a namespace's objects, whatever their kinds.
+
+    A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its group, version
+    and plural.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        find: Callable[[str], Awaitable[Target[Unstructured]]],
+        namespace: str | None,
+    ) -> None:
+        self._access = access
+        self._find = find
+        self._namespace = namespace
+
+    async def get(
+        self, resource: str | GroupVersionResource, name: str, *, timeout: float | None = None
+    ) -> Scale:
+        """Read how many replicas are wanted, and how many there are.
+
+        Raises:
+            NotFoundError: if there is no such object, or it has no replicas.
+            UnknownKindError: if there is no such resource.
+        """
+        return await self._of(resource).get_scale(name, timeout=timeout)
+
+    async def update(
+        self,
+        resource: str | GroupVersionResource,
+        name: str,
+        scale: Scale,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Scale:
+        """Set how many replicas are wanted.
+
+        Raises:
+            ConflictError: if the object was changed since the scale was read.
+        """
+        return await self._of(resource).update_scale(
+            name,
+            scale,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+
+    async def patch(
+        self,
+        resource: str | GroupVersionResource,
+        name: str,
+        patch: Patch,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Scale:
+        """Change the number of replicas that are wanted, whatever else has changed."""
+        return await self._of(resource).patch_scale(
+            name,
+            patch,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+
+    async def apply(
+        self,
+        resource: str | GroupVersionResource,
+        name: str,
+        scale: Scale | Mapping[str, object],
+        *,
+        field_manager: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> Scale:
+        """Apply the number of replicas on the server's side, and own it.
+
+        Raises:
+            ConflictError: if others own it.
+        """
+        return await self._of(resource).apply_scale(
+            name,
+            scale,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+
+    def _of(self, resource: str | GroupVersionResource) -> Scaling[Unstructured]:
+        if isinstance(resource, GroupVersionResource):
+            return Scaling(self._access, any_kind(resource, namespaced=None), self._namespace)
+        return Scaling(self._access, Sought(resource, lambda: self._find(resource)), self._namespace)

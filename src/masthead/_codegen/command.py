@@ -1,0 +1,138 @@
+"""``python -m masthead.codegen``: generate types from OpenAPI, a live server or CRD manifests."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead._codegen import generate, sources
+from masthead.errors import MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._codegen.spec import Spec
+    from masthead._config.model import Config
+
+
+_PROGRAM: Final = "python -m masthead.codegen"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(
+        prog=_PROGRAM,
+        description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
+    )
+    source = made.add_mutually_exclusive_group()
+    source.add_argument(
+        "--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents"
+    )
+    source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
+    source.add_argument(
+        "--kubeconfig", metavar="FILE", help="a live server, and who you are there, as kubectl finds them"
+    )
+    source.add_argument(
+        "--crd",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="CRD manifests, YAML or JSON: all of the package at once",
+    )
+    made.add_argument(
+        "--context", metavar="NAME", help="which context of the kubeconfig (default: its current one)"
+    )
+    made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
+    made.add_argument(
+        "--package",
+        metavar="NAME",
+        help="the package's dotted name (default: as the folder would be imported)",
+    )
+    made.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        type=lambda name: "" if name == "core" else name,
+        metavar="GROUP",
+        help="only this API group, and what it refers to; repeatable; core is the group without a name",
+    )
+    made.add_argument("--docs", action="store_true", help="take the API's documentation over into docstrings")
+    made.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
+    made.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server"
+    )
+    made.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
+    made.add_argument("--insecure", action="store_true", help="trust any certificate of the server")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    options = _options(arguments)
+    package = options.package or _package_at(options.out.resolve())
+    try:
+        files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
+        changed = generate.changes(files, options.out)
+        if not options.check:
+            generate.write(files, options.out)
+    except (MastheadError, OSError) as error:
+        print(f"{_PROGRAM}: {error}", file=sys.stderr)
+        return 2
+    for path in changed:
+        done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
+        print(f"{undone if options.check else done} {path}")
+    print(f"{len(files)} files, {len(changed)} changed", file=sys.stderr)
+    return 1 if options.check and changed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    made = parser()
+    options = made.parse_args(arguments)
+    is_live = options.server or options.kubeconfig or options.context
+    if options.context and (options.server or options.crd or options.openapi):
+        made.error("--context is for a kubeconfig")
+    if not (is_live or options.crd or options.openapi):
+        made.error("say what to generate from: --openapi, --server, --kubeconfig, --context or --crd")
+    if options.token_file and not options.server:
+        made.error("--token-file goes with --server; a kubeconfig says itself who you are")
+    return options
+
+
+def _package_at(folder: Path) -> str:
+    """The name that a folder is imported by: those of the packages that it lies in, and its own."""
+    is_inside = (folder.parent / "__init__.py").is_file()
+    return f"{_package_at(folder.parent)}.{folder.name}" if is_inside else folder.name
+
+
+def _spec(options: argparse.Namespace) -> Spec:
+    if options.openapi:
+        return sources.from_folder(options.openapi)
+    if options.crd:
+        return sources.from_manifests(options.crd)
+    return sources.from_server(_config(options), groups=options.group)
+
+
+def _config(options: argparse.Namespace) -> Config:
+    """Where the live server is, and who we are there."""
+    from masthead._config.loading import load
+    from masthead._config.model import Config
+    from masthead._config.proxies import proxy_for
+
+    if options.server:  # then it is nobody that a kubeconfig knows: its token is for another server
+        return Config(
+            server=options.server,
+            token_file=options.token_file,
+            ca_file=options.ca_file,
+            insecure=options.insecure,
+            proxy_url=proxy_for(options.server, os.environ),
+            origin="what was given",
+        )
+    return load(
+        options.kubeconfig,
+        context=options.context,
+        ca_file=options.ca_file,
+        insecure=options.insecure or None,
+    )

@@ -1,0 +1,143 @@
+"""Modules, classes and fields, defined but not yet written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead._meta.gvk import GroupVersion, GroupVersionKind
+    from masthead._meta.merge import Merge
+    from masthead._meta.resource import Resource
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Reference:
+    """A name and the module that it is imported from; a module of its own needs no import."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDef:
+    """A field.
+
+    Attributes:
+        attribute: Its Python name.
+        wire: Its name on the wire.
+        annotation: Its type, as Python writes it.
+        default: ``None``, ``""``, ``[]``, or the name of the class to make for a nested value.
+        references: The names that the annotation uses.
+        takes_data: Whether plain data can be given for it: it holds a type of the API.
+        merge: How it merges, where that is not the default.
+        server_default: What the server fills in.
+        doc: What the API's documentation says, where that is wanted.
+        is_nullable: Whether null is a value of its own, which is not the same as leaving the field out.
+    """
+
+    attribute: str
+    wire: str
+    annotation: str
+    default: str
+    references: frozenset[Reference] = frozenset()
+    takes_data: bool = False
+    merge: Merge | None = None
+    server_default: str | float | bool | None = None
+    doc: str = ""
+    is_nullable: bool = False
+
+    @property
+    def is_nested_value(self) -> bool:
+        """Whether it is a nested type that is never None."""
+        return self.default == self.annotation
+
+
+@dataclass(slots=True)
+class ClassDef:
+    """A class.
+
+    Attributes:
+        name: Its name.
+        fields: Its fields, apart from those that every object has.
+        gvk: What it is, for a kind or a list.
+        resource: Where it is served, for a kind.
+        item: What it lists, for a list.
+        is_atomic: Whether it merges as one value.
+        sensitive: The attributes that must not be shown.
+        doc: What the API's documentation says, where that is wanted.
+    """
+
+    name: str
+    fields: list[FieldDef] = field(default_factory=list[FieldDef])
+    gvk: GroupVersionKind | None = None
+    resource: Resource | None = None
+    item: str = ""
+    is_atomic: bool = False
+    sensitive: tuple[str, ...] = ()
+    doc: str = ""
+
+    def needs(self, module: str) -> set[str]:
+        """The classes of the module, which is its own, that it refers to."""
+        used = {each.name for one in self.fields for each in one.references if each.module == module}
+        return used | ({self.item} if self.item else set())
+
+
+@dataclass(slots=True)
+class ModuleDef:
+    """A module: one group at one version.
+
+    Attributes:
+        name: Its dotted name.
+        group_version: What it holds.
+        is_custom: Whether it holds custom resources, whose schemas do not tell values from pointers.
+        classes: In an order in which each class comes after those that it needs.
+        early: Pairs of classes of which the first must name the second in quotes, because it comes later.
+        aliases: What imports are called that have the name of another import, or of a class.
+    """
+
+    name: str
+    group_version: GroupVersion
+    is_custom: bool = False
+    classes: list[ClassDef] = field(default_factory=list[ClassDef])
+    early: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    aliases: dict[Reference, str] = field(default_factory=dict[Reference, str])
+
+    def local(self, reference: Reference) -> str:
+        """What a name is called in this module."""
+        return self.aliases.get(reference, reference.name)
+
+    def needs(self) -> set[str]:
+        """The modules that it imports from; itself may be one of them."""
+        return {used.module for each in self.classes for one in each.fields for used in one.references}
+
+
+def in_dependency_order(
+    classes: Iterable[ClassDef], module: str
+) -> tuple[list[ClassDef], set[tuple[str, str]]]:
+    """Sort the classes of a module so that each comes after those that it needs, else by name.
+
+    Returns:
+        The classes in order, and the pairs of which the first needs the second before it is defined.
+    """
+    by_name = {each.name: each for each in sorted(classes, key=lambda each: each.name)}
+    ordered: list[ClassDef] = []
+    done: set[str] = set()
+    early: set[tuple[str, str]] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in done:
+            return
+        for needed in sorted(by_name[name].needs(module)):
+            if needed in above or needed == name:
+                early.add((name, needed))
+            else:
+                visit(needed, (*above, name))
+        done.add(name)
+        ordered.append(by_name[name])
+
+    for name in by_name:
+        visit(name, ())
+    return ordered, early

@@ -1,0 +1,140 @@
+"""The files of a package: what they should say, and how that differs from what is there."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import keyword
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._codegen import render, types
+from masthead.errors import GenerateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from masthead._codegen.definitions import ModuleDef
+    from masthead._codegen.spec import Spec
+
+_INDEX: Final = PurePosixPath("index.py")
+_PACKAGE: Final = PurePosixPath("__init__.py")
+
+
+def files_for(
+    spec: Spec, package: str, *, groups: Iterable[str] = (), docs: bool = False
+) -> dict[PurePosixPath, str]:
+    """Work out every file of the package.
+
+    Args:
+        spec: What to generate from.
+        package: The package's dotted name.
+        groups: Only these API groups, and what they refer to; none means all. The core group is ``""``.
+        docs: Take the API's documentation over into docstrings.
+
+    Raises:
+        GenerateError: if there is nothing to generate, the package cannot be called so, or a schema refers
+            to one that is not there.
+    """
+    _check_package(package)
+    modules = _chosen(types.modules_of(spec, package, docs=docs), frozenset(groups))
+    files = {
+        _INDEX: render.render_index(modules),
+        _PACKAGE: render.first_line("Typed objects, one module per group and version") + "\n",
+    }
+    for module in modules:
+        path = _path(module.name)
+        files[path] = render.render_module(module)
+        files[path.parent / _PACKAGE] = render.first_line(_group_title(module)) + "\n"
+    return dict(sorted(files.items()))
+
+
+def _check_package(package: str) -> None:
+    if any(not part.isidentifier() or keyword.iskeyword(part) for part in package.split(".")):
+        raise GenerateError(
+            f'"{package}" cannot be the name of a package; give one that Python can import: --package my.api'
+        )
+
+
+def _chosen(modules: list[ModuleDef], groups: frozenset[str]) -> list[ModuleDef]:
+    """The modules of these groups, and those that they import from."""
+    there = {module.group_version.group for module in modules}
+    if not modules or not groups <= there:
+        missing, known = (
+            ", ".join(sorted(each or "core" for each in names)) for names in (groups - there, there)
+        )
+        raise GenerateError(
+            f"there are no kinds of {missing or 'any group'} to generate types for; "
+            f"the groups here: {known or 'none'}"
+        )
+    by_name = {module.name: module for module in modules}
+    wanted = [module.name for module in modules if not groups or module.group_version.group in groups]
+    reached: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name not in reached:
+            reached.add(name)
+            wanted += by_name[name].needs() & by_name.keys()
+    return [module for module in modules if module.name in reached]
+
+
+def _path(module: str) -> PurePosixPath:
+    """Where a module goes, from the package on."""
+    return PurePosixPath(*module.split(".")[-2:]).with_suffix(".py")
+
+
+def _group_title(module: ModuleDef) -> str:
+    return f"The group {module.group_version.group}" if module.group_version.group else "The core group"
+
+
+def changes(files: Mapping[PurePosixPath, str], folder: Path) -> list[PurePosixPath]:
+    """The files that differ from what is in the folder, and those of an earlier run that should go."""
+    differing = [path for path, text in files.items() if _text_at(folder / path) != text]
+    return sorted([*differing, *_leftovers(files, folder)])
+
+
+def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
+    """Bring the folder up to date; files that people wrote stay as they are.
+
+    Raises:
+        GenerateError: if a file that the generator did not write is in the way.
+    """
+    for path in files:
+        standing = _text_at(folder / path)
+        if standing and not _is_generated(standing):
+            raise GenerateError(f"{folder / path} was not generated; move it out of the way")
+    for path in list(_leftovers(files, folder)):
+        (folder / path).unlink()
+        with contextlib.suppress(OSError):  # there is something else in it
+            (folder / path).parent.rmdir()
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _leftovers(files: Mapping[PurePosixPath, str], folder: Path) -> Iterator[PurePosixPath]:
+    """The files of an earlier run, which its index lists, that are not among those of this one."""
+    modules = [_path(module) for module in _indexed_modules(_text_at(folder / _INDEX))]
+    for path in sorted({*modules, *(module.parent / _PACKAGE for module in modules)}):
+        if path not in files and _is_generated(_text_at(folder / path)):
+            yield path
+
+
+def _indexed_modules(index: str) -> list[str]:
+    """The modules that an index names; none if it is not one that the generator wrote."""
+    if not _is_generated(index):
+        return []
+    try:
+        table = next(each for each in ast.parse(index).body if isinstance(each, ast.AnnAssign)).value
+        kinds = cast("dict[str, tuple[str, object]]", ast.literal_eval(cast("ast.expr", table)))
+        return [module for module, _ in kinds.values()]
+    except (SyntaxError, StopIteration, ValueError, TypeError, AttributeError):
+        return []
+
+
+def _text_at(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _is_generated(text: str) -> bool:
+    return render.MARK in text.partition("\n")[0]

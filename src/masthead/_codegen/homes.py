@@ -1,0 +1,169 @@
+"""Which class, or which value, stands for each schema.
+
+A schema's full name says which package it is of: ``io.k8s.api.batch.v1.CronJob`` is of ``io.k8s.api.batch.v1``.
+Which group and version that is, the kinds among its schemas tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._codegen import naming
+from masthead._codegen.definitions import ModuleDef, Reference
+from masthead._meta import names, v1
+from masthead.errors import GenerateError
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from masthead._codegen.spec import Schema, Spec
+    from masthead._meta.gvk import GroupVersion
+
+JSON: Final = Reference("masthead._meta.shape", "JSON")
+TIME: Final = Reference("masthead._meta.time", "Time")
+INT_OR_STRING: Final = Reference("masthead._meta.intstr", "IntOrString")
+
+QUANTITY: Final = Reference("masthead._meta.quantity", "Quantity")
+CONDITION: Final = Reference(v1.__name__, "Condition")
+
+_MACHINERY: Final = "io.k8s.apimachinery."
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+
+LIST_META: Final = f"{_META}ListMeta"
+
+VALUES: Final[Mapping[str, Reference]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": QUANTITY,
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": JSON,
+    f"{_META}Time": TIME,
+    f"{_META}MicroTime": Reference("masthead._meta.time", "MicroTimeField"),
+    f"{_META}FieldsV1": Reference("masthead._meta.shape", "FieldsV1"),
+    f"{_META}Patch": JSON,
+    f"{_EXTENSIONS}JSON": JSON,
+}
+"""Schemas that are values, not classes of their own."""
+
+UNIONS: Final[Mapping[str, tuple[str, str]]] = {
+    f"{_EXTENSIONS}JSONSchemaPropsOrArray": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | list[{0}]"),
+    f"{_EXTENSIONS}JSONSchemaPropsOrBool": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | bool"),
+    f"{_EXTENSIONS}JSONSchemaPropsOrStringArray": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | list[str]"),
+}
+"""Schemas that say nothing, of which the API's Go types know that they are one of two things."""
+
+
+SENSITIVE: Final[Mapping[str, frozenset[str]]] = {
+    "io.k8s.api.authentication.v1.TokenRequestStatus": frozenset({"token"}),
+    "io.k8s.api.authentication.v1.TokenReviewSpec": frozenset({"token"}),
+    "io.k8s.api.core.v1.Secret": frozenset({"stringData"}),
+}
+"""Fields that hold secrets in clear text; no schema says so."""
+
+# How custom resources' schemas say what Go's types are; both are what controller-gen makes of them.
+_QUANTITY_PATTERN: Final = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+_CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason", "status", "type"})
+
+
+def is_quantity(schema: Schema) -> bool:
+    """Whether a schema written out is that of a quantity."""
+    return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
+
+
+def is_condition(schema: Schema) -> bool:
+    """Whether a schema written out is that of meta/v1's Condition."""
+    fields = frozenset(schema.properties.keys() - {"observedGeneration"})
+    return fields == _CONDITION_FIELDS and schema.required >= _CONDITION_FIELDS
+
+
+def meta_class(target: str) -> Reference | None:
+    """The class in `masthead._meta.v1` that stands for a schema, if there is one."""
+    name = target.removeprefix(_META)
+    return Reference(v1.__name__, name) if name != target and name in v1.__all__ else None
+
+
+class Homes:
+    """The module and the name of every schema that gets a class of its own.
+
+    Attributes:
+        modules: By group and version.
+        classes: By the schema's full name.
+    """
+
+    def __init__(self, spec: Spec, package: str) -> None:
+        """Place every schema.
+
+        Raises:
+            GenerateError: if a group or version cannot be one.
+        """
+        self.modules: dict[GroupVersion, ModuleDef] = {}
+        self.classes: dict[str, tuple[ModuleDef, str]] = {}
+        packages = _packages(spec)
+        taken: dict[str, set[str]] = {}
+        for full_name in sorted(spec.schemas):
+            prefix, _, name = full_name.rpartition(".")
+            if prefix not in packages or _is_value(full_name) or not spec.schemas[full_name].is_class:
+                continue
+            served = packages[prefix]
+            if served not in self.modules:
+                self.modules[served] = self._module(prefix, served, package)
+            module = self.modules[served]
+            here = taken.setdefault(module.name, set())
+            class_name = naming.numbered(naming.class_name(name), here)
+            here.add(class_name)
+            self.classes[full_name] = (module, class_name)
+
+    def _module(self, prefix: str, served: GroupVersion, package: str) -> ModuleDef:
+        _check(served)
+        is_custom = prefix == ".".join([*reversed(served.group.split(".")), served.version])
+        # Kubernetes' own groups go by client-go's short names, which are those of their Go packages.
+        is_short = prefix.startswith("io.k8s.") and not is_custom
+        group = naming.module_name(prefix.split(".")[-2] if is_short else served.group)
+        version = naming.module_name(served.version)
+        return ModuleDef(f"{package}.{self._folder(served.group, group)}.{version}", served, is_custom)
+
+    def _folder(self, group: str, name: str) -> str:
+        """A group's folder: two groups must not share one, and beside them lies ``index.py``."""
+        others = {
+            module.name.split(".")[-2] for served, module in self.modules.items() if served.group != group
+        }
+        return naming.numbered(name, others | {"index"})
+
+
+def reach_beyond(spec: Spec, groups: Container[str]) -> bool:
+    """Whether a class of these groups refers to one of another group, or to one whose group is not known."""
+    placed = Homes(spec, "").classes
+    inside = {name for name, (module, _) in placed.items() if module.group_version.group in groups}
+    return any(
+        target not in inside and not _is_value(target) and target in spec.schemas
+        for name in inside
+        for target in spec.schemas[name].targets()
+    )
+
+
+def _check(served: GroupVersion) -> None:
+    """Refuse what would break out of a file's name or of a docstring.
+
+    Raises:
+        GenerateError: if a group or version cannot be one.
+    """
+    problem = names.problem_with_dns1035_label(served.version)
+    if served.group:
+        problem = names.problem_with_dns1123_subdomain(served.group) or problem
+    if problem:
+        raise GenerateError(f'"{served}" is no group and version: it {problem}')
+
+
+def _is_value(full_name: str) -> bool:
+    return full_name.startswith(_MACHINERY) or full_name in VALUES or full_name in UNIONS
+
+
+def _packages(spec: Spec) -> dict[str, GroupVersion]:
+    """Which group and version the schemas under each prefix belong to, learnt from the kinds among them."""
+    return {
+        name.rpartition(".")[0]: schema.kinds[0].group_version
+        for name, schema in sorted(spec.schemas.items(), key=lambda each: each[0])
+        if len(schema.kinds) == 1 and not name.startswith(_MACHINERY)
+    }

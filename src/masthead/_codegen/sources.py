@@ -1,0 +1,152 @@
+"""Where specs come from: a folder, a live server, or CRD manifests."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from masthead._codegen import crds, documents, homes
+from masthead._codegen.spec import Spec
+from masthead._meta import yaml
+from masthead._rest.call import JSON
+from masthead.errors import (
+    DecodeError,
+    GenerateError,
+    InvalidValueError,
+    NotFoundError,
+    StatusError,
+    TransportError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from masthead._config.model import Config
+    from masthead._sync.client import Client
+
+_INDEX: Final = "/openapi/v3"
+_NO_OPENAPI: Final = "the server has no OpenAPI v3 (404 NotFound), nor has the embedded one yet; generate from manifests: --crd FILE"
+_AGGREGATED: Final = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+_TIMEOUT: Final = 30.0
+
+
+def from_folder(folder: Path) -> Spec:
+    """Read every OpenAPI v3 and aggregated discovery document in a folder, and in the folders in it.
+
+    Raises:
+        GenerateError: if documents of either sort are missing, or a file cannot be read or is not JSON.
+    """
+    spec = Spec()
+    for path in sorted(folder.rglob("*.json")):
+        documents.add_document(spec, _read(path), str(path))
+    if not spec.schemas:
+        raise GenerateError(
+            f"{folder} holds no OpenAPI v3 document: what a server has at /openapi/v3/apis/..."
+        )
+    if not spec.resources:
+        raise GenerateError(
+            f"{folder} holds no discovery document, so that no kind would know its resource: save what a server "
+            f"answers at /api and /apis when asked to Accept: {_AGGREGATED.partition(',')[0]}"
+        )
+    return spec
+
+
+def from_manifests(paths: Iterable[Path]) -> Spec:
+    """Read the CustomResourceDefinitions in YAML or JSON files; other objects are passed over.
+
+    Raises:
+        GenerateError: if a file cannot be read, a definition is malformed, or none is found.
+    """
+    spec = Spec()
+    read: list[str] = []
+    for path in paths:
+        read.append(str(path))
+        try:
+            contents = yaml.load_all(_read(path))
+        except DecodeError as error:
+            raise GenerateError(f"{path}: {error}") from None
+        for document in contents:
+            for definition in crds.definitions_in(document):
+                crds.add_definition(spec, definition, str(path))
+    if not spec.schemas:
+        raise GenerateError(
+            "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version "
+            f"in {', '.join(read) or 'nothing'}"
+        )
+    return spec
+
+
+def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
+    """Read the documents of a live server.
+
+    It is asked through `masthead.Client`: credentials go over TLS or stay on this machine, and redirects are not followed.
+
+    Args:
+        config: Where it is, and who we are there.
+        groups: Read these groups, and what they refer to; none means all.
+
+    Raises:
+        GenerateError: if it does not answer, or not with what it should.
+        ConfigError: if the configuration cannot be used.
+        AuthError: if the credentials cannot be used.
+    """
+    from masthead._sync.client import Client  # most generate from files, and need none of it
+
+    with Client(config, retries=1, timeout=_TIMEOUT) as client:
+        server = _Server(client)
+        spec = Spec()
+        for path in ("/api", "/apis"):
+            documents.add_discovery(spec, server.get(path, _AGGREGATED), server.describe(path))
+        # The index is JSON, but kube-apiserver calls it text/plain.
+        index = documents.locations(server.get(_INDEX, "*/*"), server.describe(_INDEX))
+        wanted = frozenset(groups) or frozenset(served.group for served in index)
+        server.add_documents(spec, [path for served, path in index.items() if served.group in wanted])
+        if homes.reach_beyond(spec, wanted):
+            # Types of other groups are in these documents, but not which group they are of, nor all of them.
+            server.add_documents(spec, [path for served, path in index.items() if served.group not in wanted])
+    if not spec.schemas:
+        raise GenerateError(
+            f"{config.server} serves no OpenAPI v3 document for {', '.join(sorted(wanted)) or 'any group'}"
+        )
+    return spec
+
+
+class _Server:
+    """Sends GET requests, and says in one sentence what went wrong."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def add_documents(self, spec: Spec, paths: list[str]) -> None:
+        # Documents are some hundred kilobytes each and made on demand: a few at a time.
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            for path, data in zip(paths, pool.map(self.get, paths), strict=True):
+                documents.add_openapi(spec, data, self.describe(path))
+
+    def get(self, path: str, accept: str = JSON) -> bytes:
+        if not path.startswith("/"):
+            raise GenerateError(
+                f'{self._client.config.server} has an OpenAPI document at "{path}", which is no path'
+            )
+        try:
+            return self._client.rest.get(path, accept=accept).body
+        except (StatusError, TransportError, InvalidValueError) as error:
+            raise GenerateError(self._said(path, error)) from None
+
+    def _said(self, path: str, error: Exception) -> str:
+        is_without = path == _INDEX and isinstance(error, NotFoundError)
+        return f"{self.describe(path)}: {_NO_OPENAPI if is_without else error}"
+
+    def describe(self, path: str) -> str:
+        return f"GET {self._client.config.server}{path}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise GenerateError(f"{path}: {error.strerror or error}") from None

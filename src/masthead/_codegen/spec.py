@@ -1,0 +1,120 @@
+"""What the generator works from: schemas and resources, whatever they came from.
+
+Only what the generator reads of a schema is declared here; msgspec checks that much and passes over the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.merge import ListType, MapType
+from masthead._meta.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WIRE_NAMES: Final = {
+    "additional_properties": "additionalProperties",
+    "all_of": "allOf",
+    "embedded_resource": "x-kubernetes-embedded-resource",
+    "int_or_string": "x-kubernetes-int-or-string",
+    "kinds": "x-kubernetes-group-version-kind",
+    "list_map_keys": "x-kubernetes-list-map-keys",
+    "list_type": "x-kubernetes-list-type",
+    "map_type": "x-kubernetes-map-type",
+    "patch_merge_key": "x-kubernetes-patch-merge-key",
+    "patch_strategy": "x-kubernetes-patch-strategy",
+    "ref": "$ref",
+}
+
+
+class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
+    """An OpenAPI v3 schema, or that of a CustomResourceDefinition.
+
+    Attributes:
+        type: ``string``, ``object`` and so on; empty where it may be anything.
+        format: What a string or number is in particular: ``byte``, ``date-time``.
+        description: The API's documentation.
+        nullable: Whether null is a value of it.
+        pattern: What a text must match.
+        default: What the server fills in.
+        required: The properties that must be there.
+        properties: The fields of an object.
+        additional_properties: The values of a map.
+        items: The items of a list.
+        ref: The full name of another schema that stands here, behind ``#/components/schemas/``.
+        all_of: With a single entry, the way to put a default or a description beside a `ref`.
+        kinds: The kinds that it is the schema of.
+        list_type: How server-side apply merges a list.
+        list_map_keys: The fields that name an item of a list of type ``map``.
+        map_type: How server-side apply merges a map or an object.
+        patch_strategy: How a strategic merge patch merges it; several are parted by commas.
+        patch_merge_key: The field that names an item to a strategic merge patch.
+        int_or_string: Whether it is a number or a text.
+        embedded_resource: Whether it is a whole object of some kind.
+    """
+
+    type: str | list[str] = ""
+    format: str = ""
+    description: str = ""
+    nullable: bool = False
+    pattern: str = ""
+    default: Any = None
+    required: frozenset[str] = frozenset()
+    properties: dict[str, Schema] = {}
+    additional_properties: Schema | bool = False
+    items: Schema | None = None
+    ref: str = ""
+    all_of: list[Schema] = []
+    kinds: list[GroupVersionKind] = []
+    list_type: ListType = "atomic"
+    list_map_keys: tuple[str, ...] = ()
+    map_type: MapType = ""
+    patch_strategy: str = ""
+    patch_merge_key: str = ""
+    int_or_string: bool = False
+    embedded_resource: bool = False
+
+    @property
+    def target(self) -> str:
+        """The full name of the schema that this one refers to, or nothing."""
+        ref = self.ref or (self.all_of[0].ref if len(self.all_of) == 1 else "")
+        return ref.rpartition("/")[2]
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is an object with any names for its fields, all of one type."""
+        return not self.properties and isinstance(self.additional_properties, Schema)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it is an object with fields of its own, or one that has none yet."""
+        return bool(self.properties or self.kinds) or (self.type == "object" and not self.is_map)
+
+    def targets(self) -> Iterator[str]:
+        """The full names of all schemas that it refers to, here or further inside."""
+        if self.target:
+            yield self.target
+        if self.items is not None:
+            yield from self.items.targets()
+        if isinstance(self.additional_properties, Schema):
+            yield from self.additional_properties.targets()
+        for inner in self.properties.values():
+            yield from inner.targets()
+
+
+@dataclass(slots=True)
+class Spec:
+    """Everything that is known about an API.
+
+    Attributes:
+        schemas: By their full names, such as ``io.k8s.api.core.v1.Pod``.
+        resources: By the kind that they serve.
+    """
+
+    schemas: dict[str, Schema] = field(default_factory=dict[str, Schema])
+    resources: dict[GroupVersionKind, Resource] = field(default_factory=dict[GroupVersionKind, Resource])

@@ -1,0 +1,316 @@
+"""From schemas to definitions of modules, classes and fields.
+
+Which fields are values and which may be None:
+
+* Lists and maps are values: unset, they are empty.
+* A nested type is a value where the API's Go type is one, which its ``default: {}`` shows, and where it is
+  required. ``spec`` and ``status`` of a custom resource are values by convention: nothing in its schema says so.
+* A string, number or boolean is a value where its zero means the same as nothing: it is required, or its
+  default is that zero.
+* All else is None while it is unset; and what may be null is None when it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from masthead._codegen import homes, naming
+from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, in_dependency_order
+from masthead._codegen.spec import Schema
+from masthead._meta.merge import Merge
+from masthead.errors import GenerateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from masthead._codegen.spec import Spec
+
+MAPPING: Final = Reference("collections.abc", "Mapping")
+SEQUENCE: Final = Reference("collections.abc", "Sequence")
+TYPE_CHECKING_: Final = Reference("typing", "TYPE_CHECKING")
+CLASS_VAR: Final = Reference("typing", "ClassVar")
+SELF: Final = Reference("typing", "Self")
+GVK: Final = Reference("masthead._meta.gvk", "GroupVersionKind")
+MERGE: Final = Reference("masthead._meta.merge", "Merge")
+FIELD: Final = Reference("masthead._meta.model", "field")
+STRUCT: Final = Reference("masthead._meta.model", "Struct")
+DATA: Final = Reference("masthead._meta.object", "Data")
+OBJECT: Final = Reference("masthead._meta.object", "Object")
+OBJECT_LIST: Final = Reference("masthead._meta.object", "ObjectList")
+RESOURCE: Final = Reference("masthead._meta.resource", "Resource")
+SUBRESOURCE: Final = Reference("masthead._meta.resource", "Subresource")
+FRAME: Final = (
+    *(MAPPING, SEQUENCE, CLASS_VAR, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
+    *(DATA, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
+)
+"""What a module may import whatever its fields are."""
+
+_EVERY_OBJECT_HAS: Final = frozenset({"apiVersion", "kind", "metadata"})
+_SECTIONS: Final = frozenset({"spec", "status"})
+_ZEROES: Final = (None, "", 0, False)
+_SCALARS: Final[Mapping[str, tuple[str, str]]] = {
+    "string": ("str", '""'),
+    "integer": ("int", "0"),
+    "number": ("float", "0.0"),
+    "boolean": ("bool", "False"),
+}
+
+
+def modules_of(spec: Spec, package: str, *, docs: bool = False) -> list[ModuleDef]:
+    """Define a module for every group and version that the spec has kinds of.
+
+    Args:
+        spec: What to generate from.
+        package: The package that the modules go into.
+        docs: Take the API's documentation over into docstrings.
+
+    Raises:
+        GenerateError: if a schema refers to one that is not there.
+    """
+    places = homes.Homes(spec, package)
+    scopes = {module.name: _Scope(module, spec, places, docs=docs) for module in places.modules.values()}
+    for name, (module, class_name) in places.classes.items():
+        scopes[module.name].bind(class_name, name)
+    for scope in scopes.values():
+        scope.define()
+    return [scopes[name].module for name in sorted(scopes)]
+
+
+class _Scope:
+    """Defines the classes of one module, and knows what each name in it stands for."""
+
+    def __init__(self, module: ModuleDef, spec: Spec, places: homes.Homes, *, docs: bool) -> None:
+        self.module = module
+        self.spec = spec
+        self.places = places
+        self.docs = docs
+        self.bound: dict[str, Reference] = {}
+        self.own: dict[str, str] = {}  # class names by schema
+
+    def bind(self, class_name: str, schema_name: str = "") -> None:
+        """Take a name for a class of this module."""
+        self.bound[class_name] = Reference(self.module.name, class_name)
+        if schema_name:
+            self.own[schema_name] = class_name
+
+    def define(self) -> None:
+        """Define every class that has been bound, and those that turn out to be needed."""
+        for reference in FRAME:
+            self.use(reference)
+        for schema_name, class_name in list(self.own.items()):
+            self._define_named(class_name, self.spec.schemas[schema_name])
+            hidden = homes.SENSITIVE.get(schema_name, frozenset())
+            made = self.module.classes[-1]
+            made.sensitive = tuple(each.attribute for each in made.fields if each.wire in hidden)
+        module = self.module
+        module.classes, module.early = in_dependency_order(module.classes, module.name)
+        for each in module.classes:
+            # A class cannot make a value of one that does not exist yet.
+            late = {second for first, second in module.early if first == each.name}
+            each.fields = [_optional(one) if one.default in late else one for one in each.fields]
+
+    def use(self, reference: Reference) -> str:
+        """What a name is called here; it gets another one if its own is taken."""
+        if self.bound.setdefault(reference.name, reference) != reference:
+            origin = "_".join(reference.module.split(".")[-2:])
+            self.module.aliases[reference] = f"{origin}_{reference.name}"
+        return self.module.local(reference)
+
+    def class_of(self, target: str) -> Reference:
+        """The class that stands for a schema.
+
+        Raises:
+            GenerateError: if there is no such schema.
+        """
+        if reference := homes.meta_class(target):
+            return reference
+        if target in self.own:
+            return Reference(self.module.name, self.own[target])
+        if target in self.places.classes:
+            module, name = self.places.classes[target]
+            return Reference(module.name, name)
+        return self._adopt(target)
+
+    def schema_of(self, target: str) -> Schema:
+        """A schema by its full name.
+
+        Raises:
+            GenerateError: if there is none.
+        """
+        if target not in self.spec.schemas:
+            raise GenerateError(f"{self.module.name} refers to {target}, of which there is no schema")
+        return self.spec.schemas[target]
+
+    def define_nested(self, path: tuple[str, ...], schema: Schema) -> Reference:
+        """Define a class for a schema that is written out inside another."""
+        name = naming.numbered(naming.nested_class_name(path), self.bound)
+        self.bind(name)
+        definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
+        self.module.classes.append(definition)
+        self._fill(definition, path, schema)
+        return Reference(self.module.name, name)
+
+    def doc_of(self, schema: Schema) -> str:
+        """What the API's documentation says, where that is wanted."""
+        return schema.description.strip() if self.docs else ""
+
+    def _adopt(self, target: str) -> Reference:
+        """Define a class here for a schema that is of no group and version."""
+        schema = self.schema_of(target)
+        name = naming.numbered(naming.class_name(target.rpartition(".")[2]), self.bound)
+        self.bind(name, target)
+        self._define_named(name, schema)
+        return Reference(self.module.name, name)
+
+    def _define_named(self, name: str, schema: Schema) -> None:
+        served = self.module.group_version
+        gvk = next((each for each in schema.kinds if each.group_version == served), None)
+        definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
+        self.module.classes.append(definition)
+        if gvk is not None and _is_list(schema):
+            if item := self._item(schema):
+                definition.gvk, definition.item = gvk, item
+                return
+        elif gvk is not None:
+            definition.gvk, definition.resource = gvk, self.spec.resources.get(gvk)
+        self._fill(definition, (name,), schema)
+
+    def _item(self, schema: Schema) -> str:
+        """The class that a list is of; nothing for a list that is not of a kind of this module."""
+        items = schema.properties["items"].items
+        target = items.target if items else ""
+        return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
+
+    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema) -> None:
+        taken = set(naming.RESERVED_IN_KINDS if into.gvk else naming.RESERVED)
+        skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
+        for wire, property_ in sorted(schema.properties.items()):
+            # A name that msgspec cannot have on the wire stays a field that the type does not know.
+            if wire in skipped or not naming.is_wire_name(wire):
+                continue
+            attribute = naming.attribute_name(wire, taken)
+            taken.add(attribute)
+            is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and property_.is_class
+            is_needed = wire in schema.required or is_section
+            field = _Field(self, (*path, naming.class_name(wire)))
+            into.fields.append(field.define(attribute, wire, property_, is_needed=is_needed))
+
+
+class _Field:
+    """Works out one field, collecting the names that its annotation uses."""
+
+    def __init__(self, scope: _Scope, path: tuple[str, ...]) -> None:
+        self.scope = scope
+        self.path = path
+        self.references: set[Reference] = set()
+        self.takes_data = False
+        self.expanding: list[str] = []
+
+    def define(self, attribute: str, wire: str, schema: Schema, *, is_needed: bool) -> FieldDef:
+        annotation, empty = self._of(schema)
+        defined = FieldDef(
+            attribute,
+            wire,
+            annotation,
+            empty,
+            frozenset(self.references),
+            self.takes_data,
+            _merge_of(schema),
+            schema.default if _is_worth_noting(schema.default) else None,
+            self.scope.doc_of(schema),
+            schema.nullable,
+        )
+        if empty in {"[]", "{}"}:
+            return defined
+        if schema.nullable:
+            return _optional(defined)
+        if empty == annotation:
+            return defined if is_needed or schema.default == {} else _optional(defined)
+        is_value = (is_needed or schema.default is not None) and schema.default in _ZEROES
+        return defined if empty and is_value else _optional(defined)
+
+    def _of(self, schema: Schema) -> tuple[str, str]:
+        """The annotation of a schema and its empty value: the class' own name for a nested type, or nothing."""
+        if schema.target:
+            return self._named(schema.target)
+        if schema.int_or_string:
+            return self._use(homes.QUANTITY if homes.is_quantity(schema) else homes.INT_OR_STRING), ""
+        match schema.type or ("object" if schema.properties else ""):
+            case "array":
+                return f"list[{self._inner(schema.items or Schema())}]", "[]"
+            case "object":
+                return self._object(schema)
+            case "string" if schema.format == "byte":
+                return "bytes", ""
+            case "string" if schema.format == "date-time":
+                return self._use(homes.TIME), ""
+            case str(scalar) if scalar in _SCALARS:
+                return _SCALARS[scalar]
+            case _:
+                return self._use(homes.JSON), ""
+
+    def _inner(self, schema: Schema) -> str:
+        """The annotation of a list's items or a map's values."""
+        annotation, _ = self._of(schema)
+        is_optional = schema.nullable and annotation != self.scope.module.local(homes.JSON)
+        return f"{annotation} | None" if is_optional else annotation
+
+    def _object(self, schema: Schema) -> tuple[str, str]:
+        if homes.is_condition(schema):
+            return self._class(homes.CONDITION)
+        if schema.properties and not schema.embedded_resource:
+            return self._class(self.scope.define_nested(self.path, schema))
+        values = schema.additional_properties
+        return f"dict[str, {self._inner(values if isinstance(values, Schema) else Schema())}]", "{}"
+
+    def _named(self, target: str) -> tuple[str, str]:
+        if target in homes.VALUES:
+            return self._use(homes.VALUES[target]), ""
+        if target in homes.UNIONS:
+            member, pattern = homes.UNIONS[target]
+            return pattern.format(self._class(self.scope.class_of(member))[0]), ""
+        if homes.meta_class(target) or self.scope.schema_of(target).is_class:
+            return self._class(self.scope.class_of(target))
+        # A name for a list, a map or a scalar.
+        if target in self.expanding:
+            return self._use(homes.JSON), ""
+        self.expanding.append(target)
+        found = self._of(self.scope.schema_of(target))
+        self.expanding.remove(target)
+        return found
+
+    def _class(self, reference: Reference) -> tuple[str, str]:
+        self.takes_data = True
+        name = self._use(reference)
+        return name, name
+
+    def _use(self, reference: Reference) -> str:
+        self.references.add(reference)
+        return self.scope.use(reference)
+
+
+def _optional(field: FieldDef) -> FieldDef:
+    return dataclasses.replace(field, annotation=f"{field.annotation} | None", default="None")
+
+
+def _is_worth_noting(default: object) -> bool:
+    return isinstance(default, str | int | float) and default not in _ZEROES
+
+
+def _is_list(schema: Schema) -> bool:
+    metadata = schema.properties.get("metadata")
+    return "items" in schema.properties and metadata is not None and metadata.target == homes.LIST_META
+
+
+def _merge_of(schema: Schema) -> Merge | None:
+    """How a field merges; None where it merges as its type would by itself."""
+    merge = Merge(
+        list_type=schema.list_type,
+        keys=schema.list_map_keys,
+        map_type=schema.map_type,
+        strategy=cast("Any", tuple(filter(None, schema.patch_strategy.split(",")))),
+        merge_key=schema.patch_merge_key,
+    )
+    return None if merge == Merge() else merge

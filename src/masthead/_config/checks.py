@@ -1,0 +1,189 @@
+"""What is wrong with a configuration: every problem at once, and no secret in any of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from masthead._config.address import Address, split_address
+from masthead._meta.names import problem_with_dns1123_label, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead._config.model import Config
+
+__all__ = ["EXEC_VERSIONS", "INTERACTIVE_MODES", "PROXY_SCHEMES", "problems_with"]
+
+EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+INTERACTIVE_MODES: Final = ("Never", "IfAvailable", "Always")
+PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
+_SERVER_SCHEMES: Final = ("https", "http")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+
+# Of each pair, a configuration that is made by hand may have one.
+_EITHER_OR: Final = (
+    ("ca_file", "ca_data"),
+    ("client_certificate_file", "client_certificate_data"),
+    ("client_key_file", "client_key_data"),
+)
+
+
+def problems_with(config: Config) -> list[str]:
+    """Everything that is wrong with a configuration, each as a sentence that begins with the field's name."""
+    return [problem for check in _CHECKS for problem in check(config)]
+
+
+def _server(config: Config) -> Iterator[str]:
+    if not config.server:
+        yield "server: is missing; give the API server's address, such as https://10.0.0.1:6443"
+        return
+    try:
+        address = split_address(config.server)
+    except ValueError as error:
+        yield f"server: {error}"
+        return
+    if address.scheme not in _SERVER_SCHEMES:
+        yield f"server: the scheme must be https or http, not {shown(address.scheme)}"
+    if problem := _problem_behind_host(config.server):
+        yield f"server: {problem}"
+
+
+def _tls(config: Config) -> Iterator[str]:
+    for file, data in _EITHER_OR:
+        if getattr(config, file) and getattr(config, data):
+            yield f"{file}: given together with {data}; keep one of them"
+    if config.insecure and (config.ca_file or config.ca_data):
+        yield "insecure: given together with an authority to trust; keep one of them"
+    has_certificate = bool(config.client_certificate_file or config.client_certificate_data)
+    has_key = bool(config.client_key_file or config.client_key_data)
+    if has_certificate and not has_key:
+        yield "client_key_file: is missing, and the client certificate is of no use without its key"
+    if has_key and not has_certificate:
+        yield "client_certificate_file: is missing, and the client key is of no use without its certificate"
+    if has_certificate and config.speaks_plain_http and not config.sends_authorization:
+        yield (
+            "server: speaks plain HTTP, but client certificates are shown in TLS only, so that every request would be "
+            "nobody's; use https, or leave the certificate out"
+        )
+
+
+def _credentials(config: Config) -> Iterator[str]:
+    has_token = bool(config.token or config.token_file)
+    has_password = bool(config.username or config.password)
+    if has_token and has_password:
+        yield "token: given together with username and password; keep one of them"
+    if config.exec is not None and config.oidc is not None:
+        yield "exec: given together with oidc; keep one of them"
+    if _CONTROL.search(config.token.reveal()):
+        yield "token: holds a line break or another control character; strip it"
+    if ":" in config.username:
+        yield "username: holds a colon, which basic authentication cannot carry"
+
+
+def _secrecy(config: Config) -> Iterator[str]:
+    """Refuse to say a secret aloud.
+
+    differs from client-go: which sends none over plain HTTP wherever the server is, and does not say so.
+    """
+    if config.allow_plain_http:
+        return
+    on_the_way = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
+    is_overheard = config.speaks_plain_http and not all(each.is_loopback for each in on_the_way)
+    if config.sends_authorization and is_overheard:
+        yield (
+            "server: speaks plain HTTP and is not on this machine, so that anybody on the way could read the "
+            "credentials; use https, or say allow_plain_http=True"
+        )
+
+
+def _exec(config: Config) -> Iterator[str]:
+    plugin = config.exec
+    if plugin is None:
+        return
+    if not plugin.command:
+        yield "exec.command: is missing; name the program that prints the credentials"
+    if plugin.api_version not in EXEC_VERSIONS:
+        said = f"not {shown(plugin.api_version)}" if plugin.api_version else "and is missing"
+        yield f"exec.api_version: must be {' or '.join(EXEC_VERSIONS)}, {said}"
+    if plugin.interactive_mode not in INTERACTIVE_MODES:
+        said = shown(plugin.interactive_mode)
+        yield f"exec.interactive_mode: must be one of {', '.join(INTERACTIVE_MODES)}, not {said}"
+
+
+def _oidc(config: Config) -> Iterator[str]:
+    oidc = config.oidc
+    if oidc is None:
+        return
+    if not oidc.client_id:
+        yield "oidc.client_id: is missing"
+    if oidc.ca_file and oidc.ca_data:
+        yield "oidc.ca_file: given together with ca_data; keep one of them"
+    if not oidc.issuer:
+        yield "oidc.issuer: is missing"
+        return
+    try:
+        address = split_address(oidc.issuer)
+    except ValueError as error:
+        yield f"oidc.issuer: {error}"
+        return
+    if address.scheme not in _SERVER_SCHEMES:
+        yield f"oidc.issuer: the scheme must be https, not {shown(address.scheme)}"
+    if address.scheme == "http" and not address.is_loopback and not config.allow_plain_http:
+        yield "oidc.issuer: speaks plain HTTP and is not on this machine; use https, or say allow_plain_http=True"
+
+
+def _impersonation(config: Config) -> Iterator[str]:
+    other = config.impersonate
+    if other is not None and not other.user:
+        yield "impersonate.user: is missing; a uid, groups or extra say nothing without a user"
+
+
+def _proxy(config: Config) -> Iterator[str]:
+    if not config.proxy_url:
+        return
+    try:
+        address = split_address(config.proxy_url)
+    except ValueError as error:
+        yield f"proxy_url: {error}"
+        return
+    if address.scheme not in PROXY_SCHEMES:
+        yield f"proxy_url: the scheme must be one of {', '.join(PROXY_SCHEMES)}, not {shown(address.scheme)}"
+    if problem := _problem_behind_host(config.proxy_url):
+        yield f"proxy_url: {problem}"
+
+
+def _namespace(config: Config) -> Iterator[str]:
+    if problem := problem_with_dns1123_label(config.namespace):
+        yield f"namespace: {shown(config.namespace)} {problem}"
+
+
+def _problem_behind_host(url: str) -> str:
+    """What is wrong with the rest of an address: a password with odd characters ends up there."""
+    parts = urlsplit(url)
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        return "has an @ behind the host; if a password holds / ? or #, write them as %2F %3F %23"
+    return (
+        "must end with its path; take away what begins with ? or #" if parts.query or parts.fragment else ""
+    )
+
+
+def _address(url: str) -> Address | None:
+    try:
+        return split_address(url)
+    except ValueError:
+        return None
+
+
+_CHECKS: Final[tuple[Callable[[Config], Iterator[str]], ...]] = (
+    _server,
+    _tls,
+    _credentials,
+    _secrecy,
+    _exec,
+    _oidc,
+    _impersonation,
+    _proxy,
+    _namespace,
+)

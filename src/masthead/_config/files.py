@@ -1,0 +1,101 @@
+"""Finding and reading kubeconfig files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead._config.kubeconfig import Kubeconfig, merge, parse
+from masthead._config.node import Source
+from masthead._meta.secret import Hidden
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["MAX_SIZE", "expand", "find", "listed_in", "read_content", "read_file", "read_files"]
+
+MAX_SIZE: Final = 16 * 1024 * 1024
+"""How long a kubeconfig may be, in bytes: two thousand clusters with their certificates fit."""
+
+
+def find(environ: Mapping[str, str], home: Path | None) -> list[Path]:
+    """The files that may hold a kubeconfig: those of ``KUBECONFIG``, or else the one in the home folder.
+
+    Args:
+        environ: The environment.
+        home: The home folder; None if there is none.
+    """
+    if listed := listed_in(environ):
+        return list(dict.fromkeys(expand(entry, home) for entry in listed))
+    return [home / ".kube" / "config"] if home is not None else []
+
+
+def listed_in(environ: Mapping[str, str]) -> list[str]:
+    """What ``KUBECONFIG`` lists; spaces around and between the separators list nothing."""
+    entries = environ.get("KUBECONFIG", "").split(os.pathsep)
+    return [entry.strip() for entry in entries if entry.strip()]
+
+
+def expand(path: str | os.PathLike[str], home: Path | None) -> Path:
+    """Make a path of what a person wrote, who may have meant the home folder by a tilde."""
+    written = Path(path)
+    return home.joinpath(*written.parts[1:]) if home is not None and written.parts[:1] == ("~",) else written
+
+
+def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
+    """Read and merge the files that are there; returns with it why others did not do.
+
+    Raises:
+        ConfigError: if files cannot be read or are no kubeconfigs; it names each of them.
+    """
+    found: list[Kubeconfig] = []
+    unfit: dict[Path, str] = {}
+    broken: list[str] = []
+    for path in paths:
+        try:
+            kubeconfig = read_file(path)
+        except FileNotFoundError:
+            unfit[path] = "is not there"
+        except ConfigError as error:
+            broken.append(str(error))
+        else:
+            found.append(kubeconfig)
+            if not kubeconfig:
+                unfit[path] = "names no cluster, user or context"
+    if broken:
+        raise ConfigError("\n".join(broken))
+    return merge(found), unfit
+
+
+def read_file(path: Path) -> Kubeconfig:
+    """Read one kubeconfig file.
+
+    Raises:
+        FileNotFoundError: if it is not there.
+        ConfigError: if it cannot be read or is no kubeconfig.
+    """
+    return parse(read_content(path), Source(str(path), file=path, folder=path.absolute().parent))
+
+
+def read_content(path: Path) -> Hidden[bytes]:
+    """Read a file, up to what is too long for a kubeconfig.
+
+    Raises:
+        FileNotFoundError: if it is not there.
+        ConfigError: if it cannot be read, or is too long.
+    """
+    try:
+        with path.open("rb") as file:
+            content = Hidden(file.read(MAX_SIZE + 1))
+    except FileNotFoundError:
+        raise
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: is a folder; name a kubeconfig file in it") from None
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "no file can have such a name"
+        raise ConfigError(f"{path}: cannot be read: {said}") from None
+    if len(content.reveal()) > MAX_SIZE:
+        raise ConfigError(f"{path}: is no kubeconfig: it is longer than {MAX_SIZE // 2**20} MiB")
+    return content

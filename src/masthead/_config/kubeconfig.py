@@ -1,0 +1,271 @@
+"""Kubeconfigs as typed values: clusters, users and the contexts that join them.
+
+content ──parse──> Kubeconfig ──┐
+content ──parse──> Kubeconfig ──┴─merge──> Kubeconfig      the first that says something wins, entry by entry
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+
+from masthead._config.model import ExecConfig, Impersonation
+from masthead._config.node import Node, Source
+from masthead._meta import yaml
+from masthead._meta.names import shown
+from masthead._meta.secret import Hidden, Secret
+from masthead.errors import ConfigError, DecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    Content: TypeAlias = str | bytes | Mapping[str, object]
+
+__all__ = ["AuthProvider", "Cluster", "Context", "Kubeconfig", "User", "merge", "parse", "read_document"]
+
+_EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
+_TELLABLE: Final = re.compile(
+    r'the key "[^"]{1,60}" appears twice|nested too deeply|expected one YAML document, got \d+ documents'
+    r"|its aliases expand to over [\d,]+ values"
+)
+"""Problems with YAML that can be repeated; others quote the text, and the text may be a password."""
+_LINE: Final = re.compile(r"\(line \d+[^()]*\)$")
+
+_Entry = TypeVar("_Entry")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A ``cluster`` entry; the fields are those of `Config`. Addresses may hold a password."""
+
+    server: Secret = field(default_factory=Secret)
+    tls_server_name: str = ""
+    insecure: bool = False
+    ca_file: Path | None = None
+    ca_data: str = field(default="", repr=False)
+    proxy_url: Secret = field(default_factory=Secret)
+    disable_compression: bool = False
+    exec_config: Hidden[object] = field(default_factory=lambda: Hidden[object](None))
+
+
+@dataclass(frozen=True, slots=True)
+class AuthProvider:
+    """An ``auth-provider``: the old way to have credentials renewed."""
+
+    name: str
+    config: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A ``user`` entry; the fields are those of `Config`."""
+
+    token: Secret = field(default_factory=Secret)
+    token_file: Path | None = None
+    username: str = field(default="", repr=False)
+    password: Secret = field(default_factory=Secret)
+    client_certificate_file: Path | None = None
+    client_certificate_data: str = field(default="", repr=False)
+    client_key_file: Path | None = None
+    client_key_data: Secret = field(default_factory=Secret)
+    exec: ExecConfig | None = None
+    auth_provider: AuthProvider | None = None
+    impersonate: Impersonation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A ``context`` entry: which cluster, as which user, in which namespace."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kubeconfig:
+    """What one kubeconfig says, or several merged.
+
+    Attributes:
+        name: What messages call it.
+        current_context: The context to use where none is asked for.
+        clusters: By name.
+        users: By name.
+        contexts: By name.
+    """
+
+    name: str
+    current_context: str = ""
+    clusters: Mapping[str, Cluster] = field(default_factory=dict[str, Cluster])
+    users: Mapping[str, User] = field(default_factory=dict[str, User])
+    contexts: Mapping[str, Context] = field(default_factory=dict[str, Context])
+
+    def __bool__(self) -> bool:
+        """Whether it says anything at all."""
+        return bool(self.current_context or self.clusters or self.users or self.contexts)
+
+
+def parse(content: Content | Hidden[Content], source: Source) -> Kubeconfig:
+    """Read a kubeconfig: YAML, JSON, or the same as plain data.
+
+    Raises:
+        ConfigError: if it is something else, a known field has the wrong shape, or a name stands twice; it says
+            where.
+    """
+    content = content if isinstance(content, Hidden) else Hidden(content)
+    root = Node(_plain(content, source), source)
+    if not isinstance(root.value, dict | None):
+        raise root.error("is not a kubeconfig: it holds no map")
+    kind = root.at("kind").text() or "Config"
+    version = root.at("apiVersion").text() or "v1"
+    if (kind, version) != ("Config", "v1"):
+        raise root.error(f"is not a kubeconfig but kind {shown(kind)} of apiVersion {shown(version)}")
+    return Kubeconfig(
+        name=source.name,
+        current_context=root.at("current-context").text(),
+        clusters=_named(root.at("clusters"), "cluster", _cluster),
+        users=_named(root.at("users"), "user", _user),
+        contexts=_named(root.at("contexts"), "context", _context),
+    )
+
+
+def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
+    """Put kubeconfigs together: of each entry, and of the current context, the first counts, whole and alone."""
+    given = list(kubeconfigs)
+    clusters: dict[str, Cluster] = {}
+    users: dict[str, User] = {}
+    contexts: dict[str, Context] = {}
+    for each in reversed(given):
+        clusters |= each.clusters
+        users |= each.users
+        contexts |= each.contexts
+    return Kubeconfig(
+        name=os.pathsep.join(each.name for each in given),
+        current_context=next((each.current_context for each in given if each.current_context), ""),
+        clusters=clusters,
+        users=users,
+        contexts=contexts,
+    )
+
+
+def read_document(content: Hidden[str] | Hidden[bytes], source: Source) -> Hidden[object]:
+    """Read the one YAML document of a kubeconfig; None if it is empty.
+
+    Raises:
+        ConfigError: if it is not YAML, or holds several documents.
+    """
+    try:
+        documents = Hidden(yaml.load_all(content.reveal()))
+        count = len(documents.reveal())
+        if count > 1:
+            raise DecodeError(f"expected one YAML document, got {count} documents")
+        return Hidden(documents.reveal()[0] if count else None)
+    except DecodeError as error:
+        problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
+    # Here, so that no frame comes along in which the text is read.
+    said = problem.group() if problem else "it is not YAML"
+    raise ConfigError(
+        " ".join([f"{source.name}: is not a kubeconfig: {said}", line.group() if line else ""]).rstrip()
+    )
+
+
+def _plain(content: Hidden[Content], source: Source) -> Hidden[object]:
+    if isinstance(content.reveal(), str | bytes):
+        return read_document(cast("Hidden[str]", content), source)
+    return Hidden(dict(cast("Mapping[str, object]", content.reveal())))
+
+
+def _named(entries: Node, key: str, read: Callable[[Node], _Entry]) -> dict[str, _Entry]:
+    found: dict[str, _Entry] = {}
+    for entry in entries.items():
+        name = entry.at("name").name()
+        if name in found:
+            raise entry.at("name").error(f"{shown(name)} stands twice; rename or remove one of the two")
+        found[name] = read(entry.at(key))
+    return found
+
+
+def _cluster(node: Node) -> Cluster:
+    ca_data = node.at("certificate-authority-data").decoded()
+    return Cluster(
+        server=Secret(node.at("server").text()),
+        tls_server_name=node.at("tls-server-name").text(),
+        insecure=node.at("insecure-skip-tls-verify").flag(),
+        ca_file=_unless(ca_data, node.at("certificate-authority")),
+        ca_data=ca_data,
+        proxy_url=Secret(node.at("proxy-url").text()),
+        disable_compression=node.at("disable-compression").flag(),
+        exec_config=_exec_extension(node.at("extensions")),
+    )
+
+
+def _exec_extension(extensions: Node) -> Hidden[object]:
+    for each in extensions.items():
+        if each.at("name").text() == _EXEC_EXTENSION:
+            return each.at("extension").held
+    return Hidden(None)
+
+
+def _user(node: Node) -> User:
+    certificate = node.at("client-certificate-data").decoded()
+    key = Secret(node.at("client-key-data").decoded())
+    return User(
+        token=Secret(node.at("token").text()),
+        token_file=node.at("tokenFile").file(),
+        username=node.at("username").text(),
+        password=Secret(node.at("password").text()),
+        client_certificate_file=_unless(certificate, node.at("client-certificate")),
+        client_certificate_data=certificate,
+        client_key_file=_unless(key, node.at("client-key")),
+        client_key_data=key,
+        exec=_exec(node.at("exec")),
+        auth_provider=_auth_provider(node.at("auth-provider")),
+        impersonate=_impersonation(node),
+    )
+
+
+def _unless(data: object, file: Node) -> Path | None:
+    """The file's path, unless there is data: that wins."""
+    found = file.file()
+    return None if data else found
+
+
+def _exec(node: Node) -> ExecConfig | None:
+    if node.value is None:
+        return None
+    command = node.at("command").text()
+    is_path = any(separator in command for separator in (os.sep, os.altsep) if separator)
+    return ExecConfig(
+        command=str(node.source.resolve(command)) if is_path else command,
+        args=node.at("args").texts(),
+        env={each.at("name").name(): each.at("value").text() for each in node.at("env").items()},
+        api_version=node.at("apiVersion").text(),
+        install_hint=node.at("installHint").text(),
+        provide_cluster_info=node.at("provideClusterInfo").flag(),
+        # differs from client-go: version v1 may leave it out too.
+        interactive_mode=node.at("interactiveMode").text() or "IfAvailable",
+    )
+
+
+def _auth_provider(node: Node) -> AuthProvider | None:
+    return None if node.value is None else AuthProvider(node.at("name").name(), node.at("config"))
+
+
+def _impersonation(node: Node) -> Impersonation | None:
+    uid, groups = node.at("as-uid").text(), node.at("as-groups").texts()
+    extra = {key: each.texts() for key, each in node.at("as-user-extra").entries().items()}
+    user = node.at("as").text()
+    if not (user or uid or groups or extra):
+        return None
+    return Impersonation(user=user, uid=uid, groups=groups, extra=extra)
+
+
+def _context(node: Node) -> Context:
+    return Context(
+        cluster=node.at("cluster").text(),
+        user=node.at("user").text(),
+        namespace=node.at("namespace").text(),
+    )

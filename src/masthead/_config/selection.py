@@ -1,0 +1,166 @@
+"""From a kubeconfig's entries to one configuration: which context, which cluster, which user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from masthead._config.address import without_userinfo
+from masthead._config.kubeconfig import Cluster, Context, User
+from masthead._config.model import Config, OidcConfig
+from masthead._config.overrides import override_cluster, override_user
+from masthead._config.proxies import proxy_for
+from masthead._meta.names import shown
+from masthead._meta.secret import Secret
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._config.kubeconfig import AuthProvider, Kubeconfig
+    from masthead._config.overrides import Overrides
+
+__all__ = ["Selection", "select", "settle"]
+
+_PLUGINS: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
+"""What to use in the place of an auth-provider of old."""
+
+_Entry = TypeVar("_Entry")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """One cluster and one user there.
+
+    Attributes:
+        cluster: Where.
+        user: Who.
+        user_name: What the kubeconfig calls the user; empty for nobody.
+        namespace: Where objects are when nobody says otherwise; empty for what everybody has.
+        origin: Where it was read, for messages.
+    """
+
+    cluster: Cluster
+    user: User
+    user_name: str = ""
+    namespace: str = ""
+    origin: str = ""
+
+
+def select(kubeconfig: Kubeconfig, overrides: Overrides) -> Selection:
+    """Follow a context to its cluster and its user.
+
+    A context without a user means nobody in particular; one whose user is not there is an error. Where no context is
+    current, one must be named, even if there is no other: some leave it empty so that nothing happens by mistake.
+
+    Raises:
+        ConfigError: if a name leads nowhere, or no context is named.
+    """
+    context_name = overrides.get("context") or kubeconfig.current_context
+    origin = kubeconfig.name + (f", context {shown(context_name)}" if context_name else "")
+    context = Context()
+    if context_name:
+        context = _find("context", context_name, kubeconfig.contexts, kubeconfig.name)
+    elif not (overrides.get("cluster") or overrides.get("server")):
+        raise ConfigError(_no_context(kubeconfig))
+    cluster_name = overrides.get("cluster") or context.cluster
+    user_name = overrides.get("user") or context.user
+    cluster = _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else Cluster()
+    if not cluster_name and not overrides.get("server"):
+        raise ConfigError(f"{origin}: it names no cluster; add one, or ask for one with cluster=")
+    return Selection(
+        cluster=cluster,
+        user=_find("user", user_name, kubeconfig.users, origin) if user_name else User(),
+        user_name=user_name,
+        namespace=context.namespace,
+        origin=origin,
+    )
+
+
+def settle(selection: Selection, overrides: Overrides, environ: Mapping[str, str]) -> Config:
+    """Make a configuration of what was selected, overridden by the caller and completed by the environment.
+
+    Raises:
+        ConfigError: if it cannot be used.
+    """
+    cluster = override_cluster(selection.cluster, overrides)
+    user = override_user(selection.user, overrides)
+    _refuse_missing_files(cluster, user, selection.origin)
+    exec_ = replace(user.exec, cluster_config=cluster.exec_config.reveal()) if user.exec else None
+    return Config(
+        server=cluster.server.reveal(),
+        namespace=overrides.get("namespace") or selection.namespace or "default",
+        ca_file=cluster.ca_file,
+        ca_data=cluster.ca_data,
+        insecure=cluster.insecure,
+        tls_server_name=cluster.tls_server_name,
+        proxy_url=(cluster.proxy_url or _proxy_for(cluster, environ)).reveal(),
+        disable_compression=cluster.disable_compression,
+        allow_plain_http=bool(overrides.get("allow_plain_http")),
+        token=user.token,
+        token_file=user.token_file,
+        username=user.username,
+        password=user.password,
+        client_certificate_file=user.client_certificate_file,
+        client_certificate_data=user.client_certificate_data,
+        client_key_file=user.client_key_file,
+        client_key_data=user.client_key_data,
+        exec=exec_,
+        oidc=_oidc(user.auth_provider, selection.user_name) if user.auth_provider else None,
+        impersonate=user.impersonate,
+        origin=selection.origin,
+    )
+
+
+def _proxy_for(cluster: Cluster, environ: Mapping[str, str]) -> Secret:
+    return Secret(proxy_for(without_userinfo(cluster.server.reveal())[0], environ))
+
+
+def _find(kind: str, name: str, entries: Mapping[str, _Entry], where: str) -> _Entry:
+    if name in entries:
+        return entries[name]
+    there = f"there are {', '.join(map(shown, entries))}" if entries else f"there is no {kind} at all"
+    raise ConfigError(f"{where}: there is no {kind} {shown(name)}; {there}")
+
+
+def _no_context(kubeconfig: Kubeconfig) -> str:
+    if not kubeconfig.contexts:
+        return (
+            f"{kubeconfig.name}: there is no context; add one that joins a cluster and a user, or ask for a "
+            "cluster with cluster="
+        )
+    names = ", ".join(map(shown, kubeconfig.contexts))
+    return f"{kubeconfig.name}: current-context is empty; set it, or say context=... with one of {names}"
+
+
+def _refuse_missing_files(cluster: Cluster, user: User, origin: str) -> None:
+    """Name every file that is not there while it is still known who asked for it."""
+    files = {
+        "certificate-authority": cluster.ca_file,
+        "client-certificate": user.client_certificate_file,
+        "client-key": user.client_key_file,
+    }
+    missing = [f"{name} {path}" for name, path in files.items() if path is not None and not path.is_file()]
+    if missing:
+        raise ConfigError(f"{origin}: there is no such file: {'; '.join(missing)}")
+
+
+def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
+    node = provider.config
+    if provider.name != "oidc":
+        plugin = _PLUGINS.get(provider.name, "")
+        instead = f"an exec plugin instead: {plugin}" if plugin else "an exec plugin instead"
+        raise node.error(f"Kubernetes has no auth-provider {shown(provider.name)} any more; use {instead}")
+    ca_data = node.at("idp-certificate-authority-data").decoded()
+    ca_file = node.at("idp-certificate-authority").file()
+    return OidcConfig(
+        issuer=node.at("idp-issuer-url").text(),
+        client_id=node.at("client-id").text(),
+        client_secret=Secret(node.at("client-secret").text()),
+        id_token=Secret(node.at("id-token").text()),
+        refresh_token=Secret(node.at("refresh-token").text()),
+        ca_file=None if ca_data else ca_file,
+        ca_data=ca_data,
+        kubeconfig=node.source.file,
+        user=user,
+    )

@@ -1,0 +1,166 @@
+"""Writing renewed tokens back to the kubeconfig that they came from."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, cast
+
+from masthead._config.files import read_content
+from masthead._config.kubeconfig import parse, read_document
+from masthead._config.node import Source
+from masthead._meta import yaml
+from masthead._meta.names import shown
+from masthead._meta.secret import Hidden, Secret
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["write_user_tokens"]
+
+_TRIES: Final = 20
+_PAUSE: Final = 0.05
+"""Seconds between tries; writing takes a few milliseconds."""
+
+
+def write_user_tokens(
+    kubeconfig: Path,
+    user: str,
+    *,
+    id_token: Secret | str,
+    refresh_token: Secret | str,
+    pause: Callable[[float], object] | None = None,
+) -> None:
+    """Put an OpenID Connect user's new tokens into a kubeconfig; an empty one leaves the old one there.
+
+    Everything else that stands in the file is kept, but for comments and layout; so are its owner and mode. Nobody ever
+    sees half a file, unless it is somebody else's: then it is written to in place. Programs that lock kubeconfigs, as
+    kubectl does, take turns. Blocks for a second at most: in a coroutine, use a
+    thread.
+
+    Args:
+        kubeconfig: The file.
+        user: The user's name in it.
+        id_token: The new token.
+        refresh_token: What the next one is had for.
+        pause: Waits so many seconds before the lock is tried again.
+
+    Raises:
+        ConfigError: if the file is locked and stays so, cannot be read or written, or has no such user; or if what
+            is given cannot be a token.
+    """
+    id_token, refresh_token = _secret(id_token), _secret(refresh_token)
+    if not (id_token.reveal().isascii() and refresh_token.reveal().isascii()):
+        raise ConfigError(f"{kubeconfig}: the new tokens cannot be written: no token has such characters")
+    # Of a link, the file that it leads to is replaced, and not the link.
+    path = kubeconfig.resolve()
+    try:
+        with _locked(path, pause or threading.Event().wait):
+            document = _read(path)
+            config = _config_of(document, user, path)
+            for key, token in (("id-token", id_token), ("refresh-token", refresh_token)):
+                if token:
+                    config.reveal()[key] = token.reveal()
+            _replace(path, Secret(yaml.dump(document.reveal())))
+            return
+    except OSError as error:
+        problem = error.strerror
+    raise ConfigError(f"{path}: the new tokens cannot be written: {problem}")
+
+
+def _secret(token: Secret | str) -> Secret:
+    return token if isinstance(token, Secret) else Secret(token)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
+    """Hold the lock that kubectl and client-go know too: a file beside the file."""
+    lock = path.with_name(f"{path.name}.lock")
+    for attempt in range(_TRIES):
+        if attempt:
+            pause(_PAUSE)
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            continue
+        break
+    else:
+        raise ConfigError(
+            f"{path}: is locked, so that the new tokens cannot be written. If no program is writing to it, one was "
+            f"killed while it did: remove {lock}"
+        )
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Hidden[dict[str, object]]:
+    source = Source(str(path), file=path)
+    content = read_content(path)
+    parse(content, source)  # for its checks: what follows can rely on the shapes
+    return Hidden(cast("dict[str, object]", read_document(content, source).reveal() or {}))
+
+
+def _config_of(document: Hidden[dict[str, object]], user: str, path: Path) -> Hidden[dict[str, object]]:
+    """The settings of a user's auth-provider, as they stand in the document."""
+    fields = _user_of(document, user)
+    if fields is None:
+        raise ConfigError(f"{path}: there is no user {shown(user)} any more to write the new tokens to")
+    provider = Hidden(cast("dict[str, object]", fields.reveal().get("auth-provider") or {}))
+    config = Hidden(provider.reveal().get("config"))
+    if provider.reveal().get("name") != "oidc" or not isinstance(config.reveal(), dict):
+        raise ConfigError(f"{path}: the user {shown(user)} has no auth-provider named oidc any more")
+    return cast("Hidden[dict[str, object]]", config)
+
+
+def _user_of(document: Hidden[dict[str, object]], user: str) -> Hidden[dict[str, object]] | None:
+    for entry in cast("list[dict[str, object]]", document.reveal().get("users") or []):
+        if entry["name"] == user:
+            return Hidden(cast("dict[str, object]", entry.get("user") or {}))
+    return None
+
+
+def _replace(path: Path, text: Secret) -> None:
+    """Put a new file in the place of another, with the same owner and mode; who cannot give it away, writes into it."""
+    known = path.stat()
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if is_like := _is_like(known, file.fileno()):
+                _write(file, text)
+        if is_like:
+            new.replace(path)
+            return
+        # A rename would make it our file, which its owner could perhaps not read any more.
+        with path.open("r+", encoding="utf-8") as file:
+            _write(file, text)
+            file.truncate()
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _is_like(known: os.stat_result, descriptor: int) -> bool:
+    """Give a new file, which nobody but us can read, the owner and mode of another; whether that could be done."""
+    if not hasattr(os, "fchown"):  # as on Windows, where a file has the rights of its folder
+        return True
+    try:
+        found = os.fstat(descriptor)
+        if (found.st_uid, found.st_gid) != (known.st_uid, known.st_gid):
+            os.fchown(descriptor, known.st_uid, known.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
+    except PermissionError:
+        return False
+    return True
+
+
+def _write(file: IO[str], text: Secret) -> None:
+    file.write(text.reveal())
+    file.flush()
+    os.fsync(file.fileno())

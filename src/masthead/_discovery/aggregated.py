@@ -1,0 +1,218 @@
+"""Discovery in one document: groups, versions and resources together (``apidiscovery.k8s.io``)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from masthead._discovery.model import ApiGroup, ApiResource, Discovered
+from masthead._meta import typeinfo
+from masthead._meta.gvk import GroupVersion
+from masthead._meta.resource import Subresource
+from masthead.errors import DecodeError, ServiceUnavailableError
+
+if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead.errors import MastheadError
+
+__all__ = ["ACCEPT", "is_aggregated", "read_aggregated"]
+
+T = TypeVar("T")
+
+_log: Final = logging.getLogger("masthead.discovery")
+
+_GROUP: Final = "apidiscovery.k8s.io"
+_KIND: Final = "APIGroupDiscoveryList"
+_VERSIONS: Final = ("v2", "v2beta1")
+"""Those that we read, the best first; they differ in name only."""
+
+ACCEPT: Final = ",".join(
+    [*(f"application/json;g={_GROUP};v={version};as={_KIND}" for version in _VERSIONS), "application/json"]
+)
+"""Ask for one document; take the older form from servers that have no other."""
+
+
+class _Kind(msgspec.Struct):
+    group: str | None = None
+    version: str | None = None
+    kind: str | None = None
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    subresource: str
+    response_kind: _Kind | None = None
+    verbs: list[str] | None = None
+
+
+class _Resource(msgspec.Struct, rename="camel"):
+    resource: str
+    response_kind: _Kind | None = None
+    scope: str | None = None
+    singular_resource: str | None = None
+    verbs: list[str] | None = None
+    short_names: list[str] | None = None
+    categories: list[str] | None = None
+    subresources: list[_Part] | None = None
+
+
+# Each list is taken apart by itself, so that one entry that cannot be read does not hide its neighbours.
+
+
+class _Version(msgspec.Struct):
+    version: str
+    resources: list[msgspec.Raw] | None = None
+    freshness: str | None = None
+
+
+class _VersionName(msgspec.Struct):
+    version: str
+
+
+class _Metadata(msgspec.Struct):
+    name: str | None = None
+
+
+class _Group(msgspec.Struct):
+    metadata: _Metadata | None = None
+    versions: list[msgspec.Raw] | None = None
+
+
+class _Document(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+
+
+def is_aggregated(content_type: str) -> bool:
+    """Whether an answer is such a document: the content type says so, its parameters in any order."""
+    media_type, *parameters = (part.strip() for part in content_type.split(";"))
+    pairs = (each.partition("=") for each in parameters)
+    said = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
+    return (
+        media_type.lower() == "application/json"
+        and (said.get("g"), said.get("as")) == (_GROUP, _KIND)
+        and said.get("v") in _VERSIONS
+    )
+
+
+def read_aggregated(body: bytes) -> Discovered:
+    """Read such a document.
+
+    What the server itself calls stale is among the failures, and is kept. So is what of a group and version can be
+    read, where something in it cannot; what does not even say where it belongs is passed over.
+
+    Raises:
+        DecodeError: if it is none, or nothing in it can be read.
+    """
+    read = _Reading()
+    for item in _decoded(body, _Document).items or ():
+        try:
+            read.add(_decoded(item, _Group))
+        except DecodeError as error:
+            read.lost.append(error)
+    if not read.lost:
+        return read.found()
+    if not read.groups:
+        raise read.lost[0]
+    _log.warning("discovery goes on without what does not say where it belongs: %s", read.lost[0])
+    return read.found()
+
+
+class _Reading:
+    """What was read of a document so far.
+
+    Attributes:
+        groups: The groups, and their versions.
+        resources: What they serve.
+        failures: What is wrong with a group and version.
+        lost: What is wrong with the rest.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[ApiGroup] = []
+        self.resources: list[ApiResource] = []
+        self.failures: dict[GroupVersion, MastheadError] = {}
+        self.lost: list[DecodeError] = []
+
+    def add(self, group: _Group) -> None:
+        name = (group.metadata.name if group.metadata else None) or ""
+        served: list[GroupVersion] = []
+        for each in group.versions or ():
+            try:
+                served.append(self._add_version(name, each))
+            except DecodeError as error:
+                self.lost.append(error)
+        if served:
+            stale = {each for each, why in self.failures.items() if isinstance(why, ServiceUnavailableError)}
+            fresh = (each for each in served if each not in stale)
+            preferred = next(fresh, served[0]).version
+            self.groups.append(ApiGroup(name, tuple(each.version for each in served), preferred))
+
+    def found(self) -> Discovered:
+        return Discovered(tuple(self.groups), tuple(self.resources), self.failures)
+
+    def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
+        served = GroupVersion(group, _decoded(given, _VersionName).version)
+        try:
+            version = _decoded(given, _Version)
+        except DecodeError as error:
+            self.failures[served] = _named(error, served)
+            return served
+        if version.freshness == "Stale":
+            self.failures[served] = _stale(served)
+        for each in version.resources or ():
+            try:
+                found = _resource(served, _decoded(each, _Resource))
+            except DecodeError as error:
+                self.failures.setdefault(served, _named(error, served))
+                continue
+            if found.kind or found.subresources:
+                self.resources.append(found)
+        return served
+
+
+def _decoded(body: bytes | msgspec.Raw, type_: type[T]) -> T:
+    try:
+        return typeinfo.decode_json(body, type_)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(str(error), kind=_KIND) from None
+
+
+def _named(error: DecodeError, served: GroupVersion) -> DecodeError:
+    return DecodeError(error.problem, kind=_KIND, subject=str(served))
+
+
+def _stale(served: GroupVersion) -> MastheadError:
+    return ServiceUnavailableError(
+        f"the API server cannot reach what serves {served}, and repeats what it was last told",
+        verb="get",
+        resource=served.path,
+    )
+
+
+def _resource(served: GroupVersion, given: _Resource) -> ApiResource:
+    parts = (_part(served, each) for each in given.subresources or ())
+    return ApiResource(
+        gvr=served.resource(given.resource),
+        gvk=_kind(served, given.response_kind),
+        singular=given.singular_resource or "",
+        namespaced=given.scope == "Namespaced",
+        verbs=tuple(given.verbs or ()),
+        short_names=tuple(given.short_names or ()),
+        categories=tuple(given.categories or ()),
+        subresources=tuple(part for part in parts if part.kind.kind),
+    )
+
+
+def _part(served: GroupVersion, given: _Part) -> Subresource:
+    return Subresource(given.subresource, _kind(served, given.response_kind), tuple(given.verbs or ()))
+
+
+def _kind(served: GroupVersion, given: _Kind | None) -> GroupVersionKind:
+    """The kind; one that names no group and no version is of those that serve it."""
+    if given is None:
+        return served.kind("")
+    own = (
+        served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
+    )
+    return own.kind(given.kind or "")

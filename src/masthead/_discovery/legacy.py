@@ -1,0 +1,149 @@
+"""Discovery in many documents: the versions, the groups, and one list of resources for each of them.
+
+Servers before 1.26 know no other form, and neither do some proxies and aggregated servers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from masthead._discovery.model import ApiGroup, ApiResource
+from masthead._meta import typeinfo
+from masthead._meta.gvk import GroupVersion
+from masthead._meta.resource import Subresource
+from masthead.errors import DecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead._meta.gvk import GroupVersionKind
+
+__all__ = ["read_core", "read_groups", "read_resources"]
+
+T = TypeVar("T", bound="_Document")
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    kind: str | None = None
+
+
+class _Core(_Document):
+    versions: list[str] | None = None
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    name: str
+    versions: list[_Version] | None = None
+    preferred_version: _Version | None = None
+
+
+class _Groups(_Document):
+    groups: list[_Group] | None = None
+
+
+class _Resource(msgspec.Struct, rename="camel"):
+    name: str
+    kind: str | None = None
+    singular_name: str | None = None
+    namespaced: bool = False
+    group: str | None = None
+    version: str | None = None
+    verbs: list[str] | None = None
+    short_names: list[str] | None = None
+    categories: list[str] | None = None
+
+
+class _Resources(_Document):
+    resources: list[_Resource] | None = None
+
+
+_decode_core: Final = typeinfo.json_decoder(_Core)
+_decode_groups: Final = typeinfo.json_decoder(_Groups)
+_decode_resources: Final = typeinfo.json_decoder(_Resources)
+
+
+def read_core(body: bytes) -> tuple[ApiGroup, ...]:
+    """The core group, from what ``/api`` answers; nothing if it has no versions.
+
+    Raises:
+        DecodeError: if it is something else.
+    """
+    versions = tuple(_read(_decode_core, body, "APIVersions").versions or ())
+    return (ApiGroup("", versions, versions[0]),) if versions else ()
+
+
+def read_groups(body: bytes) -> tuple[ApiGroup, ...]:
+    """The groups, from what ``/apis`` answers.
+
+    Raises:
+        DecodeError: if it is something else.
+    """
+    groups = _read(_decode_groups, body, "APIGroupList").groups or ()
+    return tuple(_group(each, each.versions) for each in groups if each.versions)
+
+
+def read_resources(served: GroupVersion, body: bytes) -> tuple[ApiResource, ...]:
+    """The resources of one group and version, each with its parts.
+
+    Raises:
+        DecodeError: if it is something else.
+    """
+    given = _read(_decode_resources, body, "APIResourceList").resources or ()
+    owners = {each.name: each for each in given if "/" not in each.name and each.kind}
+    parts: dict[str, list[_Resource]] = {name: [] for name in owners}
+    for each in given:
+        owner, slash, _ = each.name.partition("/")
+        if slash and each.kind:
+            parts.setdefault(owner, []).append(each)
+    return tuple(_resource(served, name, owners.get(name), belonging) for name, belonging in parts.items())
+
+
+def _read(decoder: msgspec.json.Decoder[T], body: bytes, kind: str) -> T:
+    try:
+        found = decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(str(error), kind=kind) from None
+    if found.kind != kind:
+        raise DecodeError(f"the server answered with {found.kind or 'something without a kind'}", kind=kind)
+    return found
+
+
+def _group(given: _Group, versions: list[_Version]) -> ApiGroup:
+    names = tuple(each.version for each in versions)
+    preferred = given.preferred_version.version if given.preferred_version else ""
+    return ApiGroup(given.name, names, preferred if preferred in names else names[0])
+
+
+def _resource(
+    served: GroupVersion, name: str, owner: _Resource | None, parts: Iterable[_Resource]
+) -> ApiResource:
+    parts = tuple(parts)
+    # Where only parts are served, they say whether their owners live in namespaces.
+    given = owner or _Resource(name, namespaced=any(each.namespaced for each in parts))
+    return ApiResource(
+        gvr=served.resource(name),
+        gvk=_kind(served, given),
+        singular=given.singular_name or "",
+        namespaced=given.namespaced,
+        verbs=tuple(given.verbs or ()),
+        short_names=tuple(given.short_names or ()),
+        categories=tuple(given.categories or ()),
+        subresources=tuple(
+            Subresource(each.name.partition("/")[2], _kind(served, each), tuple(each.verbs or ()))
+            for each in parts
+        ),
+    )
+
+
+def _kind(served: GroupVersion, given: _Resource) -> GroupVersionKind:
+    """The kind; one that names no group and no version is of those that serve it."""
+    own = (
+        served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
+    )
+    return own.kind(given.kind or "")

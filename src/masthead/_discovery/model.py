@@ -1,0 +1,181 @@
+"""What a server says that it serves, as plain values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
+    from masthead._meta.resource import Subresource
+    from masthead.errors import MastheadError
+
+__all__ = ["ApiGroup", "ApiResource", "Discovered", "ServerVersion"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiResource:
+    """A resource that the server has.
+
+    Attributes:
+        gvr: Where its objects live.
+        gvk: What its objects are. Some resources hold kinds of another group; where only parts of a resource are
+            served, the kind is empty.
+        singular: Such as ``pod``; empty where the server does not say.
+        namespaced: Whether objects live in a namespace.
+        verbs: What it takes.
+        short_names: Such as ``po``.
+        categories: Such as ``all``.
+        subresources: The parts with verbs of their own.
+    """
+
+    gvr: GroupVersionResource
+    gvk: GroupVersionKind
+    singular: str = ""
+    namespaced: bool = False
+    verbs: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[Subresource, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plural, as it stands in the path."""
+        return self.gvr.resource
+
+    @property
+    def kind(self) -> str:
+        """What its objects are called."""
+        return self.gvk.kind
+
+    @property
+    def api_version(self) -> str:
+        """The group and version that serve it, as an object's ``apiVersion`` says it."""
+        return str(self.gvr.group_version)
+
+    def subresource(self, name: str) -> Subresource | None:
+        """Find a part by its name."""
+        return next((each for each in self.subresources if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiGroup:
+    """A group, and the versions in which it is served.
+
+    Attributes:
+        name: Such as ``apps``; empty for the core group.
+        versions: In the server's order, which is the order of preference.
+        preferred: The one to take where nothing speaks for another.
+    """
+
+    name: str
+    versions: tuple[str, ...]
+    preferred: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """What was found, and what could not be found out.
+
+    Iterating goes through the resources.
+
+    Attributes:
+        groups: The core group first, then in the server's order.
+        resources: In the order of groups, versions, and the server's own.
+        failures: Why a group and version could not be read, or not be read anew: usually the server behind an
+            aggregated API is down. What it serves is missing from `resources`, or may be out of date there.
+    """
+
+    groups: tuple[ApiGroup, ...] = ()
+    resources: tuple[ApiResource, ...] = ()
+    failures: Mapping[GroupVersion, MastheadError] = field(
+        default_factory=dict["GroupVersion", "MastheadError"]
+    )
+
+    def __iter__(self) -> Iterator[ApiResource]:
+        return iter(self.resources)
+
+    def __len__(self) -> int:
+        return len(self.resources)
+
+    def __add__(self, other: Discovered) -> Discovered:
+        return Discovered(
+            self.groups + other.groups,
+            self.resources + other.resources,
+            {**self.failures, **other.failures},
+        )
+
+    def of(self, served: GroupVersion) -> Discovered:
+        """What was found of one group and version."""
+        return Discovered(
+            tuple(each for each in self.groups if each.name == served.group),
+            tuple(each for each in self.resources if each.gvr.group_version == served),
+            {each: error for each, error in self.failures.items() if each == served},
+        )
+
+    def preferred(self) -> Discovered:
+        """Each resource once: in its group's preferred version or, where it is missing there, in the next one."""
+        rank = self.ranking()
+        best: dict[tuple[str, str], ApiResource] = {}
+        for each in self.resources:
+            key = each.gvr.group, each.name
+            if key not in best or rank(each) < rank(best[key]):
+                best[key] = each
+        return Discovered(self.groups, tuple(best.values()), self.failures)
+
+    def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:
+        """A sort key by which what is preferred comes first: by group, then by version."""
+        order = {
+            (group.name, version): (0 if group.name == "" else at, _rank(group, version))
+            for at, group in enumerate(self.groups, start=1)
+            for version in group.versions
+        }
+        last = len(self.groups) + 1, 0
+        return lambda each: order.get((each.gvr.group, each.gvr.version), last)
+
+
+def _rank(group: ApiGroup, version: str) -> int:
+    return -1 if version == group.preferred else group.versions.index(version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerVersion:
+    """Which Kubernetes the server is.
+
+    Attributes:
+        major: Such as ``1``.
+        minor: Such as ``36``; some providers write ``36+``.
+        git_version: Such as ``v1.36.4``.
+        git_commit: What it was built from.
+        git_tree_state: Whether that was changed: ``clean`` or ``dirty``.
+        build_date: When it was built, as the server writes it.
+        go_version: What it was built with.
+        compiler: What it was built with.
+        platform: What it was built for, such as ``linux/amd64``.
+    """
+
+    major: str
+    minor: str
+    git_version: str
+    git_commit: str = ""
+    git_tree_state: str = ""
+    build_date: str = ""
+    go_version: str = ""
+    compiler: str = ""
+    platform: str = ""
+
+    def __str__(self) -> str:
+        return self.git_version
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Major and minor as numbers, to compare: ``version.number >= (1, 30)``."""
+        return _leading_number(self.major), _leading_number(self.minor)
+
+
+def _leading_number(text: str) -> int:
+    digits = re.match(r"[0-9]{1,9}", text)
+    return int(digits[0]) if digits else 0

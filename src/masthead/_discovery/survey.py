@@ -1,0 +1,118 @@
+"""One look at everything that a server serves, in whichever form it says it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from masthead._discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
+from masthead._discovery.legacy import read_core, read_groups, read_resources
+from masthead._discovery.model import Discovered
+from masthead._meta.gvk import GroupVersion
+from masthead._rest.call import JSON
+from masthead.errors import DecodeError, MastheadError, NotFoundError, StatusError, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from masthead._discovery.documents import Document, Documents
+    from masthead._discovery.model import ApiGroup, ApiResource
+
+__all__ = ["Survey"]
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 8
+"""How many lists of resources are asked for at the same time; an old cluster with many operators has hundreds."""
+_ROOTS: Final[Mapping[str, Callable[[bytes], tuple[ApiGroup, ...]]]] = {
+    "/api": read_core,
+    "/apis": read_groups,
+}
+_PASSED_OVER: Final = (StatusError, TransportError, DecodeError)
+"""What is wrong with one group and version, and not with us."""
+
+
+class Survey:
+    """One look at everything that a server serves.
+
+    Each of the two roots may come in either form: whole, or as a list of groups whose resources are then asked for one
+    by one, several at a time.
+
+    Attributes:
+        seen: Every document that went into it.
+    """
+
+    def __init__(self, documents: Documents, *, aggregated: bool, trust_disk: bool) -> None:
+        """Look through `documents`.
+
+        Args:
+            documents: What fetches them.
+            aggregated: Whether to ask for the whole in one document.
+            trust_disk: Take files that are young enough without asking the server.
+        """
+        self.seen: list[Document] = []
+        self._documents = documents
+        self._accept = ACCEPT if aggregated else JSON
+        self._trust_disk = trust_disk
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self) -> Discovered:
+        """Look.
+
+        Raises:
+            NotFoundError: if neither root is there.
+            DecodeError: if a root is something else.
+            MastheadError: as `RestClient.call` does.
+        """
+        answers = await _together([self._fetch(path, self._accept) for path in _ROOTS])
+        failures = [each for each in answers if isinstance(each, MastheadError)]
+        # Some servers have one root only.
+        for failure in failures:
+            if not isinstance(failure, NotFoundError) or len(failures) == len(_ROOTS):
+                raise failure
+        found = Discovered()
+        for answer, read in zip(answers, _ROOTS.values(), strict=True):
+            if isinstance(answer, MastheadError):
+                continue
+            if is_aggregated(answer.content_type):
+                found += read_aggregated(answer.body)
+            else:
+                found += await self._resources_of(read(answer.body))
+        return found
+
+    async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> Discovered:
+        served = [GroupVersion(group.name, version) for group in groups for version in group.versions]
+        lists = await _together([self._list(each) for each in served])
+        resources: list[ApiResource] = []
+        failures: dict[GroupVersion, MastheadError] = {}
+        for each, outcome in zip(served, lists, strict=True):
+            if not isinstance(outcome, MastheadError):
+                resources += outcome
+            elif isinstance(outcome, _PASSED_OVER):
+                failures[each] = outcome
+            else:
+                raise outcome
+        return Discovered(groups, tuple(resources), failures)
+
+    async def _list(self, served: GroupVersion) -> tuple[ApiResource, ...]:
+        return read_resources(served, (await self._fetch(served.path, JSON)).body)
+
+    async def _fetch(self, path: str, accept: str) -> Document:
+        async with self._turns:
+            found = await self._documents.get(path, accept=accept, trust_disk=self._trust_disk)
+        self.seen.append(found)
+        return found
+
+
+async def _together(work: list[Awaitable[T]]) -> list[T | MastheadError]:
+    """Do all of it at the same time; what failed gives its error, and disturbs nothing else."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_outcome(each)) for each in work]
+    return [task.result() for task in tasks]
+
+
+async def _outcome(work: Awaitable[T]) -> T | MastheadError:
+    try:
+        return await work
+    except MastheadError as error:
+        return error

@@ -1,0 +1,293 @@
+"""The base of every API type: a msgspec Struct that knows what was set.
+
+A class body reads like a dataclass::
+
+    class PodSpec(Struct):
+        containers: list[Container] = []
+        node_name: str | None = None
+        security_context: PodSecurityContext = field(default_factory=PodSecurityContext)
+
+and behaves as Go's types do, only more exactly:
+
+* **A value type is never None.** Lists, maps, nested types and scalars with a default read as that default when they
+  are unset: ``Deployment().spec.template.spec.containers`` is an empty list. A field whose default is None, an
+  optional scalar or a pointer in Go, reads as None.
+* **What was not set is not written; what was set is.** The slot of an unset field holds msgspec's UNSET and a
+  descriptor supplies the default. A list, map or nested type that reading has brought to life, and that is
+  still empty, stays unwritten; an explicit ``[]`` or ``0``, from the wire or from code, is kept.
+* **Fields that the type does not know are kept.** An instance that has some is an instance of a subclass made
+  for them, so that msgspec's C code reads, writes and compares them like any other field.
+* **Assignments are checked**: ``spec.node_name = 5`` raises, ``spec.containers = [{"name": "web"}]`` builds.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast, dataclass_transform
+
+import msgspec
+from msgspec import field
+
+from masthead._meta import shape, shown, walk, wire
+from masthead._meta.apitype import ApiType, construct
+from masthead._meta.merge import Merge
+from masthead._meta.slots import SlotPlan, annotations_in, is_field, member_of
+from masthead._meta.walk import unknown_fields
+from masthead.errors import DecodeError
+
+__all__ = ["Struct", "StructType", "field", "unknown_fields"]
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+class StructType(ApiType):
+    """The metaclass of API types: sees to defaults, unknown fields and checked construction."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        /,
+        *,
+        api_type: ApiType | None = None,
+        lazy: tuple[str, ...] = (),
+        in_parts: tuple[str, ...] = (),
+        plain: bool = False,
+        **config: Any,  # noqa: ANN401 - msgspec's own
+    ) -> StructType:
+        """Make a type.
+
+        Args:
+            name: Its name.
+            bases: Its bases.
+            namespace: Its body.
+            api_type: For a subclass that passes for another class: that class.
+            lazy: Fields that keep their bytes until they are read.
+            in_parts: Lists whose items are decoded one by one, by the class itself.
+            plain: Strings and numbers are bare slots: fast to read, and a zero or "" counts as unset.
+            config: What msgspec should know.
+        """
+        declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}
+        slots = SlotPlan(namespace, declared, lazy=lazy, in_parts=in_parts, plain=plain)
+        made = cast("StructType", cast("Any", super()).__new__(cls, name, bases, namespace, **config))
+        type.__setattr__(made, "declared", {} if api_type else declared)
+        type.__setattr__(made, "api_type", api_type or made)
+        type.__setattr__(made, "module_globals", vars(sys.modules.get(made.__module__, types)))
+        type.__setattr__(made, "is_implicit", False)
+        slots.install(made)
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *positional, **values):  # noqa: ANN002, ANN003, ANN204
+            if positional:
+                example = next(iter(shape.fields_by_attribute(cls.api_type)), "field")
+                raise TypeError(
+                    f"{cls.__name__} takes keyword arguments only, such as {cls.__name__}({example}=...)"
+                )
+            try:
+                built = {key: _build_argument(cls, key, value) for key, value in values.items()}
+            except shape.Fault as fault:
+                raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+            except RecursionError:
+                raise DecodeError("nested too deeply", kind=cls.__name__) from None
+            return construct(cls, built)
+
+
+def _build_argument(cls: ApiType, name: str, value: object) -> object:
+    this = shape.fields_by_attribute(cls.api_type).get(name)
+    if this is None:
+        raise shape.Fault(_no_attribute(cls, name))
+    return this.build(value, shape.FROM_CODE)
+
+
+def _no_attribute(cls: ApiType, name: str) -> str:
+    return shape.unknown_field(cls.api_type, name, shape.fields_by_attribute(cls.api_type))
+
+
+class Struct(
+    msgspec.Struct,
+    metaclass=StructType,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    rename="camel",
+    gc=False,
+):
+    """A type of the Kubernetes API.
+
+    Made with keyword arguments, which are checked; nested types may be given as dicts, with the names of the
+    wire or of Python. Equality compares what would be read: an unset list equals an empty one. Instances change,
+    so they have no hash: use a key, a uid or a name where one is needed.
+
+    Raises:
+        DecodeError: if an argument does not fit its field.
+    """
+
+    # gc=False: an API object never contains itself, and the collector need not walk a cache of millions.
+
+    MERGE: ClassVar[Mapping[str, Merge]] = {}
+    """How lists and maps of this type merge, by the field's name on the wire; what is not here is atomic if a
+    list, and granular if a map or a type."""
+    ATOMIC: ClassVar[bool] = False
+    """Whether server-side apply takes the type as one value."""
+    DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {}
+    """What the server fills in for an absent field, by its name on the wire."""
+    SENSITIVE: ClassVar[tuple[str, ...]] = ()
+    """Attributes that repr does not show."""
+    NULLABLE: ClassVar[tuple[str, ...]] = ()
+    """Attributes in which null is a value of its own, and not the same as leaving them out."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Struct):
+            return NotImplemented
+        try:
+            return walk.same(self, other)
+        except DecodeError:  # what cannot be read equals nothing but itself
+            return self is other
+
+    if TYPE_CHECKING:
+        # As typeshed has it for list and dict: type checkers refuse an instance as a member of a set.
+        __hash__: ClassVar[None]  # type: ignore[assignment]
+    else:
+
+        def __hash__(self):  # noqa: ANN204
+            raise TypeError(
+                f"unhashable type: {type(self).__name__!r}, because it can change. {self._INSTEAD_OF_HASH}"
+            )
+
+    _INSTEAD_OF_HASH: ClassVar[str] = "Use one of its fields, or its to_json(), as the key."
+
+    _shown = shown.fields
+
+    def __repr__(self) -> str:
+        try:
+            return f"{type(self).__name__}({self._shown()})"
+        except RecursionError:
+            return f"{type(self).__name__}(...)"
+
+    def __dir__(self) -> Iterable[str]:
+        """What the instance has to offer: neither the facts about its type nor what is for this package alone."""
+        return [
+            name
+            for name in super().__dir__()
+            if not name.isupper() and name not in _INNER and (name[0] != "_" or name.startswith("__"))
+        ]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):  # noqa: ANN001, ANN204 - called for what is not there
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise AttributeError(_no_attribute(type(self), name), name=name, obj=self)
+
+        def __setattr__(self, name, value):  # noqa: ANN001, ANN204
+            try:
+                built = _build_argument(type(self), name, value)
+            except shape.Fault as fault:
+                if name not in shape.fields_by_attribute(type(self).api_type):
+                    raise AttributeError(fault.problem, name=name, obj=self) from None
+                raise self.decode_error(fault) from None
+            member_of(type(self), name).__set__(self, built)
+
+        def __delattr__(self, name):  # noqa: ANN001, ANN204
+            if (this := shape.fields_by_attribute(type(self).api_type).get(name)) is None:
+                raise AttributeError(_no_attribute(type(self), name), name=name, obj=self)
+            member_of(type(self), name).__set__(self, this.default)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self).api_type, self.to_json())
+
+    def copy(self) -> Self:
+        """Return an independent copy: what this one would write, read anew."""
+        return cast("Self", _restore(cast("type[Struct]", type(self).api_type), self.to_json()))
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """Read JSON text; fields that the type does not know are kept.
+
+        Raises:
+            DecodeError: if it is not JSON, has a key twice, or does not fit the type.
+        """
+        try:
+            text = wire.utf8(data)
+            wire.refuse_duplicate_keys(text)
+            return cast("Self", wire.reader_for(cls).read(text))
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
+        """Take plain data with the names of the wire, such as a parsed manifest.
+
+        Args:
+            data: Dicts, lists, strings and numbers; typed objects may stand among them.
+            strict: Refuse fields that the type does not know instead of keeping them.
+
+        Raises:
+            DecodeError: if something does not fit the type.
+        """
+        rules = shape.STRICT if strict else shape.FROM_WIRE
+        try:
+            return cast("Self", shape.StructOf(cls).build(data, rules))
+        except shape.Fault as fault:
+            raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
+        except RecursionError:
+            raise DecodeError("nested too deeply", kind=cls.__name__) from None
+
+    @classmethod
+    def from_yaml(cls, text: bytes | str, *, strict: bool = False) -> Self:
+        """Read one YAML document.
+
+        Args:
+            text: The document; JSON is YAML too.
+            strict: Refuse fields that the type does not know instead of keeping them.
+
+        Raises:
+            DecodeError: if it is not one YAML document, has a key twice, or does not fit the type.
+        """
+        from masthead._meta import yaml
+
+        return cls.from_dict(cast("Any", yaml.load_one(text, kind=cls.__name__)), strict=strict)
+
+    def to_json(self) -> bytes:
+        """Write compact JSON.
+
+        Raises:
+            InvalidValueError: if something in it cannot be written as JSON.
+        """
+        return wire.encode(walk.to_encode(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data with the names of the wire."""
+        try:
+            return cast("dict[str, Any]", wire.decode_plain(self.to_json()))
+        except shape.Fault as fault:  # what was never read may be broken
+            raise self.decode_error(fault) from None
+
+    def to_yaml(self) -> str:
+        """Write a YAML document."""
+        from masthead._meta import yaml
+
+        return yaml.dump(self.to_dict())
+
+    def decode_error(self, fault: shape.Fault) -> DecodeError:
+        """Say what is wrong with a field of this object."""
+        return DecodeError(fault.problem, kind=type(self).__name__, path=fault.path)
+
+
+_INNER: Final = frozenset(
+    {"api_type", "checked", "declared", "decode_error", "is_implicit", "module_globals", "to_write"}
+)
+"""Attributes that the modules beside this one use, and nobody else."""
+
+
+def _restore(cls: type[Struct], data: bytes) -> Struct:
+    try:
+        return cast("Struct", wire.reader_for(cls).read(data))
+    except shape.Fault as fault:
+        raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None

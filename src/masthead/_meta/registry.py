@@ -1,0 +1,189 @@
+"""Kind ↔ class ↔ resource, looked up by name so that only the module that is needed is imported.
+
+A package of generated types has an index that says which module holds which kind. The registry reads indexes,
+and imports a module when one of its kinds is asked for. Classes that were written by hand are added one by one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+
+from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
+from masthead._meta.locks import fork_safe_lock
+from masthead._meta.object import Object, ObjectList
+from masthead.errors import UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+Kind: TypeAlias = "type[Object | ObjectList[Any]]"
+KindT = TypeVar("KindT", bound="type[Object | ObjectList[Any]]")
+
+BUILT_IN: Final = "masthead.api.index"
+"""The index of Kubernetes' own kinds."""
+
+
+_changing: Final = fork_safe_lock()
+
+
+class Registry:
+    """Knows which class stands for a kind or resource.
+
+    Threads: all methods may be called from any thread.
+    """
+
+    def __init__(self, *indexes: str) -> None:
+        """Start with the kinds of these index modules, none of which is imported yet."""
+        self._pending = indexes
+        """Indexes that have not been read; one leaves only when all of its kinds can be found."""
+        self._modules: dict[GroupVersionKind, str] = {}
+        self._resources: dict[GroupVersionResource, GroupVersionKind] = {}
+        self._classes: dict[GroupVersionKind, Kind] = {}
+
+    def add_index(self, module: str) -> None:
+        """Add the kinds of a package of generated types.
+
+        Args:
+            module: The dotted name of the package's ``index`` module.
+        """
+        with _changing:
+            self._pending = (*self._pending, module)
+
+    def register(self, cls: KindT) -> KindT:
+        """Add a class that was written by hand; may be used as a decorator.
+
+        A class that is registered later replaces one of the same kind.
+
+        Raises:
+            UnknownKindError: if the class does not say what it is.
+        """
+        if not cls.GVK.kind:
+            raise UnknownKindError(
+                f"{cls.__name__} has no GVK; set GVK = GroupVersionKind(group, version, kind)"
+            )
+        with _changing:
+            self._classes[cls.GVK] = cls
+            if resource := getattr(cls, "RESOURCE", None):
+                self._resources[cls.GVK.group_version.resource(resource.name)] = cls.GVK
+        return cls
+
+    def class_of(self, gvk: GroupVersionKind) -> Kind:
+        """The class of a kind or list kind.
+
+        Raises:
+            UnknownKindError: if there is none.
+        """
+        self._read_indexes()
+        registered = self._classes.get(gvk)
+        if registered is not None:
+            return registered
+        module = self._modules.get(gvk)
+        if module is None:
+            raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
+        # Not kept: if the module is imported a second time, its class is another one.
+        return cast("Kind", getattr(importlib.import_module(module), gvk.kind))
+
+    def object_class(self, gvk: GroupVersionKind) -> type[Object]:
+        """The class of a kind of objects.
+
+        Raises:
+            UnknownKindError: if there is none, or it is a list.
+        """
+        found = self.class_of(gvk)
+        if not issubclass(found, Object):
+            raise UnknownKindError(f"{gvk} is a list; its items are {found.ITEM.GVK}")
+        return found
+
+    def list_class(self, gvk: GroupVersionKind) -> type[ObjectList[Object]]:
+        """The class of the list of a kind.
+
+        Raises:
+            UnknownKindError: if there is none.
+        """
+        item = self.object_class(gvk)
+        usual = gvk.group_version.kind(f"{gvk.kind}List")
+        if usual in self._modules or usual in self._classes:
+            found = self.class_of(usual)
+            if issubclass(found, ObjectList):
+                return found
+        # A custom resource may call its list as it likes; it stands beside its kind, or was registered.
+        for each in (*list(item.module_globals.values()), *list(self._classes.values())):
+            if isinstance(each, type) and issubclass(each, ObjectList) and each.ITEM is item:
+                return cast("type[ObjectList[Object]]", each)
+        raise UnknownKindError(f"{gvk} has no list; register its class")
+
+    def kind_of(self, gvr: GroupVersionResource) -> GroupVersionKind:
+        """The kind that a resource serves.
+
+        Raises:
+            UnknownKindError: if no kind is known for it.
+        """
+        self._read_indexes()
+        try:
+            return self._resources[gvr]
+        except KeyError:
+            raise UnknownKindError(
+                f"there is no kind for {gvr}; register its class, or use Unstructured"
+            ) from None
+
+    def resource_of(self, gvk: GroupVersionKind) -> GroupVersionResource:
+        """The resource that serves a kind.
+
+        Raises:
+            UnknownKindError: if the kind is not known, or is not served by itself.
+        """
+        found = self.object_class(gvk)
+        if found.RESOURCE is None:
+            raise UnknownKindError(f"{gvk} is not served as a resource")
+        return gvk.group_version.resource(found.RESOURCE.name)
+
+    def kinds(self) -> Iterator[GroupVersionKind]:
+        """Every kind and list kind, in the order of group, version and name; imports nothing."""
+        self._read_indexes()
+        with _changing:
+            known = {*self._modules, *self._classes}
+        return iter(sorted(known))
+
+    def _read_indexes(self) -> None:
+        # Every thread that finds an index pending reads it, because waiting for another thread that imports, with a
+        # lock in hand, could be for ever: the other one may be waiting for a module that this one is importing.
+        for module in self._pending:
+            kinds: Mapping[str, tuple[str, dict[str, str]]] = {}
+            try:
+                kinds = _kinds_in(module)
+            finally:  # an index that cannot be read is complained about once
+                self._finish(module, kinds)
+
+    def _finish(self, module: str, index: Mapping[str, tuple[str, dict[str, str]]]) -> None:
+        with _changing:
+            if module not in self._pending:
+                return  # another thread was faster
+            for api_version, (home, kinds) in index.items():
+                served = GroupVersion.parse(api_version)
+                for kind, resource in kinds.items():
+                    self._modules[served.kind(kind)] = home
+                    if resource:  # a class that was registered goes first
+                        self._resources.setdefault(served.resource(resource), served.kind(kind))
+            self._pending = tuple(each for each in self._pending if each != module)
+
+    def _nearest(self, gvk: GroupVersionKind) -> str:
+        elsewhere = sorted(each.api_version for each in list(self._modules) if each.kind == gvk.kind)
+        if elsewhere:
+            return f"{gvk.kind} exists in {', '.join(elsewhere)}"
+        return "register its class, or use Unstructured"
+
+
+def _kinds_in(module: str) -> Mapping[str, tuple[str, dict[str, str]]]:
+    try:
+        return cast("Mapping[str, tuple[str, dict[str, str]]]", importlib.import_module(module).KINDS)
+    except (ImportError, AttributeError) as error:
+        raise UnknownKindError(f"{module} is not an index of generated types: {error}") from error
+
+
+registry: Final = Registry(BUILT_IN)
+"""The registry that everything uses unless told otherwise."""
+
+register: Final = registry.register
+"""Add a class to the shared registry; may be used as a decorator."""

@@ -1,0 +1,463 @@
+"""What a field may hold: the annotations of a Struct, read once and turned into shapes.
+
+A shape knows how to make its value from plain data (dicts, lists, numbers, as JSON or YAML give them, or
+typed objects already made) and says exactly where the data is wrong. msgspec does the same in C and much
+faster; it is always asked first. Shapes are for what it cannot do: keep fields that our types do not know,
+accept typed objects inside plain data, and name the field at fault in our own words.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+
+from masthead._meta import typeinfo
+from masthead._meta.apitype import LESSONS, ApiType, construct, with_unknown
+from masthead._meta.quantity import Quantity, parse_quantity, parse_text
+from masthead._meta.time import MicroTime, format_micro_time, parse_micro_time
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+    FieldsV1: TypeAlias = dict[str, JSON]
+else:
+    # msgspec cannot follow an alias into itself, and need not: there is nothing to check.
+    JSON = Any
+    """Anything that JSON can say."""
+    FieldsV1 = dict[str, Any]
+    """A set of field paths, as managed fields write it."""
+
+WORDS: Final[Mapping[object, str]] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    bytes: "base64 text",
+    datetime: "an RFC 3339 time",
+    MicroTime: "an RFC 3339 time",
+    Quantity: "a quantity",
+    type(None): "null",
+    list: "a list",
+    dict: "an object",
+}
+
+
+# msgspec writes the names of fields as they are, and so refuses what would have to be escaped.
+_NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
+
+
+class Fault(Exception):  # noqa: N818 - it never leaves this package: it becomes a DecodeError on the way out
+    """Something in the data is wrong; the path grows from the inside out as the exception rises."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.steps: list[str] = []
+
+    @property
+    def path(self) -> str:
+        """The field at fault, such as ``spec.containers[0].ports``."""
+        return "".join(reversed(self.steps)).removeprefix(".")
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """How strictly to read plain data.
+
+    Attributes:
+        keep_unknown: Keep fields that the type does not know; otherwise they are a fault.
+        attribute_names: Accept ``node_name`` beside ``nodeName``.
+        hides_values: Say of a value that does not fit what it is, and not which: it may be a password.
+    """
+
+    keep_unknown: bool
+    attribute_names: bool
+    hides_values: bool = False
+
+    def describe(self, value: object) -> str:
+        """Say what a value is, for an error message."""
+        return describe_type(value) if self.hides_values else describe(value)
+
+
+FROM_WIRE: Final = Rules(keep_unknown=True, attribute_names=False)
+"""For what a server sent or a manifest says: nothing may be lost."""
+STRICT: Final = Rules(keep_unknown=False, attribute_names=False)
+"""For manifests whose every field must be known."""
+FROM_CODE: Final = Rules(keep_unknown=False, attribute_names=True)
+"""For what a program builds: a misspelt field is a mistake, and Python's names are welcome."""
+
+
+class Shape(Protocol):
+    """Makes a field's value out of plain data."""
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Return the typed value.
+
+        Raises:
+            Fault: if the data does not fit.
+        """
+        ...
+
+
+class Anything(msgspec.Struct, frozen=True):
+    """Free-form JSON."""
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Take the data as it is."""
+        del rules
+        return value
+
+
+class Scalar(msgspec.Struct, frozen=True):
+    """A string, number, time, quantity: anything that msgspec converts without help."""
+
+    convert: Callable[[object], object]
+    words: str
+    exact: tuple[type, ...]
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Check, and convert text into times, quantities and bytes."""
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Fault(f"expected {self.words}, got {value}, which JSON cannot say")
+        if type(value) in self.exact:
+            return value
+        try:
+            return self.convert(value)
+        except (msgspec.ValidationError, InvalidValueError) as error:
+            is_told = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
+            hint = f": {error.__cause__}" if is_told else ""
+            raise Fault(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
+
+
+class ListOf(msgspec.Struct, frozen=True):
+    """A list whose items have one shape."""
+
+    item: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build every item."""
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+            raise Fault(f"expected a list, got {rules.describe(value)}")
+        built: list[object] = []
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            try:
+                built.append(self.item.build(item, rules))
+            except Fault as fault:
+                fault.steps.append(f"[{index}]")
+                raise
+        return built
+
+
+class MapOf(msgspec.Struct, frozen=True):
+    """A map from strings to values of one shape."""
+
+    value: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build every value."""
+        if not isinstance(value, Mapping):
+            raise Fault(f"expected an object, got {rules.describe(value)}")
+        built: dict[str, object] = {}
+        for key, item in cast("Mapping[object, object]", value).items():
+            try:
+                built[check_key(key)] = self.value.build(item, rules)
+            except Fault as fault:
+                fault.steps.append(f'["{key}"]')
+                raise
+        return built
+
+
+class StructOf(msgspec.Struct, frozen=True):
+    """A nested API type."""
+
+    cls: ApiType
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Take an instance as it is; build one from a mapping."""
+        if isinstance(value, cast("type", self.cls)):
+            return value
+        if not isinstance(value, Mapping):
+            raise Fault(f"expected an object ({self.cls.__name__}), got {rules.describe(value)}")
+        if from_plain := getattr(self.cls, "from_plain", None):
+            return from_plain(value, rules)
+        if rules.keep_unknown:
+            try:  # C is faster by far, and mostly only one level of an object has something unknown
+                return _converter(self.cls)(cast("object", value))
+            except msgspec.ValidationError:
+                pass
+        return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """One of several shapes: the first that fits."""
+
+    shapes: tuple[Shape, ...]
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Try each in turn; the last one's complaint is the one that is raised."""
+        for shape in self.shapes[:-1]:
+            try:
+                return shape.build(value, rules)
+            except Fault:
+                continue
+        return self.shapes[-1].build(value, rules)
+
+
+class Nullable(msgspec.Struct, frozen=True):
+    """Something, or null."""
+
+    shape: Shape
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Let null through."""
+        return None if value is None else self.shape.build(value, rules)
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of an API type: its Python name, its name on the wire, its shape; whether no message repeats its value."""
+
+    attribute: str
+    wire: str
+    shape: Shape
+    default: object
+    is_nullable: bool
+    is_secret: bool = False
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Build the value; null means unset, as it does for the API server, but is kept if it was said."""
+        if value is None:
+            is_kept = self.is_nullable or (rules.keep_unknown and self.default is msgspec.UNSET)
+            return None if is_kept else self.default
+        try:
+            return self.shape.build(value, self.rules(rules))
+        except Fault as fault:
+            fault.steps.append(f".{self.wire}")
+            raise
+
+    def rules(self, rules: Rules) -> Rules:
+        """By which rules to read this field, where the others are read by these."""
+        return msgspec.structs.replace(rules, hides_values=True) if self.is_secret else rules
+
+
+def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> object:
+    """Make an instance of `cls` from a mapping of wire names.
+
+    Raises:
+        Fault: if a field does not fit or, under strict rules, is not known.
+    """
+    fields = fields_of(cls)
+    known: dict[str, object] = {}
+    unknown: dict[str, object] = {}
+    for raw_key, value in data.items():
+        key = check_key(raw_key)
+        field = fields.get(key) or (fields_by_attribute(cls).get(key) if rules.attribute_names else None)
+        if field is None:
+            unknown[key] = value
+        else:
+            known[field.attribute] = field.build(value, rules)
+    if not unknown:
+        return construct(cls, known)
+    if not rules.keep_unknown:
+        names = [*fields, *(fields_by_attribute(cls) if rules.attribute_names else ())]
+        raise Fault(unknown_field(cls, next(iter(unknown)), names))
+    return construct_with_unknown(cls, known, unknown)
+
+
+def construct_with_unknown(
+    cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
+) -> object:
+    """Make an instance of the subclass of `cls` that has the unknown fields too.
+
+    Raises:
+        Fault: if one has a name that no field of the API has.
+    """
+    for key in unknown:
+        if _NO_NAME.search(key):
+            raise Fault(
+                f"{describe(key)} is no name of a field: it has a quote, backslash or control character"
+            )
+    LESSONS.learn(cls.api_type, unknown)
+    variant = with_unknown(cls.api_type, tuple(unknown))
+    extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
+    return construct(variant, {**known, **extra})
+
+
+def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
+    """Say that a field is not known, and which of these names was probably meant."""
+    import difflib
+
+    names = list(names)
+    known = fields_of(cls).get(key)
+    close = [known.attribute] if known else difflib.get_close_matches(key, names, n=1)
+    hint = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(names) or 'no fields'}"
+    return f'{cls.__name__} has no field "{key}"; {hint}'
+
+
+def check_key(key: object) -> str:
+    """Return the key of a mapping if it is a string.
+
+    Raises:
+        Fault: if it is not.
+    """
+    if not isinstance(key, str):
+        raise Fault(f"expected text as the key, got {describe(key)}; put it in quotes")
+    return key
+
+
+@functools.cache
+def fields_of(cls: ApiType) -> Mapping[str, Field]:
+    """The fields of an API type, by their names on the wire."""
+    hints = annotations_of(cls)
+    wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+    defaults = dict(zip(reversed(cls.__struct_fields__), reversed(cls.__struct_defaults__), strict=False))
+    nullable: tuple[str, ...] = cast("Any", cls).NULLABLE
+    sensitive: tuple[str, ...] = cast("Any", cls).SENSITIVE
+    return {
+        wire: Field(
+            attribute,
+            wire,
+            shape_of(hints[attribute]),
+            defaults[attribute],
+            attribute in nullable,
+            # What is or should be base64 is mostly a password or a key.
+            attribute in sensitive or _holds_bytes(hints[attribute]),
+        )
+        for attribute, wire in wire_names
+        if attribute in hints
+    }
+
+
+def _holds_bytes(annotation: object) -> bool:
+    return annotation is bytes or any(map(_holds_bytes, get_args(annotation)))
+
+
+@functools.cache
+def fields_by_attribute(cls: ApiType) -> Mapping[str, Field]:
+    """The fields of an API type, by their Python names."""
+    return {field.attribute: field for field in fields_of(cls).values()}
+
+
+@functools.cache
+def annotations_of(cls: ApiType) -> Mapping[str, object]:
+    """The annotations of an API type's fields, forward references resolved in the module that wrote them."""
+    hints: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        if not isinstance(base, ApiType):
+            continue
+        holder = types.SimpleNamespace(__annotations__=dict(base.declared))
+        scope = {**base.module_globals, base.__name__: base}
+        hints |= typing.get_type_hints(cast("Any", holder), globalns=scope, include_extras=True)
+    return hints
+
+
+def shape_of(annotation: object) -> Shape:
+    """Turn an annotation into a shape."""
+    if annotation is Any or annotation is object:
+        return Anything()
+    if isinstance(annotation, ApiType):
+        return StructOf(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _scalar((arguments[0],), annotation)
+    if origin is list:
+        return ListOf(_inner_shape(arguments[0]))
+    if origin is dict:
+        return MapOf(_inner_shape(arguments[1]))
+    if origin in {Union, types.UnionType}:
+        return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
+    return _scalar((annotation,), annotation)
+
+
+def _inner_shape(annotation: object) -> Shape:
+    """The shape of a list's items or a map's values, among which there may be nulls; a field sees to its own."""
+    shape = shape_of(annotation)
+    return Nullable(shape) if type(None) in get_args(annotation) else shape
+
+
+def _union(members: tuple[object, ...]) -> Shape:
+    if len(members) == 1:
+        return shape_of(members[0])
+    if Any in members:  # JSON, spelled out
+        return Anything()
+    if all(get_origin(member) is None and not isinstance(member, ApiType) for member in members):
+        return _scalar(members, Union[members])
+    return OneOf(tuple(shape_of(member) for member in members))
+
+
+def _scalar(members: tuple[object, ...], annotation: object) -> Scalar:
+    words = " or ".join(_words(member) for member in members)
+    # A naive datetime must not slip through, so a datetime is never taken as it is.
+    exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
+    return Scalar(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
+
+
+def _words(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return " or ".join(f'"{choice}"' for choice in get_args(annotation))
+    return WORDS.get(annotation, str(annotation))
+
+
+def dec_hook(target: type, value: object) -> object:
+    """Decode the types that msgspec does not know.
+
+    Raises:
+        NotImplementedError: for a type that is none of ours.
+    """
+    if target is Quantity:  # a pod has half a dozen of these: every call saved counts
+        return parse_text(value) if type(value) is str else parse_quantity(value)
+    if target is MicroTime:
+        return MicroTime.of(value) if isinstance(value, datetime) else parse_micro_time(cast("str", value))
+    raise NotImplementedError(f"{target} is not a type of the Kubernetes API")
+
+
+@functools.cache
+def _converter(cls: ApiType) -> Callable[[object], object]:
+    return typeinfo.converter(cast("object", cls), dec_hook=dec_hook)
+
+
+def enc_hook(value: object) -> object:
+    """Encode the types that msgspec does not know.
+
+    Raises:
+        InvalidValueError: for a value that JSON cannot say.
+    """
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, MicroTime):
+        return format_micro_time(value)
+    raise InvalidValueError(f"{describe(value)} cannot be written as JSON", value=value)
+
+
+def describe_type(value: object) -> str:
+    """Say in a few words what kind of value it is."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return "a datetime without a time zone"
+    return WORDS.get(type(value), f"a {type(value).__name__}")
+
+
+def describe(value: object) -> str:
+    """Say in a few words what a value is, for an error message."""
+    words = describe_type(value)
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        text = repr(value)
+        return f"{words} ({text if len(text) <= 40 else text[:37] + '...'})"
+    return "true" if value is True else "false" if value is False else words

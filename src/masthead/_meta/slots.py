@@ -1,0 +1,263 @@
+"""Descriptors over a Struct's own slots.
+
+msgspec's C code reads and fills the slots themselves; Python code sees a descriptor where a slot needs help:
+
+* a *value* slot reads as its default while it is unset;
+* a *living* slot (a list, a map, a nested type) comes to life when it is read while unset, marked as implicit,
+  so that what is put into it stays, and what was only looked at is not written;
+* a *lazy* slot holds the bytes off the wire until it is read for the first time.
+
+A slot that was never set holds msgspec's UNSET, which msgspec does not write.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from typing import TYPE_CHECKING, Any, Union, cast
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType, field
+
+from masthead._meta.apitype import ApiType, construct, implicit
+from masthead._meta.shape import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import MemberDescriptorType
+
+
+class ImplicitList(list[Any]):
+    """A list that nobody set: reading an unset field brought it to life."""
+
+    __slots__ = ()
+
+
+class ImplicitDict(dict[str, Any]):
+    """A map that nobody set: reading an unset field brought it to life."""
+
+    __slots__ = ()
+
+
+class Slot:
+    """A descriptor over a Struct's own slot, which msgspec's C code reads and fills past it."""
+
+    __slots__ = ("member",)
+
+    def __init__(self, member: MemberDescriptorType) -> None:
+        self.member = member
+
+    def __set__(self, instance: msgspec.Struct, value: object) -> None:
+        self.member.__set__(instance, value)
+
+
+class ValueSlot(Slot):
+    """Reads as its default while unset; for strings, numbers and booleans."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, member: MemberDescriptorType, default: object) -> None:
+        super().__init__(member)
+        self.default = default
+
+    def __get__(self, instance: msgspec.Struct | None, owner: type | None = None) -> object:
+        if instance is None:
+            return self
+        value = self.member.__get__(instance)
+        return self.default if value is UNSET or value is None else value
+
+
+class LivingSlot(Slot):
+    """Comes to life when it is read while unset, so that what is put into it stays; for lists, maps, types."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, member: MemberDescriptorType, make: Callable[[], object]) -> None:
+        super().__init__(member)
+        self.make = make
+
+    def __get__(self, instance: msgspec.Struct | None, owner: type | None = None) -> object:
+        if instance is None:
+            return self
+        value = self.member.__get__(instance)
+        if value is UNSET or value is None:
+            value = self.make()
+            self.member.__set__(instance, value)
+        return value
+
+
+class LazySlot(Slot):
+    """Holds the bytes off the wire until it is read for the first time."""
+
+    __slots__ = ("make", "name", "read")
+
+    def __init__(self, member: MemberDescriptorType, name: str, make: Callable[[], object] | None) -> None:
+        super().__init__(member)
+        self.name = name
+        self.make = make
+        self.read: Callable[[Raw], object] | None = None
+
+    def __get__(self, instance: msgspec.Struct | None, owner: type | None = None) -> object:
+        if instance is None:
+            return self
+        value = self.member.__get__(instance)
+        if type(value) is Raw:
+            value = self._decoded(instance, value)
+            self.member.__set__(instance, value)
+        if value is not UNSET and value is not None:
+            return value
+        if self.make is None:
+            return None
+        value = self.make()
+        self.member.__set__(instance, value)
+        return value
+
+    def _decoded(self, instance: msgspec.Struct, raw: Raw) -> object:
+        if self.read is None:  # a decoder takes time to make, and most fields of most types are never read
+            from masthead._meta import wire
+
+            self.read = wire.reader_of(cast("ApiType", type(instance)).api_type, self.name).read
+        try:
+            return self.read(raw)
+        except Fault as fault:
+            names = dict(
+                zip(type(instance).__struct_fields__, type(instance).__struct_encode_fields__, strict=True)
+            )
+            fault.steps.append(f".{names[self.name]}")
+            raise cast("Any", instance).decode_error(fault) from None
+
+
+def is_lazy(cls: type, name: str) -> bool:
+    """Whether a field holds its bytes until it is read."""
+    return any(isinstance(base.__dict__.get(name), LazySlot) for base in cls.__mro__)
+
+
+def member_of(cls: type, name: str) -> MemberDescriptorType:
+    """The slot of a field, past any descriptor over it."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            found = base.__dict__[name]
+            return cast("MemberDescriptorType", found.member if isinstance(found, Slot) else found)
+    raise AttributeError(name)
+
+
+def members(cls: type[msgspec.Struct]) -> tuple[tuple[str, MemberDescriptorType, object], ...]:
+    """Every field of a class: its name, its slot, and what the slot holds while unset."""
+    # Kept by the class itself: a cache of ours would keep every class alive that unknown fields ever needed.
+    found = cls.__dict__.get("_members")
+    if found is None:
+        pairs = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
+        found = tuple((name, member_of(cls, name), default) for name, default in pairs)
+        type.__setattr__(cls, "_members", found)
+    return cast("tuple[tuple[str, MemberDescriptorType, object], ...]", found)
+
+
+def lazy_members(cls: type[msgspec.Struct]) -> tuple[MemberDescriptorType, ...]:
+    """The slots that hold bytes until they are read."""
+    # Kept by the class itself, as in `members`.
+    found = cls.__dict__.get("_lazy_members")
+    if found is None:
+        found = tuple(member for name, member, _ in members(cls) if is_lazy(cls, name))
+        type.__setattr__(cls, "_lazy_members", found)
+    return cast("tuple[MemberDescriptorType, ...]", found)
+
+
+class SlotPlan:
+    """Plans a class' descriptors from its body, adapts the body to msgspec, and installs them."""
+
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        annotations: dict[str, Any],
+        *,
+        lazy: tuple[str, ...],
+        in_parts: tuple[str, ...],
+        plain: bool,
+    ) -> None:
+        self.makers: dict[str, Callable[[MemberDescriptorType], Slot]] = {}
+        self.nullable: tuple[str, ...] = namespace.get("NULLABLE", ())
+        for name, annotation in annotations.items():
+            on_wire = list[Raw] if name in in_parts else annotation
+            self._plan(namespace, name, on_wire, lazy=name in lazy, plain=plain)
+
+    def _plan(
+        self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool
+    ) -> None:
+        default, factory, wire_name = _default_in(namespace, name)
+        make = _living(factory)
+        if lazy:
+            self.makers[name] = lambda member: LazySlot(member, name, make)
+            annotation = Raw
+        elif make is not None:
+            self.makers[name] = lambda member: LivingSlot(member, make)
+            annotation = Union[annotation, None, UnsetType]
+        elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
+            self.makers[name] = lambda member: ValueSlot(member, default)
+            annotation = Union[annotation, None, UnsetType]
+        else:
+            return
+        namespace["__annotations__"][name] = annotation
+        namespace[name] = field(default=UNSET, name=wire_name)
+
+    def install(self, cls: type) -> None:
+        """Put the descriptors over the slots of the class that was made from the body."""
+        for name, maker in self.makers.items():
+            own = cls.__dict__.get(name)
+            # A field of a base class that is declared anew keeps its slot there.
+            member = own if isinstance(own, types.MemberDescriptorType) else member_of(cls.__mro__[1], name)
+            type.__setattr__(cls, name, maker(member))
+
+
+def is_field(name: str, annotation: object) -> bool:
+    """Whether an annotation of a class body makes a field."""
+    return not name.startswith("__") and "ClassVar" not in str(annotation)
+
+
+def annotations_in(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The annotations of a class body; on Python 3.14 they are a function until asked for."""
+    if "__annotations__" not in namespace:
+        namespace["__annotations__"] = _evaluated_annotations(namespace)
+    return cast("dict[str, Any]", namespace["__annotations__"])
+
+
+def _evaluated_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
+    annotate = namespace.pop("__annotate__", None) or namespace.pop("__annotate_func__", None)
+    if annotate is None:
+        return {}
+    annotationlib: Any = importlib.import_module("annotationlib")
+    return cast(
+        "dict[str, Any]", annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    )
+
+
+def _default_in(namespace: dict[str, Any], name: str) -> tuple[object, object, str | None]:
+    """The default, default factory and wire name that a class body gives a field."""
+    factory: object = msgspec.NODEFAULT
+    given, wire_name = namespace.get(name, msgspec.NODEFAULT), None
+    if hasattr(given, "default_factory"):  # what `field` returns; msgspec does not export its type
+        given, factory, wire_name = given.default, given.default_factory, given.name
+    if given is msgspec.NODEFAULT and factory is msgspec.NODEFAULT:
+        raise TypeError(f"{name} needs a default: every field of the API may be left out")
+    if isinstance(given, list | dict) and given:
+        raise TypeError(f"the default of {name} must be empty: what a server fills in belongs into DEFAULTS")
+    if isinstance(given, list | dict):
+        return msgspec.NODEFAULT, list if isinstance(given, list) else dict, wire_name
+    return given, factory, wire_name
+
+
+def _living(factory: object) -> Callable[[], object] | None:
+    """What to make when an unset field of this factory is read."""
+    if factory is list:
+        return ImplicitList
+    if factory is dict:
+        return ImplicitDict
+    if isinstance(factory, ApiType):
+        return functools.partial(_implicit_instance, factory)
+    if factory is not msgspec.NODEFAULT:
+        raise TypeError(f"{factory!r} cannot make a default: use list, dict or a type of the API")
+    return None
+
+
+def _implicit_instance(cls: ApiType) -> object:
+    return construct(implicit(cls), {})

@@ -1,0 +1,292 @@
+"""Walking objects: what is set, what is to be written, and whether two are the same.
+
+Nothing here changes an object, because another thread may be reading it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import astuple
+
+from masthead._meta import shape, wire
+from masthead._meta.apitype import ApiType
+from masthead._meta.quantity import Quantity
+from masthead._meta.slots import ImplicitDict, ImplicitList, members
+from masthead._meta.time import MicroTime
+from masthead.errors import DecodeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import MemberDescriptorType
+
+    Check: TypeAlias = Callable[[object], bool]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+LEAVES: Final[frozenset[type]] = frozenset(
+    {str, int, float, bool, bytes, datetime, MicroTime, Quantity, type(None), UnsetType}
+)
+"""The types of what holds nothing further. A slot takes only what fits, so that a leaf in one is as it should be."""
+_RAW_OR_LEAVES: Final = LEAVES | {Raw}
+_EXACT: Final[frozenset[type]] = frozenset({str, int, bool, bytes, Quantity})
+"""What reads back as what it was, whatever its value; a float need not, because JSON cannot say all of them."""
+_IMPLICIT: Final = (ImplicitList, ImplicitDict)
+
+# Most of what is walked holds leaves alone. `LEAVES.issuperset(map(type, ...))` asks that in C: 0.3 µs for the fifteen
+# slots of metadata, where a loop over them takes 2 µs and more.
+
+
+def is_struct(value: object) -> TypeGuard[msgspec.Struct]:
+    """Whether a value is of a type of the API."""
+    return isinstance(type(value), ApiType)
+
+
+def api_type(instance: msgspec.Struct) -> ApiType:
+    """The class of an instance as its author wrote it."""
+    return cast("ApiType", type(instance)).api_type
+
+
+def values(instance: msgspec.Struct) -> tuple[object, ...]:
+    """What every slot holds, as it holds it."""
+    return astuple(instance)  # in C, and past our descriptors: 0.05 µs, where asking each slot takes 1.5
+
+
+def set_fields(instance: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    """Yield the name and value of every field that is set, decoding what is still bytes.
+
+    Where that fails, the value is the error. Unknown fields come last, under their names on the wire.
+    """
+    for name, member, default in members(cast("type[msgspec.Struct]", api_type(instance))):
+        value = member.__get__(instance)
+        if value is default or value is None or is_blank(value):
+            continue
+        yield name, _read(instance, name) if type(value) is Raw else value
+    yield from sorted(unknown_fields(instance).items())
+
+
+def _read(instance: msgspec.Struct, name: str) -> object:
+    try:
+        return getattr(instance, name)
+    except DecodeError as error:
+        return error
+
+
+def is_blank(value: object) -> bool:
+    """Whether reading alone brought this to life, and nothing has been put into it since."""
+    if isinstance(value, _IMPLICIT):
+        return not value
+    if not is_struct(value) or not cast("ApiType", type(value)).is_implicit:
+        return False
+    return all(
+        held is default or held is None or is_blank(held)
+        for held, (_, _, default) in zip(values(value), members(type(value)), strict=True)
+    )
+
+
+def shallow_copy(instance: S) -> S:
+    """A new instance with the same values in its slots."""
+    return cast("S", cast("Any", msgspec.Struct).__copy__(instance))
+
+
+def to_encode(value: object) -> object:
+    """What is to be encoded: `value`, or a copy without what nobody set.
+
+    Raises:
+        InvalidValueError: if it contains itself, or nests absurdly.
+    """
+    try:
+        return _written(value)
+    except RecursionError:
+        raise InvalidValueError("cannot be written as JSON: nested too deeply") from None
+
+
+def _written(value: object) -> object:
+    if is_struct(value):
+        return _written_struct(value)
+    if isinstance(value, list):
+        old = cast("list[object]", value)
+        if _RAW_OR_LEAVES.issuperset(map(type, old)):
+            return old
+        new = [_written(item) for item in old]
+        return old if all(map(operator.is_, new, old)) else new
+    if isinstance(value, dict):
+        mapping = cast("dict[str, object]", value)
+        if _RAW_OR_LEAVES.issuperset(map(type, mapping.values())):
+            return mapping
+        changed = {key: done for key, item in mapping.items() if (done := _written(item)) is not item}
+        return {**mapping, **changed} if changed else mapping
+    return value
+
+
+def _written_struct(instance: msgspec.Struct) -> object:
+    if whole := getattr(type(instance), "to_write", None):
+        return whole(instance, typed=False)
+    held = values(instance)
+    if _RAW_OR_LEAVES.issuperset(map(type, held)):
+        return instance
+    changes: list[tuple[MemberDescriptorType, object]] = []
+    for (_, member, _), value in zip(members(type(instance)), held, strict=True):
+        if type(value) in _RAW_OR_LEAVES:
+            continue
+        new = UNSET if is_blank(value) else _written(value)
+        if new is not value:
+            changes.append((member, new))
+    if not changes:
+        return instance
+    result = shallow_copy(instance)
+    for member, new in changes:
+        member.__set__(result, new)
+    return result
+
+
+def fits(cls: ApiType, attribute: str, value: object) -> bool:
+    """Whether what a field holds can be written as it is, told by Python's types alone.
+
+    A list or a map takes anything, and what reading alone brought to life is not to be written. To be sure, a section is
+    copied without the latter, encoded, and read back. Most need none of that: they hold what they should, and nothing
+    is blank. To see so takes 1.5 µs for metadata with labels, where the long way takes 7; a pod is written in 14 µs
+    instead of 43.
+
+    False is always a right answer: it means that the long way has to be gone.
+    """
+    check = _checks(cls.api_type).get(attribute)
+    try:
+        return check is not None and check(value)
+    except RecursionError:  # it contains itself, or nests absurdly
+        return False
+
+
+@functools.cache
+def _checks(cls: ApiType) -> Mapping[str, Check]:
+    """What to ask of each field's value, by attribute."""
+    return {name: _check(this.shape) for name, this in shape.fields_by_attribute(cls).items()}
+
+
+def _check(this: shape.Shape) -> Check:
+    if isinstance(this, shape.ListOf):
+        are_good = _check_all(this.item)
+        return lambda value: _was_said(value, list, ImplicitList) and are_good(cast("list[object]", value))
+    if isinstance(this, shape.MapOf):  # its keys are written as text or refused, whatever they are
+        are_good = _check_all(this.value)
+        return lambda value: (
+            _was_said(value, dict, ImplicitDict) and are_good(cast("dict[str, object]", value).values())
+        )
+    if isinstance(this, shape.StructOf) and not hasattr(this.cls, "to_write"):  # objects write themselves
+        return functools.partial(_is_good_struct, this.cls)
+    return lambda _: False
+
+
+def _check_all(this: shape.Shape) -> Callable[[Iterable[object]], bool]:
+    if isinstance(this, shape.Scalar):
+        exact = _EXACT.intersection(this.exact)
+        return lambda items: exact.issuperset(map(type, items))
+    is_good = _check(this)
+    return lambda items: all(map(is_good, items))
+
+
+def _was_said(value: object, plain: type, implicit: type) -> bool:
+    return type(value) is plain or (type(value) is implicit and bool(value))
+
+
+def _is_good_struct(cls: ApiType, value: object) -> bool:
+    if cast("object", type(value)) is not cls:  # or it has unknown fields, or nobody set it
+        return False
+    held = values(cast("msgspec.Struct", value))
+    checks, names = _checks(cls), cls.__struct_fields__
+    for index, kind in enumerate(map(type, held)):
+        if kind not in LEAVES and not checks[names[index]](held[index]):
+            return False
+    return True
+
+
+def unknown_fields(instance: msgspec.Struct) -> dict[str, object]:
+    """The fields of an object that its type does not know, by their names on the wire."""
+    known = len(api_type(instance).__struct_fields__)
+    names = type(instance).__struct_encode_fields__[known:]
+    found = zip(names, values(instance)[known:], strict=True)
+    return {name: value for name, value in found if value is not UNSET}
+
+
+def read_everything(value: object) -> None:
+    """Decode whatever in a value still waits to be read."""
+    if is_struct(value):
+        held = values(value)
+        if LEAVES.issuperset(map(type, held)):
+            return
+        for (name, _, _), each in zip(members(type(value)), held, strict=True):
+            if type(each) is Raw:
+                getattr(value, name)
+            elif type(each) not in LEAVES:
+                read_everything(each)
+    elif isinstance(value, dict | list):
+        container = cast("dict[str, object] | list[object]", value)
+        items = container.values() if isinstance(container, dict) else container
+        if not LEAVES.issuperset(map(type, items)):
+            for item in items:
+                read_everything(item)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values read the same; what nests too deeply to be walked is the same as itself only."""
+    try:
+        return one is other or write_the_same(one, other) or _same(one, other)
+    except RecursionError:
+        return False
+
+
+def write_the_same(one: object, other: object) -> bool:
+    """Whether two values are equal as text, which is ten times faster to find out than by walking them.
+
+    Unequal text may yet mean equal values: an unset list equals an empty one, and a map has no order.
+    """
+    comparable = is_struct(one) and is_struct(other) and api_type(one) is api_type(other)
+    if not comparable and type(one) is not type(other):
+        return False
+    try:
+        return wire.encode(one) == wire.encode(other)
+    except InvalidValueError:
+        return False
+
+
+def _same(one: object, other: object) -> bool:
+    if one is other:
+        return True
+    if is_struct(one):
+        return is_struct(other) and _same_structs(one, other)
+    if isinstance(one, list) and isinstance(other, list):
+        ones, others = cast("list[object]", one), cast("list[object]", other)
+        return len(ones) == len(others) and all(map(_same, ones, others))
+    if isinstance(one, dict) and isinstance(other, dict):
+        left, right = cast("dict[str, object]", one), cast("dict[str, object]", other)
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return _equal_scalars(one, other)  # pyright: ignore[reportUnknownArgumentType] - of a list, but not both
+
+
+def _equal_scalars(one: object, other: object) -> bool:
+    # To Python 1 equals True and 1.0; on the wire they are three things.
+    return bool(one == other) and _number_type(one) is _number_type(other)
+
+
+def _number_type(value: object) -> object:
+    return next((kind for kind in (bool, int, float) if isinstance(value, kind)), None)
+
+
+def _same_structs(one: msgspec.Struct, other: msgspec.Struct) -> bool:
+    cls = api_type(one)
+    if cls is not api_type(other):
+        return False
+    for name, member, _ in members(cast("type[msgspec.Struct]", cls)):
+        left, right = member.__get__(one), member.__get__(other)
+        if left is right or (type(left) is Raw and type(right) is Raw and bytes(left) == bytes(right)):
+            continue
+        compare = same if Raw in {type(left), type(right)} else _same
+        if not compare(getattr(one, name), getattr(other, name)):
+            return False
+    return _same(unknown_fields(one), unknown_fields(other))

@@ -1,0 +1,60 @@
+"""Types widened by what newer servers taught us, so that unknown fields cost no more than known ones.
+
+The first object with an unknown field is built slowly, and the field remembered. From then on the decoder's type
+is one that has it: a subclass of the type that the field came in, reached through subclasses of all the types
+around it. The objects that come out are the same as ever; only msgspec no longer stumbles.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Union, cast, get_args, get_origin
+
+from msgspec import UNSET, UnsetType
+
+from masthead._meta import shape
+from masthead._meta.apitype import LESSONS, ApiType, subclass, unknown_attributes
+from masthead._meta.slots import is_lazy
+
+
+def widened(annotation: object) -> object:
+    """The annotation with every type replaced that has, or leads to one that has, learnt fields."""
+    return _Widening().of(annotation)
+
+
+class _Widening:
+    def __init__(self) -> None:
+        # A type that is being widened stands for itself, so that one that contains itself ends somewhere.
+        self.done: dict[ApiType, ApiType] = {}
+
+    def of(self, annotation: object) -> object:
+        if isinstance(annotation, ApiType):
+            return self._type(annotation)
+        arguments = get_args(annotation)
+        wider = tuple(self.of(each) for each in arguments)
+        if all(new is old for new, old in zip(wider, arguments, strict=True)):
+            return annotation
+        origin = cast("Any", get_origin(annotation))
+        return Union[wider] if origin in {Union, types.UnionType} else origin[wider]
+
+    def _type(self, cls: ApiType) -> ApiType:
+        if cls not in self.done:
+            self.done[cls] = cls
+            self.done[cls] = self._widened(cls)
+        return self.done[cls]
+
+    def _widened(self, cls: ApiType) -> ApiType:
+        fields = shape.fields_by_attribute(cls)
+        wider = {
+            name: self.of(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)
+        }
+        changed = {
+            name: Union[hint, None, UnsetType] if fields[name].default is UNSET else hint
+            for name, hint in wider.items()
+            if hint is not shape.annotations_of(cls)[name]
+        }
+        learnt = unknown_attributes(cls, LESSONS.of(cls))
+        if not changed and not learnt:
+            return cls
+        rename = {**{name: fields[name].wire for name in changed}, **learnt}
+        return subclass(cls, {**changed, **dict.fromkeys(learnt, Any)}, rename)

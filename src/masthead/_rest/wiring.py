@@ -1,0 +1,206 @@
+"""From a configuration to a client that can be called: who shows which credentials over what connection."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from masthead._auth.exec import ExecPlugin
+from masthead._auth.execcredential import cluster_info
+from masthead._auth.oidc import OidcToken
+from masthead._auth.tls import TlsContexts
+from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead._config.address import split_address
+from masthead._config.proxies import proxy_for
+from masthead._config.writeback import write_user_tokens
+from masthead._meta.secret import Hidden, Secret
+from masthead._rest.client import RestClient
+from masthead._rest.headers import impersonation_headers
+from masthead._transport.contract import Request
+from masthead._transport.http import HttpTransport
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from masthead._auth.contract import Credentials
+    from masthead._config.model import Config, ExecConfig, OidcConfig
+    from masthead._rest.settings import RestSettings
+
+__all__ = ["connect", "credentials_of"]
+
+_ISSUER_TIMEOUT: Final = 30.0
+"""Seconds that an OpenID Connect issuer may take for one answer."""
+_ISSUER_ANSWER: Final = 2**20
+"""How many bytes an issuer may answer with."""
+
+
+def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
+    """Make a client for a configuration. Nothing is sent yet.
+
+    Args:
+        config: Where the server is, and who we are there.
+        settings: How to behave.
+        connections: How many connections may be open at once.
+
+    Raises:
+        AuthError: if the credentials cannot be used.
+        ConfigError: if the configuration cannot be used.
+    """
+    credentials = credentials_of(config)
+    transport = HttpTransport(
+        config.server,
+        tls=_tls_of(config, credentials) if _is_encrypted(config) else None,
+        server_name=config.tls_server_name,
+        proxy_url=Secret(config.proxy_url),
+        compression=not config.disable_compression,
+        connections=connections,
+        max_response_bytes=settings.max_response_bytes,
+    )
+    headers = impersonation_headers(config.impersonate) if config.impersonate else ()
+    return RestClient(
+        transport,
+        credentials,
+        settings=settings,
+        headers=headers,
+        server=str(split_address(config.server)).partition("://")[2],
+        origin=config.origin,
+    )
+
+
+def credentials_of(config: Config) -> Credentials:
+    """What a configuration shows beside a certificate of its own.
+
+    A token wins over a password, and both over what has to be asked for. A file with a token wins over a token that
+    stands beside it, once it can be read. A program is not run where a certificate of our own is shown.
+
+    Raises:
+        AuthError: if they cannot be used.
+        ConfigError: if a program is to be told of an authority that cannot be read.
+    """
+    if config.token_file is not None:
+        return TokenFile(config.token_file, fallback=config.token, now=time.monotonic)
+    if config.token:
+        return BearerToken(config.token)
+    if config.username or config.password:
+        return BasicAuth(config.username, config.password)
+    if config.exec is not None and not _shows_certificate(config):
+        return _exec_plugin(config, config.exec)
+    if config.oidc is not None:
+        return _oidc_token(config.oidc)
+    return Anonymous()
+
+
+def _is_encrypted(config: Config) -> bool:
+    return urlsplit(config.server).scheme == "https"
+
+
+def _shows_certificate(config: Config) -> bool:
+    has_one = config.client_certificate_file is not None or bool(config.client_certificate_data)
+    return has_one and _is_encrypted(config)
+
+
+def _tls_of(config: Config, credentials: Credentials) -> TlsContexts:
+    return TlsContexts(
+        ca_file=config.ca_file,
+        ca_data=config.ca_data,
+        insecure=config.insecure,
+        certificate_file=config.client_certificate_file,
+        certificate_data=config.client_certificate_data,
+        key_file=config.client_key_file,
+        key_data=config.client_key_data,
+        credentials=credentials,
+        now=time.monotonic,
+    )
+
+
+def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
+    told: Mapping[str, object] | None = None
+    if plugin.provide_cluster_info:
+        told = cluster_info(
+            server=config.server,
+            tls_server_name=config.tls_server_name,
+            insecure=config.insecure,
+            ca_data=config.ca_data or _text_of(config.ca_file),
+            proxy_url=config.proxy_url,
+            disable_compression=config.disable_compression,
+            config=plugin.cluster_config,
+        )
+    return ExecPlugin(
+        plugin.command,
+        plugin.args,
+        plugin.env,
+        plugin.api_version,
+        plugin.install_hint,
+        plugin.interactive_mode,
+        told,
+        now=_now,
+    )
+
+
+def _text_of(authority: Path | None) -> str:
+    """The authority's certificate.
+
+    Raises:
+        ConfigError: if it cannot be read.
+    """
+    if authority is None:
+        return ""
+    try:
+        return authority.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigError(f"the certificate authority {authority} cannot be read: {why}") from None
+
+
+def _oidc_token(oidc: OidcConfig) -> OidcToken:
+    async def fetch(
+        method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
+    ) -> tuple[int, Hidden[bytes]]:
+        parts = urlsplit(url)
+        # The cluster's proxy need not lead to the issuer; the environment says what does.
+        transport = HttpTransport(
+            f"{parts.scheme}://{parts.netloc}",
+            tls=TlsContexts(
+                ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
+            ),
+            proxy_url=Secret(proxy_for(url, os.environ)),
+            max_response_bytes=_ISSUER_ANSWER,
+        )
+        try:
+            target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+            request = Request(method, target, tuple(headers.items()), body, total=_ISSUER_TIMEOUT)
+            response = await transport.send(request)
+            return response.status, Hidden(await response.read())
+        finally:
+            await transport.close()
+
+    async def save(id_token: Secret, refresh_token: Secret) -> None:
+        if oidc.kubeconfig is not None:
+            await asyncio.to_thread(
+                write_user_tokens,
+                oidc.kubeconfig,
+                oidc.user,
+                id_token=id_token,
+                refresh_token=refresh_token,
+            )
+
+    return OidcToken(
+        oidc.issuer,
+        oidc.client_id,
+        oidc.client_secret,
+        oidc.id_token,
+        oidc.refresh_token,
+        fetch=fetch,
+        now=_now,
+        save=save,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

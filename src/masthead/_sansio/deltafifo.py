@@ -1,0 +1,216 @@
+"""The queue that gathers changes by key: client-go's classic.
+
+::
+
+                    add, update, delete, replace, resync             pop
+     key not queued ────────────────────────────────────> [delta] ────────> process([delta, ...]), all of the key's
+           ^                                               │    ^                       │
+           │                                               └────┘                       │
+           │                          another change of the key: appended;              │
+           │                          DELETED after DELETED: the one that knows more    │
+           └────────────────────────────────────────────────────────────────────────────┘
+
+Keys come out in the order in which they were first queued, each with everything that waits for it: a late change of an
+early key overtakes the changes of other keys. When the queue has synced and how it ends: see `masthead._sansio.changes`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from masthead._sansio.changes import Delta, DeltaType, Process, Queue
+from masthead.errors import ClosedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["DeltaFIFO", "KnownObjects"]
+
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class KnownObjects(Protocol[V_co]):
+    """What whoever pops has been told so far: a store."""
+
+    def keys(self) -> Iterable[str]:
+        """The keys of all objects."""
+        ...
+
+    def get(self, key: str, /) -> V_co | None:
+        """What is known of an object; None if nothing."""
+        ...
+
+
+class DeltaFIFO(Queue[V]):
+    """A queue of keys, each with what happened to it since it was last popped.
+
+    Its length is the number of keys. The versions of its deltas tell nothing about other keys, which may have been
+    overtaken: a store that is filled from here cannot say up to which version it is complete.
+
+    differs from client-go: a key counts as popped, for `has_synced`, when ``process`` has returned.
+    differs from client-go: a closed queue refuses additions, which nobody would ever pop.
+
+    Args:
+        known: The store that ``process`` applies the changes to, before it returns. Without one, a relist finds only
+            those deletions whose keys are queued, and a resync does nothing.
+    """
+
+    def __init__(self, known: KnownObjects[V] | None = None) -> None:
+        self._known = known
+        # Not a dict: to take the first from one is to step over all that were taken before. For 50,000 keys, 740 ms
+        # against 6.
+        self._queued: OrderedDict[str, list[Delta[V]]] = OrderedDict()
+        self._initial = 0
+        self._has_begun = False
+        self._is_closed = False
+
+    def add(self, key: str, value: V, version: str) -> None:
+        """An object has been created.
+
+        Raises:
+            ClosedError: if the queue is closed.
+        """
+        self._check_open()
+        self._has_begun = True
+        self._put(Delta(DeltaType.ADDED, key, value, version))
+
+    def update(self, key: str, value: V, version: str) -> None:
+        """An object has changed.
+
+        Raises:
+            ClosedError: if the queue is closed.
+        """
+        self._check_open()
+        self._has_begun = True
+        self._put(Delta(DeltaType.UPDATED, key, value, version))
+
+    def delete(self, key: str, value: V | None, version: str, *, final_state_known: bool = True) -> None:
+        """An object is gone; dropped if it is neither queued nor known.
+
+        Raises:
+            ClosedError: if the queue is closed.
+        """
+        self._check_open()
+        self._has_begun = True
+        if key in self._queued or self._look_up(key) is not None:
+            self._put(Delta(DeltaType.DELETED, key, value, version, final_state_known))
+
+    def replace(
+        self, items: dict[str, V], version: str, *, scope: str = "", kept: frozenset[str] = frozenset()
+    ) -> None:
+        """Everything has been listed: a REPLACED for each item, then a DELETED for each key that is not there any more.
+
+        The final state of the latter is not known; what they come with is what is queued or known of them.
+
+        Raises:
+            ClosedError: if the queue is closed.
+            InvalidValueError: if there is a scope; this queue has but one.
+        """
+        self._check_open()
+        self._check_scope(scope)
+        vanished = [key for key in self._all_keys() if key not in items and key not in kept]
+        for key, value in items.items():
+            self._put(Delta(DeltaType.REPLACED, key, value, version))
+        for key in vanished:
+            self._put(Delta(DeltaType.DELETED, key, self._newest(key), version, final_state_known=False))
+        if not self._has_begun:
+            self._has_begun = True
+            self._initial = len(self._queued)
+
+    def resync(self) -> None:
+        """A SYNC for each known object for which nothing is queued: the others will be told anyway.
+
+        Raises:
+            ClosedError: if the queue is closed.
+        """
+        self._check_open()
+        for key in self._known_keys():
+            if key not in self._queued and (value := self._look_up(key)) is not None:
+                self._put(Delta(DeltaType.SYNC, key, value))
+
+    def bookmark(self, version: str, *, scope: str = "") -> None:  # noqa: ARG002 - as `Queue` has it
+        """Ignored: where changes overtake each other, no version is that of the whole store.
+
+        Raises:
+            ClosedError: if the queue is closed.
+            InvalidValueError: if there is a scope; this queue has but one.
+        """
+        self._check_open()
+        self._check_scope(scope)
+
+    def pop(self, process: Process[V]) -> bool:
+        """Hand all that waits for the first key over to ``process``, the oldest first.
+
+        If ``process`` raises, its error passes on, and the changes are gone all the same.
+
+        Returns:
+            Whether there was something.
+
+        Raises:
+            ClosedError: if the queue is closed and empty.
+        """
+        if not self._queued:
+            if self._is_closed:
+                raise ClosedError("the queue is closed, and everything in it has been popped")
+            return False
+        _, deltas = self._queued.popitem(last=False)
+        try:
+            process(deltas, not self.has_synced)
+        finally:
+            if self._initial:
+                self._initial -= 1
+        return True
+
+    def close(self) -> None:
+        """Take nothing more. What is queued can still be popped; closing twice does no harm."""
+        self._is_closed = True
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether all keys of the first list have been popped and processed, or changes came before any list."""
+        return self._has_begun and not self._initial
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def _put(self, delta: Delta[V]) -> None:
+        deltas = self._queued.setdefault(delta.key, [])
+        if deltas and deltas[-1].type is delta.type is DeltaType.DELETED:
+            deltas[-1] = _better(deltas[-1], delta)
+        else:
+            deltas.append(delta)
+
+    def _all_keys(self) -> list[str]:
+        """Of everything that is queued, then of everything else that is known."""
+        return [*self._queued, *(key for key in self._known_keys() if key not in self._queued)]
+
+    def _known_keys(self) -> list[str]:
+        return [] if self._known is None else list(self._known.keys())
+
+    def _look_up(self, key: str) -> V | None:
+        return None if self._known is None else self._known.get(key)
+
+    def _newest(self, key: str) -> V | None:
+        return self._queued[key][-1].value if key in self._queued else self._look_up(key)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the queue is closed and takes no more changes; its informer has been stopped")
+
+    def _check_scope(self, scope: str) -> None:
+        if scope:
+            raise InvalidValueError(
+                f'a DeltaFIFO has one scope, for everything, and cannot take "{scope}"; use a ChangeQueue',
+                value=scope,
+            )
+
+
+def _better(older: Delta[V], newer: Delta[V]) -> Delta[V]:
+    """Of two deletions the one that knows more; of equals, the newer."""
+    return newer if _knowledge(newer) >= _knowledge(older) else older
+
+
+def _knowledge(delta: Delta[V]) -> tuple[bool, bool]:
+    return (delta.final_state_known, delta.value is not None)

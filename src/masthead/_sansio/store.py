@@ -1,0 +1,488 @@
+"""What a cache knows, by key and by index: one writer, and readers that never wait.
+
+::
+
+     IndexedStore ──> state ─┬─ items                     key ──> value
+          │                  └─ indices    name ──> index ─┬─ buckets    index value ──> key ──> value   (readers)
+          └─ versions, owners (of scopes)                  └─ values     key ──> index values            (the writer)
+
+     put, remove                 change the dicts of the state, one at a time
+     replace, add_indexers       build another state beside it, then swap:    state A ──────> state B
+
+If other scopes stay as they are, both states share the buckets that have nothing of the one that is replaced. And where
+nothing goes, as in the first list of each scope, no other state is needed: what is new comes into each dict in one step,
+so that each look finds all of it or nothing. The first lists of many namespaces would take the square of their number
+otherwise.
+
+Readers take the state once a call, and copy out of it with single operations on dicts, which Python does as one step,
+with its global lock or without. So they need no lock, and find all of the old or all of the new around a swap. Between
+swaps, what an index gives is in the store: a put writes items first and buckets then, a removal the other way round.
+An object that changes its bucket enters the new one before it leaves the old one: for a moment it is found in both, as
+what it was and as what it is, but never in none.
+
+Each index remembers the values of each key, so that a removal does not ask the index function again: one that answers
+differently each time leaves nothing behind.
+
+What is stored is a *held* value: an object, or whatever stands for it; ``opened`` gives the object, for index functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
+
+from masthead._sansio.versions import oldest
+from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Set as AbstractSet
+
+__all__ = ["IndexErrorHook", "IndexFunc", "IndexedStore"]
+
+V = TypeVar("V")
+T = TypeVar("T")
+
+IndexFunc: TypeAlias = Callable[[T], Iterable[str]]
+"""Under which values an object is to be found: none, one or several. A list, tuple, set or generator, not a bare str."""
+
+IndexErrorHook: TypeAlias = Callable[[str, str, Exception], object]
+"""Is told the index, the key of the object, and what its index function raised. Must not raise itself."""
+
+_Values: TypeAlias = str | tuple[str, ...]
+"""An object's values in an index. Nearly always it is one, and then no tuple is made for it."""
+
+_NONE: Final[tuple[str, ...]] = ()
+
+
+def _nobody_is_told(_index: str, _key: str, _error: Exception) -> None:
+    pass
+
+
+class IndexedStore(Generic[V, T]):
+    """Held values by key, and by the indices over them.
+
+    Any thread may read at any time; one at a time may write. What is read is shared: do not change it.
+
+    Args:
+        indexers: Index functions by name. One that raises, or gives something else than strings, is told to
+            ``on_index_error``; that object is in no bucket of that index, and nothing else suffers.
+            differs from client-go: there, it ends the program.
+            One that has an attribute ``of_key``, a function that says the same of the key, needs no object: nothing is
+            opened for it.
+        opened: Gives the object that a held value stands for. If it raises, every index is told.
+        on_index_error: Who is told; by default nobody.
+        scopes: What is listed each by itself, such as namespaces. `version` waits for all of these; others join when
+            they are first given a version.
+
+    Raises:
+        InvalidValueError: if an indexer is not a function.
+    """
+
+    __slots__ = ("_on_index_error", "_opened", "_owners", "_state", "_versions")
+
+    def __init__(
+        self,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        *,
+        opened: Callable[[V], T],
+        on_index_error: IndexErrorHook = _nobody_is_told,
+        scopes: Collection[str] = (),
+    ) -> None:
+        self._opened = opened
+        self._on_index_error = on_index_error
+        self._versions: dict[str, str] = dict.fromkeys(scopes, "")
+        self._owners = _Owners()
+        self._state: _State[V, T] = _State({}, {})
+        self.add_indexers(indexers or {})
+
+    # Reading, in any thread.
+
+    def get(self, key: str) -> V | None:
+        """The value of a key, or None."""
+        return self._state.items.get(key)
+
+    def keys(self) -> list[str]:
+        """All keys, in no order that could be relied on."""
+        return list(self._state.items)
+
+    def values(self) -> list[V]:
+        """All values, in no order that could be relied on."""
+        return list(self._state.items.values())
+
+    def items(self) -> list[tuple[str, V]]:
+        """All keys with their values, in no order that could be relied on."""
+        # The copy is one step. Making pairs is not: it may set off a garbage collection, and that anything.
+        return list(self._state.items.copy().items())
+
+    def __len__(self) -> int:
+        return len(self._state.items)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._state.items
+
+    def by_index(self, name: str, value: str) -> list[V]:
+        """The values that an index has under a value; takes as long as there are results, whatever the store holds.
+
+        Raises:
+            UnknownIndexError: if there is no such index.
+        """
+        bucket = self._state.index(name).buckets.get(value)
+        return [] if bucket is None else list(bucket.values())
+
+    def index_keys(self, name: str, value: str) -> list[str]:
+        """The keys that an index has under a value, sorted.
+
+        Raises:
+            UnknownIndexError: if there is no such index.
+        """
+        bucket = self._state.index(name).buckets.get(value)
+        return [] if bucket is None else sorted(list(bucket))  # noqa: C414 - one step: sorted may not be one
+
+    def index_values(self, name: str) -> list[str]:
+        """The values under which an index has something, in no order that could be relied on.
+
+        Raises:
+            UnknownIndexError: if there is no such index.
+                differs from client-go: there, an index that does not exist has no values.
+        """
+        return list(self._state.index(name).buckets)
+
+    def index(self, name: str, obj: T) -> list[V]:
+        """The values that share a value with an object in an index, each once; the object need not be stored.
+
+        What the index function raises passes on to the caller, who gave the object.
+
+        Raises:
+            UnknownIndexError: if there is no such index.
+            InvalidValueError: if the index function gives something else than strings for the object.
+        """
+        index = self._state.index(name)
+        union: dict[str, V] = {}
+        for value in _each(_checked(index.function(obj))):
+            union.update(index.buckets.get(value, {}))
+        return list(union.values())
+
+    @property
+    def indexers(self) -> Mapping[str, IndexFunc[T]]:
+        """The index functions by name, as they are now."""
+        return MappingProxyType({name: index.function for name, index in self._state.indices.items()})
+
+    def has_index(self, name: str) -> bool:
+        """Whether there is an index of that name."""
+        return name in self._state.indices
+
+    @property
+    def version(self) -> str:
+        """The version to which everything is known: the oldest of the scopes' versions.
+
+        Empty until every scope has one. Versions that are not numbers cannot be compared: with several scopes, one of
+        these makes it empty, too.
+        """
+        versions = list(self._versions.values())
+        return versions[0] if len(versions) == 1 else oldest(versions)
+
+    def version_of(self, scope: str) -> str:
+        """The version to which a scope is known; empty if it has none."""
+        return self._versions.get(scope, "")
+
+    # Writing, in one thread at a time.
+
+    def items_of(self, scope: str) -> dict[str, V]:
+        """What belongs to a scope, by key; for the thread that writes."""
+        items = self._state.items
+        keys = self._owners.keys(scope, items)
+        return items.copy() if len(keys) == len(items) else {key: items[key] for key in keys}
+
+    def put(
+        self, key: str, value: V, *, obj: T | None = None, version: str = "", scope: str = ""
+    ) -> V | None:
+        """Store a value, and return the one that it takes the place of.
+
+        Args:
+            key: Its key, which from now on belongs to ``scope``.
+            value: What to hold.
+            obj: The object, where it is at hand, so that it need not be opened.
+            version: To which version the scope is known now; empty for no news.
+            scope: Where it was listed or watched.
+        """
+        state = self._state
+        previous = state.items.get(key)
+        state.items[key] = value
+        if state.indices:
+            self._enter(state.indices, key, value, obj)
+        if scope or self._owners.scopes:
+            self._owners.give(key, scope)
+        if version:
+            # Last: whoever waits for a version finds what it stands for.
+            self._versions[scope] = version
+        return previous
+
+    def remove(self, key: str, *, version: str = "", scope: str = "") -> V | None:
+        """Forget a key, and return the value that it had.
+
+        Args:
+            key: Which; one that is not stored does no harm.
+            version: To which version the scope is known now; empty for no news.
+            scope: Where it was watched.
+        """
+        state = self._state
+        for index in state.indices.values():
+            index.remove(key)
+        previous = state.items.pop(key, None)
+        if self._owners.scopes:
+            self._owners.give(key, "")
+        if version:
+            self._versions[scope] = version
+        return previous
+
+    def replace(self, items: dict[str, V], version: str, *, scope: str = "") -> None:
+        """Store these values in the place of everything that belongs to a scope, in one step.
+
+        Args:
+            items: What is there, by key. A key that belonged to another scope changes hands.
+            version: The version of the list; empty if unknown.
+            scope: What was listed.
+        """
+        old = self._state
+        leaving = self._owners.keys(scope, old.items)
+        new = old.blank()
+        self._fill(new.indices, items)
+        new.items = items.copy()
+        if len(leaving) < len(old.items):
+            # A key that belonged to another scope leaves, too.
+            gone = leaving | (old.items.keys() & items.keys())
+            others = old.without(gone, new) if gone else old
+            others.join(new)
+            new = others
+        self._state = new
+        self._owners.replace(scope, leaving, items)
+        self._versions[scope] = version
+
+    def set_version(self, version: str, *, scope: str = "") -> None:
+        """A scope is known up to a version, with no change in it."""
+        self._versions[scope] = version
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
+        """Add indices; what is stored is in them at once.
+
+        Raises:
+            IndexConflictError: if there is one of that name, even with the same function; then, none is added.
+            InvalidValueError: if one is not a function; then, none is added.
+        """
+        old = self._state
+        for name, function in indexers.items():
+            if name in old.indices:
+                raise IndexConflictError(
+                    f'there is an index "{name}" already; choose another name, or use the one that is there',
+                    value=name,
+                )
+            if not callable(function):
+                raise InvalidValueError(
+                    f'the indexer "{name}" is of type {type(function).__name__}; give a function that takes an object '
+                    f"and returns a list of str",
+                    value=function,
+                )
+        added: dict[str, _Index[V, T]] = {
+            name: _Index(name, function, self._on_index_error) for name, function in indexers.items()
+        }
+        self._fill(added, old.items)
+        self._state = _State(old.items, old.indices | added)
+
+    def _fill(self, indices: Mapping[str, _Index[V, T]], items: Mapping[str, V]) -> None:
+        if indices:
+            for key, value in items.items():
+                self._enter(indices, key, value, None)
+
+    def _enter(self, indices: Mapping[str, _Index[V, T]], key: str, value: V, obj: T | None) -> None:
+        """Put a value into each of the indices."""
+        for index in indices.values():
+            if obj is None and index.of_key is None:
+                try:
+                    obj = self._opened(value)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the value is stored, and so are all others
+                    index.fail(key, error)
+                    continue
+            index.put(key, value, obj)
+
+
+class _State(Generic[V, T]):
+    """What readers see, all of it at once."""
+
+    __slots__ = ("indices", "items")
+
+    def __init__(self, items: dict[str, V], indices: dict[str, _Index[V, T]]) -> None:
+        self.items = items
+        self.indices = indices
+
+    def index(self, name: str) -> _Index[V, T]:
+        index = self.indices.get(name)
+        if index is None:
+            known = ", ".join(f'"{known}"' for known in sorted(self.indices)) or "none at all"
+            raise UnknownIndexError(
+                f'there is no index "{name}", only these: {known}; add it with add_indexers'
+            )
+        return index
+
+    def blank(self) -> _State[V, T]:
+        """Another one with the same indices, and nothing in it."""
+        return _State({}, {name: index.blank() for name, index in self.indices.items()})
+
+    def without(self, keys: AbstractSet[str], coming: _State[V, T]) -> _State[V, T]:
+        """Another one, without some of the keys, that can be joined by what is coming."""
+        indices = {name: index.without(keys, coming.indices[name]) for name, index in self.indices.items()}
+        state = _State(self.items.copy(), indices)
+        for key in keys:
+            del state.items[key]
+        return state
+
+    def join(self, other: _State[V, T]) -> None:
+        """Take over all of another, which has the same indices and none of these keys."""
+        self.items.update(other.items)
+        for name, index in self.indices.items():
+            index.join(other.indices[name])
+
+
+class _Index(Generic[V, T]):
+    """One index: who is in which bucket, and in which buckets each key is."""
+
+    __slots__ = ("_hook", "_name", "buckets", "function", "of_key", "values")
+
+    def __init__(self, name: str, function: IndexFunc[T], hook: IndexErrorHook) -> None:
+        self.function = function
+        self.of_key: Callable[[str], Iterable[str]] | None = getattr(function, "of_key", None)
+        self.buckets: dict[str, dict[str, V]] = {}
+        self._name = name
+        self._hook = hook
+        self.values: dict[str, _Values] = {}
+
+    def blank(self) -> _Index[V, T]:
+        return _Index(self._name, self.function, self._hook)
+
+    def without(self, keys: AbstractSet[str], coming: _Index[V, T]) -> _Index[V, T]:
+        """Another one, without some of the keys. It shares those buckets of which nothing goes, and to which nothing comes."""
+        index = self.blank()
+        index.buckets, index.values = self.buckets.copy(), self.values.copy()
+        going = {value for key in keys for value in _each(self.values.get(key, _NONE))}
+        for value in going | (coming.buckets.keys() & self.buckets.keys()):
+            index.buckets[value] = self.buckets[value].copy()
+        for key in keys:
+            index.remove(key)
+        return index
+
+    def join(self, other: _Index[V, T]) -> None:
+        """Take over all of another that has none of these keys: one step for each bucket, and for all that are new."""
+        for value, bucket in other.buckets.items():
+            if value in self.buckets:
+                self.buckets[value].update(bucket)
+        self.buckets.update(
+            {value: bucket for value, bucket in other.buckets.items() if value not in self.buckets}
+        )
+        self.values.update(other.values)
+
+    def put(self, key: str, held: V, obj: T | None) -> None:
+        try:
+            found = self.function(cast("T", obj)) if self.of_key is None else self.of_key(key)
+            # What nearly every function gives is checked without building anything.
+            if isinstance(found, list) and len(found) == 1 and type(found[0]) is str:
+                values: _Values = found[0]
+            else:
+                values = _checked(found)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other objects and indices are fine
+            self.fail(key, error)
+            return
+        before = self.values.get(key, _NONE)
+        if type(values) is str and values == before:
+            self.buckets[values][key] = held
+        else:
+            self._move(key, held, before, values)
+
+    def fail(self, key: str, error: Exception) -> None:
+        """The values of a key cannot be found out: it has none."""
+        self.remove(key)
+        self._hook(self._name, key, error)
+
+    def remove(self, key: str) -> None:
+        self._leave(key, _each(self.values.pop(key, _NONE)))
+
+    def _move(self, key: str, held: V, before: _Values, values: _Values) -> None:
+        now = _each(values)
+        for value in now:
+            bucket = self.buckets.get(value)
+            if bucket is None:
+                self.buckets[value] = {key: held}
+            else:
+                bucket[key] = held
+        self._leave(key, [value for value in _each(before) if value not in now])
+        if now:
+            self.values[key] = values
+        else:
+            self.values.pop(key, None)
+
+    def _leave(self, key: str, values: Iterable[str]) -> None:
+        for value in values:
+            bucket = self.buckets[value]
+            del bucket[key]
+            if not bucket:
+                # Values come and go, as nodes do; those of the past must not fill the memory.
+                del self.buckets[value]
+
+
+class _Owners:
+    """To which scope each key belongs. Those of the scope "" are not listed: they are the rest."""
+
+    __slots__ = ("_keys", "scopes")
+
+    def __init__(self) -> None:
+        self.scopes: dict[str, str] = {}
+        self._keys: dict[str, dict[str, None]] = {}
+
+    def keys(self, scope: str, stored: dict[str, V]) -> AbstractSet[str]:
+        if scope:
+            return self._keys.get(scope, {}).keys()
+        return stored.keys() - self.scopes.keys() if self.scopes else stored.keys()
+
+    def give(self, key: str, scope: str) -> None:
+        before = self.scopes.get(key, "")
+        if before == scope:
+            return
+        if before:
+            del self._keys[before][key]
+            del self.scopes[key]
+        if scope:
+            self._keys.setdefault(scope, {})[key] = None
+            self.scopes[key] = scope
+
+    def replace(self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V]) -> None:
+        if not scope and not self.scopes:
+            return
+        for key in leaving - coming.keys():
+            self.give(key, "")
+        for key in coming:
+            self.give(key, scope)
+
+
+def _checked(found: object) -> _Values:
+    """What an index function gave, as values: each once, and plain strings even where enums came.
+
+    Raises:
+        InvalidValueError: if it is something else than an iterable of strings.
+    """
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise InvalidValueError(_rubbish(f"a value of type {type(found).__name__}"))
+    values: dict[str, None] = {}
+    for value in cast("Iterable[object]", found):
+        if not isinstance(value, str):
+            raise InvalidValueError(_rubbish(f"a value of type {type(value).__name__} among its values"))
+        values[str.__str__(value)] = None
+    plain = tuple(values)
+    return plain[0] if len(plain) == 1 else plain
+
+
+def _rubbish(given: str) -> str:
+    return f"the index function gave {given}; it must return a list, or another iterable, of str"
+
+
+def _each(values: _Values) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else values

@@ -1,0 +1,103 @@
+"""The bodies of requests, of which only so much is held at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+from aiohttp.web_exceptions import HTTPException
+from aiohttp.web_protocol import RequestPayloadError
+
+from masthead._server.limits import BODIES_LIMIT, BODY_SECONDS, Budget
+from masthead._server.verbs.bodies import BODY_LIMIT
+from masthead._server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from aiohttp.web_request import BaseRequest
+
+    from masthead._server.clock import Clock
+
+__all__ = ["Bodies", "Body"]
+
+_RETRY_AFTER: Final = 1
+
+
+class Bodies:
+    """What all requests under way hold.
+
+    Args:
+        clock: Tells when a body has taken too long.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.held = Budget(BODIES_LIMIT)
+
+    def of(self, incoming: BaseRequest) -> Body:
+        """The body of a request, to be read within a block."""
+        return Body(incoming, self)
+
+
+class Body:
+    """The body of one request; at the end of the block it is no longer held."""
+
+    def __init__(self, incoming: BaseRequest, owner: Bodies) -> None:
+        self._incoming = incoming
+        self._owner = owner
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._owner.held.take(-self._size)
+
+    async def read(self) -> bytes:
+        """Wait for all of it.
+
+        Raises:
+            Failure: It is too long, all bodies together are, it takes too long, or the client went away.
+        """
+        incoming = self._incoming
+        if (incoming.content_length or 0) > BODY_LIMIT:
+            raise _too_large()
+        if incoming.headers.get("Expect", "").lower() == "100-continue":
+            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            incoming.writer.output_size = 0
+        timer = (
+            None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
+        )
+        try:
+            return await self._read_all()
+        except TimeoutError:
+            message = "Timeout: request did not complete within the allotted timeout"
+            raise Failure(504, "Timeout", message, details={}) from None
+        except (ConnectionError, HTTPException, RequestPayloadError):
+            raise Failure(400, "BadRequest", "the body of the request could not be read") from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _read_all(self) -> bytes:
+        pieces: list[bytes] = []
+        held = self._owner.held
+        async for piece in self._incoming.content.iter_any():
+            self._size += len(piece)
+            held.take(len(piece))
+            if self._size > BODY_LIMIT:
+                raise _too_large()
+            if held.is_exceeded:
+                message = "the server has received too many requests and has asked us to try again later"
+                raise Failure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _expire(self) -> None:
+        self._incoming.content.set_exception(TimeoutError())
+
+
+def _too_large() -> Failure:
+    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")

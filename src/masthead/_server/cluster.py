@@ -1,0 +1,174 @@
+"""What all verbs work on: the storage, the clock, and what the objects of a cluster share."""
+
+from __future__ import annotations
+
+import random
+from math import inf
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._server.clock import stamp
+from masthead._server.kinds import catalog
+from masthead._server.kinds.rules import Allocator
+from masthead._server.wire.failures import Failure, details_of, not_found, qualified, quoted
+from masthead._server.wire.limits import too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead._server.clock import Clock
+    from masthead._server.kinds.catalog import Served
+    from masthead._server.storage import Record, Storage
+    from masthead._server.wire.plain import Plain
+
+__all__ = ["FIRST_NAMESPACES", "Cluster"]
+
+FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""Those that every cluster has."""
+_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH: Final = 5
+_LONGEST_PREFIX: Final = 58
+
+
+class Cluster:
+    """The state that requests read and change, all of them in one thread.
+
+    Args:
+        storage: Where objects are.
+        clock: What the time is.
+        seed: Makes generated names and uids come out the same every time; None for chance.
+        token: The token that lets clients in; None if none is needed.
+    """
+
+    def __init__(
+        self, storage: Storage, clock: Clock, *, seed: int | None = None, token: str | None = None
+    ) -> None:
+        self.storage = storage
+        self.clock = clock
+        self.token = token
+        self.on_write: list[Callable[[Served, Record], object]] = []
+        """Called after every write, with what was written."""
+        # A store that is opened again goes on with other numbers: uids must not come twice.
+        self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
+        self.allocator = Allocator(self._listed, now=self.now)
+        for service in self._listed("", "services"):
+            self.allocator.reserve(service)
+
+    def find(self, served: Served, namespace: str, name: str) -> Record:
+        """The object of a name.
+
+        Raises:
+            Failure: There is none.
+        """
+        record = self.storage.table(served.table).get(served.place(namespace, name))
+        if record is None:
+            raise served.missing(name)
+        return record
+
+    def write(self, served: Served, key: str, found: Plain, *, most: float = inf) -> Record:
+        """Store an object, which gets the next version.
+
+        Args:
+            served: Its resource.
+            key: Where.
+            found: The object.
+            most: How many bytes it may have.
+
+        Raises:
+            Failure: It has more.
+        """
+        found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
+        value = served.dump(found)
+        if len(value) > most:
+            raise too_large(f"limit is {most} for an object that is stored")
+        record = self.storage.write(served.table, key, value)
+        self._announce(served, record)
+        return record
+
+    def remove(self, served: Served, key: str, found: Plain) -> Record:
+        """Remove an object; watchers get its last state, with the version of the deletion."""
+        last = {
+            **found,
+            "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
+        }
+        record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
+        if served.table == "services":
+            self.allocator.release(found)
+        self._announce(served, record)
+        return record
+
+    def now(self) -> str:
+        """The time as metadata has it."""
+        return stamp(self.clock.now())
+
+    def new_uid(self) -> str:
+        """A uid for a new object."""
+        # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
+        digits = f"{self._random.getrandbits(128):032x}"
+        variant = "89ab"[int(digits[16], 16) & 3]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+    def new_name(self, prefix: str) -> str:
+        """A name that begins so."""
+        suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
+        return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
+
+    def check_namespace(self, served: Served, namespace: str, name: str) -> None:
+        """Make sure that something may be created in a namespace.
+
+        Raises:
+            Failure: The namespace is not there, or on its way out.
+        """
+        record = self.storage.table("namespaces").get(namespace)
+        if record is None:
+            raise not_found("", "namespaces", namespace)
+        # The text tells without a parse: hardly any namespace is going away.
+        if b'"deletionTimestamp"' not in record.value:
+            return
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise Failure(
+            403,
+            "Forbidden",
+            f"{qualified(served.group, served.name)} {quoted(name)} is forbidden: unable to create new content in "
+            f"namespace {namespace} because it is being terminated",
+            details={**details_of(name, served.group, served.name), "causes": [cause]},
+        )
+
+    def objects(self, served: Served) -> Iterator[tuple[Record, Plain]]:
+        """Every object of a resource as it is stored."""
+        for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
+            yield record, served.load(record)
+
+    def add_first_namespaces(self) -> None:
+        """Make the namespaces that every cluster has, where they are missing."""
+        served = cast("Served", catalog.find("", "v1", "namespaces"))
+        for name in FIRST_NAMESPACES:
+            if self.storage.table(served.table).get(name) is None:
+                self.write(served, name, self._namespace(name))
+
+    def _namespace(self, name: str) -> Plain:
+        return {
+            "metadata": {
+                "name": name,
+                "uid": self.new_uid(),
+                "creationTimestamp": self.now(),
+                "labels": {"kubernetes.io/metadata.name": name},
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+
+    def _announce(self, served: Served, record: Record) -> None:
+        for hear in self.on_write:
+            hear(served, record)
+
+    def _listed(self, group: str, resource: str) -> Iterator[Plain]:
+        for version in catalog.versions_in(group):
+            served = catalog.find(group, version, resource)
+            if served is not None:
+                for _, found in self.objects(served):
+                    yield found
+                return

@@ -1,0 +1,175 @@
+"""``python -m masthead.server``: a server from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shlex
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead._server.server import Server
+    from masthead._server.settings import Token
+
+__all__ = ["main"]
+
+_BAD_ARGUMENTS = 2
+
+
+def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
+    """Run a server until it is told to stop; returns the process' exit code.
+
+    SIGINT and SIGTERM end it in good order, with code 0. What cannot be done is said in one line, with code 2.
+
+    Args:
+        arguments: The command line without the command; the process' own by default.
+        name: What the command calls itself.
+    """
+    chosen = _parser(name).parse_args(arguments)
+    _log_requests(chosen.verbose)
+    try:
+        from masthead._server.running import run_alone
+
+        run_alone(_serve(chosen))
+    except ConfigError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return _BAD_ARGUMENTS
+    except KeyboardInterrupt:  # before there was anything to stop
+        pass
+    return 0
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=name,
+        description="Run a Kubernetes API server for tests, demos and work without a cluster.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="keep objects in this file (in memory)")
+    parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
+    access = parser.add_mutually_exclusive_group()
+    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one)")
+    access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
+    parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
+    parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
+    parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="allow a host that other machines can reach"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name that clients without the bearer token may use; * for any (can be repeated)",
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="log a line for each request, on the error output"
+    )
+    _add_limits(parser)
+    return parser
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)"
+    )
+    parser.add_argument(
+        "--history-bytes",
+        type=int,
+        default=64 * 1024 * 1024,
+        metavar="N",
+        help="bytes of history to keep at most (%(default)s)",
+    )
+    parser.add_argument(
+        "--bookmark-every",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="the time between a watch's bookmarks (%(default)g)",
+    )
+
+
+def _log_requests(is_verbose: bool) -> None:
+    if not is_verbose:
+        return
+    import logging
+
+    from masthead._server.requestlog import REQUESTS
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    REQUESTS.addHandler(handler)
+    REQUESTS.setLevel(logging.INFO)
+    REQUESTS.propagate = False
+
+
+async def _serve(chosen: argparse.Namespace) -> None:
+    from masthead._server.running import run
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C ends the loop there
+            loop.add_signal_handler(number, stop.set)
+    running = run(
+        host=chosen.host,
+        port=chosen.port,
+        data=chosen.data,
+        tls=chosen.tls,
+        controllers=not chosen.no_controllers,
+        allow_remote=chosen.allow_remote,
+        token=_token(chosen),
+        seed=chosen.seed,
+        history=chosen.history,
+        history_bytes=chosen.history_bytes,
+        allowed_hosts=chosen.allow_host,
+        bookmark_every=chosen.bookmark_every,
+    )
+    async with running as server:
+        if chosen.kubeconfig_out is not None:
+            server.write_kubeconfig(chosen.kubeconfig_out)
+        for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
+            print(line, flush=True)
+        await stop.wait()
+    _say_goodbye()
+
+
+def _say_goodbye() -> None:
+    try:
+        print("Stopped", flush=True)
+    except BrokenPipeError:
+        # Nobody reads it any more; and Python is not to try again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Iterator[str]:
+    """What is said when the server listens: where, and how to talk to it."""
+    yield f"Serving on {server.url}"
+    if data is not None:
+        yield f"Objects are kept in {data}"
+    if kubeconfig is not None:
+        yield f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get namespaces"
+        yield f"masthead.Client(kubeconfig={str(kubeconfig)!r})"
+        return
+    if server.token:
+        yield f"Token: {server.token}"
+    yield "For a kubeconfig, for kubectl and for masthead.Client(kubeconfig=...), add --kubeconfig-out FILE"
+
+
+def _token(chosen: argparse.Namespace) -> str | Token | None:
+    from masthead._server.settings import Token
+
+    if chosen.no_auth:
+        return None
+    return Token.RANDOM if chosen.token is None else str(chosen.token)

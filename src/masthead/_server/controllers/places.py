@@ -1,0 +1,151 @@
+"""Where objects lie, and what controllers do to one there: read it, change it, delete it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from masthead._server.kinds import catalog, conversion
+from masthead._server.storage import JournalError
+from masthead._server.verbs import deleting, writing
+from masthead._server.wire.failures import Failure
+from masthead._server.wire.options import DeleteOptions, WriteOptions
+from masthead._server.wire.plain import Plain, metadata, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead._server.cluster import Cluster
+    from masthead._server.kinds.catalog import Served
+
+__all__ = ["Place", "Places", "set_or_drop", "uid_of"]
+
+
+class Place(NamedTuple):
+    """Where an object lies: its table, and its key there."""
+
+    table: str
+    key: str
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, or nothing for what lives in none."""
+        return self.key.rpartition("/")[0]
+
+
+class Places:
+    """Every object of a cluster, by its place."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._served: dict[str, Served] = {}
+
+    def served(self, table: str) -> Served | None:
+        """The resource of a table, in a version whose shape is the stored one; None if there is none any more."""
+        if table not in self._served:
+            group, _, name = table.rpartition("/")
+            for version in conversion.versions_of(group, name):
+                served = catalog.find(group, version, name)
+                if served is not None and not served.has_own_shape:
+                    self._served[table] = served
+                    break
+        return self._served.get(table)
+
+    def load(self, place: Place) -> Plain | None:
+        """The object at a place, or None."""
+        record = self.cluster.storage.table(place.table).get(place.key)
+        served = self.served(place.table)
+        return None if record is None or served is None else served.load(record)
+
+    def everywhere(self) -> Iterator[tuple[Served, Place]]:
+        """Every place that has an object."""
+        for name, _ in self.cluster.storage.tables():
+            served = self.served(name)
+            if served is not None:
+                for key in self._keys(name, ""):
+                    yield served, Place(name, key)
+
+    def within(self, namespace: str, *, only: str = "") -> Iterator[Place]:
+        """Every place of a namespace that has an object; of one table only, if that is named."""
+        for name, _ in self.cluster.storage.tables():
+            served = self.served(name)
+            if served is not None and served.is_namespaced and (not only or name == only):
+                for key in self._keys(name, f"{namespace}/"):
+                    yield Place(name, key)
+
+    def _keys(self, table: str, prefix: str) -> list[str]:
+        storage = self.cluster.storage
+        return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
+
+    def change(self, place: Place, change: Callable[[Plain], object], *, subresource: str = "") -> None:
+        """Change an object in place; nothing happens if it is gone, or may not be changed so.
+
+        Raises:
+            JournalError: The change could not be kept.
+        """
+
+        def changed(old: Plain | None) -> Plain:
+            found: Plain = old or {}
+            change(found)
+            return found
+
+        served = self.served(place.table)
+        if served is not None:
+            namespace, name = _split(served, place)
+            try:
+                writing.update(
+                    self.cluster, served, namespace, name, changed, WriteOptions(), subresource=subresource
+                )
+            except JournalError:
+                raise
+            except Failure:
+                return  # whoever removed it, or keeps it from being changed, knows why
+
+    def delete(self, place: Place, uid: str, *, policy: str = "Background", grace: int | None = None) -> None:
+        """Delete the object of this uid, or begin to; nothing happens if it is gone.
+
+        Raises:
+            JournalError: The deletion could not be kept, or only its beginning.
+        """
+        served = self.served(place.table)
+        if served is not None:
+            namespace, name = _split(served, place)
+            options = DeleteOptions(policy=policy, grace=grace, uid=uid)
+            try:
+                deleting.delete(self.cluster, served, namespace, name, options)
+            except JournalError:
+                raise
+            except Failure:
+                return  # gone already, and perhaps another in its place
+
+    def take_off(self, place: Place, finalizer: str) -> None:
+        """Take a finalizer off an object, which may let it go.
+
+        Raises:
+            JournalError: The change could not be kept.
+        """
+
+        def without(found: Plain) -> None:
+            meta = metadata(found)
+            set_or_drop(
+                meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer]
+            )
+
+        self.change(place, without)
+
+
+def set_or_drop(owner: Plain, name: str, value: list[object] | list[Plain]) -> None:
+    """Set a list, or leave it out if it is empty."""
+    if value:
+        owner[name] = value
+    else:
+        owner.pop(name, None)
+
+
+def uid_of(found: Plain) -> str:
+    """An object's uid."""
+    return text(metadata(found), "uid")
+
+
+def _split(served: Served, place: Place) -> tuple[str, str]:
+    namespace, _, name = place.key.rpartition("/") if served.is_namespaced else ("", "", place.key)
+    return namespace, name

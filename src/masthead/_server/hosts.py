@@ -1,0 +1,100 @@
+"""Which names a browser may know the server by.
+
+A page that somebody visits can send requests to their own machine. Two headers give it away. ``Host`` names what the
+browser believes to talk to: a foreign name means that somebody's DNS points at this machine (DNS rebinding). ``Origin``
+names the page that sent a request.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from masthead._server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ANY", "AllowedHosts", "is_loopback"]
+
+ANY: Final = "*"
+"""Stands for every name."""
+_LONGEST_SHOWN: Final = 100
+_MOST_KNOWN: Final = 64
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address means this machine, whoever is asked."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, and who knows where it leads
+        return False
+
+
+class AllowedHosts:
+    """The names that requests may come by: this machine's own, and those that were chosen.
+
+    Args:
+        chosen: Further names and addresses; ``*`` allows any.
+        allows_addresses: Whether any number is allowed: no DNS can make one point elsewhere.
+    """
+
+    def __init__(self, chosen: Iterable[str] = (), *, allows_addresses: bool = False) -> None:
+        self._chosen = frozenset(each.lower().strip("[]").rstrip(".") for each in chosen)
+        self._allows_addresses = allows_addresses
+        self._known: set[str] = set()
+        """A few headers that were let in, because clients send the same one all the time."""
+
+    def check(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        """Refuse a request that a foreign page or name led here.
+
+        Args:
+            hosts: What its Host headers say; there is one, or none in HTTP/1.0.
+            origins: What its Origin headers say; only browsers send one.
+
+        Raises:
+            Failure: It is refused, with what to do if that is wrong.
+        """
+        for host in hosts:
+            if host not in self._known and not self._allows(_name_in(f"//{host}")):
+                raise _refused(f"the request is addressed to host {_shown(host)}")
+            if len(self._known) < _MOST_KNOWN and len(host) <= _LONGEST_SHOWN:
+                self._known.add(host)
+        for origin in origins:
+            if not self._allows(_name_in(origin)):
+                raise _refused(f"the request comes from the web page {_shown(origin)}")
+
+    def _allows(self, name: str) -> bool:
+        if ANY in self._chosen or name in self._chosen or is_loopback(name):
+            return True
+        return self._allows_addresses and _is_address(name)
+
+
+def _name_in(url: str) -> str:
+    """The host of an address, in lower case and without port and brackets; empty if there is none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(text: str) -> str:
+    cut = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    return ascii(cut)
+
+
+def _refused(problem: str) -> Failure:
+    advice = "If that is intended, start the server with --allow-host NAME (allowed_hosts=[NAME])."
+    message = f"forbidden: {problem}, which is not a name of this server's. {advice}"
+    return Failure(403, "Forbidden", message, details={})

@@ -1,0 +1,31 @@
+"""Amounts of bytes that are not whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._meta.quantity import Quantity
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def fraction_warnings(path: str, amounts: Plain, name: str) -> list[str]:
+    """Say that an amount, if it is there, is not a whole number of bytes."""
+    value = amounts.get(name)
+    # Most amounts can be seen to be whole; reading them all would cost more than all the rest.
+    if not isinstance(value, str) or value.rstrip("KMGTPEik").isdecimal():
+        return []
+    amount = Quantity(value)
+    if amount.milli_value() % 1000 == 0:
+        return []
+    return [f'{path}[{name}]: fractional byte value "{amount}" is invalid, must be an integer']
+
+
+def claim_warnings(path: str, spec: Plain) -> list[str]:
+    """Say what is questionable about what a volume claim asks for."""
+    found: list[str] = []
+    resources: Plain = spec.get("resources") or {}
+    for side in ("requests", "limits"):
+        found += fraction_warnings(f"{path}.resources.{side}", resources.get(side) or {}, "storage")
+    return found

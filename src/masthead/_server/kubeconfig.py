@@ -1,0 +1,43 @@
+"""The file that tells a client where the server is and how to be let in."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import quote
+
+from masthead._meta import yaml
+
+__all__ = ["kubeconfig"]
+
+_NAME = "masthead"
+
+
+def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
+    """Write a kubeconfig with one cluster, one user and one context, all of one name.
+
+    Go's clients send no token where there is no TLS; but whoever stands in the address is sent, as HTTP's basic
+    authentication. So without TLS the token stands there too, as a password, and the server takes it as one.
+
+    Args:
+        url: Where the server is.
+        token: What lets the user in; None if nothing is needed.
+        authority: The certificate to trust, in PEM.
+    """
+    cluster = {"server": _with_password(url, token) if token and not authority else url}
+    if authority:
+        cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
+    return yaml.dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": _NAME, "cluster": cluster}],
+            "users": [{"name": _NAME, "user": {"token": token} if token else {}}],
+            "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
+            "current-context": _NAME,
+        }
+    )
+
+
+def _with_password(url: str, password: str) -> str:
+    scheme, _, host = url.partition("://")
+    return f"{scheme}://{_NAME}:{quote(password, safe='')}@{host}"

@@ -1,0 +1,334 @@
+"""Where objects live: every state of every object, each with the revision at which it began.
+
+One counter, the revision, numbers all writes. A write makes a `Record`, which knows the one before it; so the
+present is the newest record of each key, and the past, down to the last compaction, is found by walking back. Pages
+of a list read one such past moment, and a watch reads the records of its table in order, from wherever it stands:
+nobody keeps a queue for it.
+
+Values are bytes and mean nothing here. Nothing here waits, and all calls come from one thread. With a `Journal`,
+a record is written there before anybody can see it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from contextlib import suppress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead._server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "Table"]
+
+FIRST_REVISION: Final = 1
+"""The revision of an empty store: above 0, which means "any" to those who ask."""
+_revision_of = attrgetter("revision")
+
+
+class CompactedError(Exception):
+    """The past that is asked for has been forgotten.
+
+    Attributes:
+        revision: What was asked for.
+        oldest: The oldest revision that can still be read.
+    """
+
+    def __init__(self, revision: int, oldest: int) -> None:
+        super().__init__(f"revision {revision} has been compacted; the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class JournalError(Failure):
+    """What was to be kept could not be: the disk is full, say. It is answered as kube-apiserver answers for etcd."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(500, "", problem)
+
+
+class Record:
+    """One state of one object.
+
+    Attributes:
+        revision: The write that made it so.
+        key: ``namespace/name``, or ``name``.
+        value: The object's bytes; of a deleted one, its last state under the deletion's revision.
+        is_deleted: Whether this write removed the object.
+        previous: The state before, as far as it is remembered.
+        labels: For those who select by labels: kept here once they were read.
+    """
+
+    __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "value")
+
+    def __init__(
+        self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
+    ) -> None:
+        self.revision = revision
+        self.key = key
+        self.value = value
+        self.previous = previous
+        self.is_deleted = is_deleted
+        self.labels: dict[str, str] | None = None
+
+    @property
+    def before(self) -> Record | None:
+        """The object as it was before this write, or None if there was none."""
+        earlier = self.previous
+        return None if earlier is None or earlier.is_deleted else earlier
+
+
+class Journal(Protocol):
+    """Where records are kept when the process is gone."""
+
+    def read(self) -> Iterable[tuple[str, str, int, bool, bytes]]:
+        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value."""
+        ...
+
+    def read_compacted(self) -> int:
+        """The last compaction."""
+        ...
+
+    def append(self, table: str, record: Record) -> None:
+        """Keep a record; when this returns, the death of the process does not lose it.
+
+        Raises:
+            JournalError: It could not be kept, and nothing of it was.
+        """
+        ...
+
+    def compact(self, revision: int) -> None:
+        """Forget what was superseded at or before a revision.
+
+        Raises:
+            JournalError: It could not, and everything is as it was.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Table:
+    """All objects of one resource."""
+
+    def __init__(self) -> None:
+        self.log: list[Record] = []
+        """What happened since the last compaction, in order."""
+        self.dropped = 0
+        """The newest revision that is no longer in the log."""
+        self.listeners: set[Callable[[], object]] = set()
+        """Called after every write."""
+        self._latest: dict[str, Record] = {}
+        self._keys: list[str] = []
+
+    def get(self, key: str) -> Record | None:
+        """The object as it is, or None."""
+        record = self._latest.get(key)
+        return None if record is None or record.is_deleted else record
+
+    def scan(self, prefix: str, revision: int, *, after: str = "") -> Iterator[Record]:
+        """All objects as they were at a revision, ordered by key.
+
+        Args:
+            prefix: Only keys that begin so.
+            revision: The moment to read.
+            after: Begin with the first key that is not below this.
+        """
+        keys = self._keys
+        index = bisect_left(keys, max(prefix, after))
+        # Keys that begin alike stand together; beyond the first `len(prefix)` characters they may hold anything.
+        end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
+        latest = self._latest
+        for key in keys[index:end]:
+            record: Record | None = latest[key]
+            while record is not None and record.revision > revision:
+                record = record.previous
+            if record is not None and not record.is_deleted:
+                yield record
+
+    def since(self, revision: int) -> list[Record]:
+        """What happened after a revision, in order."""
+        return self.log[bisect_right(self.log, revision, key=_revision_of) :]
+
+    def last(self, key: str) -> Record | None:
+        """The newest record of a key, which may be its deletion."""
+        return self._latest.get(key)
+
+    def add(self, record: Record) -> None:
+        """Take the next record."""
+        if record.key not in self._latest:
+            insort(self._keys, record.key)
+        self._latest[record.key] = record
+        self.log.append(record)
+
+    def compact(self, revision: int) -> None:
+        """Forget what was superseded at or before a revision."""
+        end = bisect_right(self.log, revision, key=_revision_of)
+        gone: set[str] = set()
+        for record in self.log[:end]:
+            record.previous = None
+            if record.is_deleted and self._latest[record.key] is record:
+                del self._latest[record.key]
+                gone.add(record.key)
+            self.dropped = record.revision
+        del self.log[:end]
+        if gone:
+            self._keys = [key for key in self._keys if key not in gone]
+
+
+class _Past:
+    """How many bytes are kept only because the past can be read, and from which revision on.
+
+    A write keeps the state before it; that goes when the write is compacted. A deletion goes with its own compaction.
+
+    Args:
+        most: How many bytes there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: deque[tuple[int, int]] = deque()
+
+    def add(self, record: Record) -> None:
+        """Take the next record of any table."""
+        before = record.before
+        size = (len(before.value) if before else 0) + (len(record.value) if record.is_deleted else 0)
+        if size:
+            self._kept.append((record.revision, size))
+            self._size += size
+
+    def surplus(self) -> int:
+        """The revision up to which to compact so that half of the limit is left; 0 within the limit."""
+        if self._size <= self._most:
+            return 0
+        left = self._size
+        for revision, size in self._kept:
+            left -= size
+            if left <= self._most // 2:
+                return revision
+        return 0
+
+    def forget(self, upto: int) -> None:
+        """Take note of a compaction."""
+        while self._kept and self._kept[0][0] <= upto:
+            self._size -= self._kept.popleft()[1]
+
+
+class Storage:
+    """Every table, and the one revision that numbers their writes.
+
+    Args:
+        journal: Where to keep records beyond the life of the process; what it holds is read at once.
+        window: How many revisions of history to keep at least; older ones are compacted in passing.
+        most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and deletions.
+    """
+
+    def __init__(
+        self, journal: Journal | None = None, *, window: int = 10_000, most_bytes: int = 64 * 1024 * 1024
+    ) -> None:
+        self.revision = FIRST_REVISION
+        self.compacted = 0
+        self._journal = journal
+        self._window = window
+        self._past = _Past(most_bytes)
+        self._tables: dict[str, Table] = {}
+        if journal is not None:
+            try:
+                self._restore(journal)
+            except BaseException:
+                journal.close()
+                raise
+
+    def table(self, name: str) -> Table:
+        """The objects of one resource; an empty table if there were none yet."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table()
+        return table
+
+    def tables(self) -> list[tuple[str, Table]]:
+        """Every table that something was ever asked of, by name."""
+        return sorted(self._tables.items())
+
+    def write(self, table_name: str, key: str, value: bytes, *, is_deleted: bool = False) -> Record:
+        """Give an object its next state; the value must already say `next_revision`.
+
+        Raises:
+            JournalError: It could not be kept. Then it did not happen, and nobody sees it.
+        """
+        table = self.table(table_name)
+        record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
+        if self._journal is not None:
+            self._journal.append(table_name, record)
+        self.revision = record.revision
+        table.add(record)
+        self._past.add(record)
+        for wake in tuple(table.listeners):
+            wake()
+        if upto := self._due():
+            # The write is done, whatever becomes of this; a compaction that fails is tried again after the next one.
+            with suppress(JournalError):
+                self.compact(upto)
+        return record
+
+    def _due(self) -> int:
+        """The revision up to which history is to be forgotten now; 0 if all of it can stay."""
+        is_long = self.revision - self.compacted > 2 * self._window
+        return max(self.revision - self._window if is_long else 0, self._past.surplus())
+
+    @property
+    def next_revision(self) -> int:
+        """The revision of the write to come."""
+        return self.revision + 1
+
+    def check_readable(self, revision: int) -> None:
+        """Make sure that a past moment can still be read.
+
+        Raises:
+            CompactedError: if it is forgotten.
+        """
+        if revision < self.compacted:
+            raise CompactedError(revision, self.compacted)
+
+    def compact(self, revision: int | None = None) -> int:
+        """Forget what was superseded at or before a revision, the present one by default.
+
+        Returns:
+            The revision up to which the past is forgotten now.
+
+        Raises:
+            JournalError: The journal could not forget it. Then nothing is forgotten.
+        """
+        upto = self.revision if revision is None else min(revision, self.revision)
+        if upto > self.compacted:
+            if self._journal is not None:
+                self._journal.compact(upto)
+            self.compacted = upto
+            self._past.forget(upto)
+            for table in self._tables.values():
+                table.compact(upto)
+        return self.compacted
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _restore(self, journal: Journal) -> None:
+        for name, key, revision, is_deleted, value in journal.read():
+            table = self.table(name)
+            record = Record(revision, key, value, table.last(key), is_deleted=is_deleted)
+            table.add(record)
+            self._past.add(record)
+            self.revision = max(self.revision, revision)
+        self.compacted = journal.read_compacted()
+        self.revision = max(self.revision, self.compacted)
+        self._past.forget(self.compacted)
+        for table in self._tables.values():
+            table.compact(self.compacted)

@@ -1,0 +1,118 @@
+"""A watch on its way to the client, and what a fault makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aiohttp.web_response import StreamResponse
+
+from masthead._server.faults import Effect
+from masthead._server.verbs.events import error_line
+from masthead._server.verbs.watching import too_old
+
+if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
+    from masthead._server.faults import Fault
+    from masthead._server.verbs.watching import Watch
+    from masthead._server.wire.failures import Failure
+
+__all__ = ["LARGE", "STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send", "send_body"]
+
+STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
+LARGE: Final = 256 * 1024
+"""Bytes of a body that are sent at once; what is longer is sent in pieces of this length."""
+_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
+
+
+class Spoiler:
+    """Lets so many lines of a stream pass, and says when the fault is to happen.
+
+    Args:
+        after: How many whole lines pass.
+        cuts: Whether half of the next line passes too.
+    """
+
+    def __init__(self, after: int, *, cuts: bool) -> None:
+        self._left = after
+        self._cuts = cuts
+        self.is_due = not after and not cuts
+        """Whether it is time."""
+
+    def pass_on(self, piece: bytes) -> bytes:
+        """What is still sent of a piece."""
+        lines = piece.splitlines(keepends=True)
+        sent = lines[: self._left]
+        if self._cuts and len(lines) > self._left:
+            following = lines[self._left]
+            sent.append(following[: len(following) // 2])
+            self.is_due = True
+        self._left -= min(self._left, len(lines))
+        self.is_due = self.is_due or (not self._cuts and not self._left)
+        return b"".join(sent)
+
+
+async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...]) -> StreamResponse:
+    """Begin a stream; its headers are sent at once."""
+    response = StreamResponse()
+    for name, value in (*_HEADERS, *headers):
+        response.headers.add(name, value)
+    response.enable_chunked_encoding()
+    await response.prepare(incoming)
+    return response
+
+
+async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes) -> None:
+    """Send a body piece by piece, as the client takes it: at once, all that it has not taken would be copied for it.
+
+    Raises:
+        ConnectionError: The client went away.
+    """
+    response.content_length = len(body)
+    await response.prepare(incoming)
+    view = memoryview(body)
+    for start in range(0, len(body), LARGE):
+        await response.write(view[start : start + LARGE])
+    await response.write_eof()
+
+
+async def refuse_in_stream(incoming: BaseRequest, failure: Failure) -> StreamResponse:
+    """Begin a stream well, and end it with the event of an error."""
+    response = await open_stream(incoming, ())
+    await response.write(error_line(failure))
+    await response.write_eof()
+    return response
+
+
+async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fault: Fault | None) -> None:
+    """Send a watch to its end, or to the moment at which the fault happens.
+
+    Args:
+        incoming: The request.
+        response: The stream, already begun.
+        watch: What to tell.
+        fault: What goes wrong on the way.
+
+    Raises:
+        ConnectionError: The client went away.
+    """
+    if incoming.transport is not None:
+        watch.abandon = incoming.transport.abort
+    spoiler = Spoiler(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
+    while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
+        sent = spoiler.pass_on(piece) if spoiler else piece
+        if sent:
+            await response.write(sent)
+    if fault and spoiler and spoiler.is_due:
+        await _happen(incoming, response, watch, fault.effect)
+
+
+async def _happen(incoming: BaseRequest, response: StreamResponse, watch: Watch, effect: Effect) -> None:
+    if effect is Effect.EXPIRE:
+        await response.write(error_line(too_old(watch.cursor, watch.newest)))
+    elif effect is Effect.SILENCE:
+        watch.silence()
+        await watch.over.wait()
+    elif incoming.transport is not None:
+        # What was written still goes out, but not the mark of the stream's end: so the client knows that it broke.
+        incoming.transport.close()

@@ -1,0 +1,191 @@
+"""Delete: at once, after a grace period, or when the last finalizer is gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.clock import stamp
+from masthead._server.wire.failures import Failure, conflict, details_of, quoted
+from masthead._server.wire.plain import Plain, metadata, part
+
+if TYPE_CHECKING:
+    from masthead._server.cluster import Cluster
+    from masthead._server.kinds.catalog import Served
+    from masthead._server.storage import Record
+    from masthead._server.wire.options import DeleteOptions
+
+__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "check_preconditions", "delete"]
+
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_DONE: Final = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion came to.
+
+    Attributes:
+        found: The object as the answer shows it, in its stored shape.
+        is_gone: Whether it is no longer there.
+    """
+
+    found: Plain
+    is_gone: bool
+
+
+def delete(cluster: Cluster, served: Served, namespace: str, name: str, options: DeleteOptions) -> Deleted:
+    """Delete an object, or begin to.
+
+    Raises:
+        Failure: There is none, it is not the one that was meant, or it may not go.
+    """
+    record = cluster.find(served, namespace, name)
+    found = served.load(record)
+    if served.table == "namespaces" and name in _IMMORTAL:
+        message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
+        raise Failure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
+    check_preconditions(served, metadata(found), options)
+    if served.table == "namespaces":
+        return _delete_namespace(cluster, served, record, found, options)
+    return _delete_object(cluster, served, record, found, options)
+
+
+def check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> None:
+    """Make sure that an object is the one that a deletion means.
+
+    Raises:
+        Failure: It has another uid or version.
+    """
+    checks = (
+        ("UID", options.uid, "uid", "deleted and then recreated"),
+        ("ResourceVersion", options.version, "resourceVersion", "modified"),
+    )
+    for word, wanted, field, guess in checks:
+        if wanted is not None and wanted != meta[field]:
+            problem = (
+                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
+                f"The object might have been {guess}"
+            )
+            if served.table == "namespaces":  # which has a handler of its own, with words of its own
+                problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
+                raise conflict("", served.name, meta["name"], problem)
+            raise conflict(served.group, served.kind, meta["name"], problem)
+
+
+def _delete_object(
+    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+) -> Deleted:
+    meta = metadata(found)
+    grace = _grace(found, options) if served.strategy.graceful else None
+    if served.strategy.graceful and meta.get("deletionTimestamp"):
+        shortened = _shorten(meta, options)
+        if shortened is None:
+            return Deleted(found, is_gone=False)
+        grace = shortened if meta.get("deletionGracePeriodSeconds") is not None else None
+    elif grace is not None:
+        _mark(cluster, meta, grace)
+    wanted = _finalizers(served, meta, options)
+    changes_finalizers = set(wanted) != set(meta.get("finalizers") or ())
+    if changes_finalizers:
+        meta["finalizers"] = wanted
+        if not wanted:
+            del meta["finalizers"]
+    if grace is None and not wanted:
+        return _remove(cluster, served, record, found, options)
+    if grace is None and not meta.get("deletionTimestamp"):
+        _mark(cluster, meta, 0)
+    return _update_then_remove(cluster, served, record, found, options, goes=not wanted and not grace)
+
+
+def _update_then_remove(
+    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions, *, goes: bool
+) -> Deleted:
+    """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
+    if options.is_dry_run:
+        return Deleted(found, is_gone=goes)
+    if found != served.load(record):
+        record = cluster.write(served, record.key, found)
+    if not goes:
+        return Deleted(found, is_gone=False)
+    return _remove(cluster, served, record, found, options)
+
+
+def _remove(
+    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+) -> Deleted:
+    if not options.is_dry_run:
+        found = served.load(cluster.remove(served, record.key, found))
+    return Deleted(found, is_gone=True)
+
+
+def _delete_namespace(
+    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+) -> Deleted:
+    """A namespace is only marked; whoever empties it takes its finalizer off afterwards."""
+    meta = metadata(found)
+    if not meta.get("deletionTimestamp"):
+        _mark(cluster, meta, None)
+        found.setdefault("status", {})["phase"] = "Terminating"
+        wanted = _finalizers(served, meta, options)
+        if wanted:
+            meta["finalizers"] = wanted
+        if not options.is_dry_run:
+            cluster.write(served, record.key, found)
+        return Deleted(found, is_gone=False)
+    if part(found, "spec").get("finalizers"):
+        return Deleted(found, is_gone=False)
+    return _delete_object(cluster, served, record, found, options)
+
+
+def _grace(found: Plain, options: DeleteOptions) -> int:
+    """The seconds that a pod has to end."""
+    spec, status = part(found, "spec"), part(found, "status")
+    asked = options.grace
+    if asked is None:
+        asked = spec.get("terminationGracePeriodSeconds", 0)
+    # Nobody would end a pod that no node runs, or that has ended.
+    if not spec.get("nodeName") or status.get("phase") in _DONE:
+        return 0
+    return asked if asked >= 0 else 1
+
+
+def _shorten(meta: Plain, options: DeleteOptions) -> int | None:
+    """Shorten the grace period of a deletion that is under way; None if it stays as it is."""
+    current = meta.get("deletionGracePeriodSeconds")
+    if current is None:
+        return 0
+    if options.grace is None or options.grace >= current:
+        return None
+    began = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=current)
+    meta["deletionTimestamp"] = stamp(began + timedelta(seconds=options.grace))
+    meta["deletionGracePeriodSeconds"] = options.grace
+    return options.grace
+
+
+def _mark(cluster: Cluster, meta: Plain, grace: int | None) -> None:
+    when = cluster.clock.now() + timedelta(seconds=grace or 0)
+    meta["deletionTimestamp"] = stamp(when)
+    if grace is not None:
+        meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _finalizers(served: Served, meta: Plain, options: DeleteOptions) -> list[str]:
+    """The finalizers that an object has once it is told what is to become of its dependents."""
+    present: list[str] = list(meta.get("finalizers") or ())
+    if served.strategy.dependents == "ignore":
+        return present
+    kept = [each for each in present if each not in {ORPHAN, FOREGROUND}]
+    if options.orphans is not None:
+        return [*kept, ORPHAN] if options.orphans else kept
+    if options.policy:
+        return [*kept, *{"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])]
+    chosen = next((each for each in present if each in {ORPHAN, FOREGROUND}), None)
+    if chosen is not None:
+        return [*kept, chosen]
+    return [*kept, ORPHAN] if served.strategy.dependents == "orphan" else kept

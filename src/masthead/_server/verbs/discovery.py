@@ -1,0 +1,226 @@
+"""What the server says that it serves: discovery in both forms, its version, and its health."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from masthead._server.kinds import catalog, conversion
+from masthead._server.wire.request import Answer, json_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._meta.resource import Subresource
+    from masthead._server.kinds.catalog import Served
+    from masthead._server.wire.plain import Plain
+    from masthead._server.wire.request import Request
+
+__all__ = ["VERSION", "describe"]
+
+VERSION: Final = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.4+masthead",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "2026-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "python",
+}
+"""The Kubernetes version whose API is served; the build says that this is another server."""
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+_MOST_CLAUSES: Final = 1_000
+"""How many forms are looked at; clients name three."""
+_HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
+_CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
+_PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
+
+
+def describe(request: Request) -> Answer | None:
+    """Answer a question about the server itself; None if the path asks about something else."""
+    path = request.path.rstrip("/") or "/"
+    if path in _HEALTH or path in _CHECKS:
+        return Answer(200, b"ok", "text/plain; charset=utf-8")
+    if path == "/version":
+        return json_answer(200, VERSION)
+    if path == "/":
+        groups = [f"/apis/{group}" for group in catalog.GROUPS]
+        return json_answer(200, {"paths": sorted([*_PATHS, *groups])})
+    if path in {"/api", "/apis"}:
+        return _top(request, path)
+    return _of_group(path.split("/")[1:])
+
+
+def takes_any_method(request: Request) -> bool:
+    """Tell whether a path answers whatever the method is; so the real server has it."""
+    return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
+
+
+def _top(request: Request, path: str) -> Answer:
+    version = _aggregated_version(request.headers.get("accept", ""))
+    if not version:
+        return json_answer(200, _api_versions(request) if path == "/api" else _group_list())
+    body, etag = _aggregated(path, version)
+    headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
+    if request.headers.get("if-none-match", "").strip() == etag:
+        return Answer(304, b"", _AGGREGATED.format(version), headers)
+    return Answer(200, body, _AGGREGATED.format(version), headers)
+
+
+def _of_group(steps: list[str]) -> Answer | None:
+    match steps:
+        case ["api", version]:
+            group = ""
+        case ["apis", group] if catalog.versions_in(group) and group:
+            return json_answer(200, {"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
+        case ["apis", group, version] if group:
+            pass
+        case _:
+            return None
+    if version not in catalog.versions_in(group):
+        return None
+    return Answer(200, _resource_list(group, version))
+
+
+def _aggregated_version(accept: str) -> str:
+    """The version of aggregated discovery that the client takes; nothing if it wants the plain form.
+
+    The aggregated form is preferred wherever it stands among what the client takes.
+    """
+    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
+        media_type, *parameters = (each.strip() for each in clause.split(";"))
+        if media_type not in {"application/json", "*/*"}:
+            continue
+        pairs = (each.partition("=") for each in parameters)
+        named = {name: value for name, _, value in pairs}
+        is_aggregated = named.get("g") == "apidiscovery.k8s.io" and named.get("as") == "APIGroupDiscoveryList"
+        if is_aggregated and named.get("v") in {"v2", "v2beta1"}:
+            return named["v"]
+    return ""
+
+
+def _api_versions(request: Request) -> Plain:
+    address = {"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("host", "")}
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [address]}
+
+
+def _group(group: str) -> Plain:
+    versions = [
+        {"groupVersion": f"{group}/{version}", "version": version} for version in catalog.versions_in(group)
+    ]
+    return {"name": group, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _group_list() -> Plain:
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(each) for each in catalog.GROUPS]}
+
+
+@functools.cache
+def _resource_list(group: str, version: str) -> bytes:
+    api_version = f"{group}/{version}" if group else version
+    resources: list[Plain] = []
+    for served in catalog.resources_in(group, version):
+        resources += _resources(served)
+    # The core group's list is older than the rule that lists say which version they are.
+    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {}), "groupVersion": api_version}
+    return msgspec.json.encode({**head, "resources": sorted(resources, key=lambda each: each["name"])})
+
+
+def _resources(served: Served) -> Iterator[Plain]:
+    resource = served.resource
+    if resource.verbs:
+        found: Plain = {
+            "name": resource.name,
+            "singularName": resource.singular,
+            "namespaced": resource.namespaced,
+            "kind": served.kind,
+            "verbs": list(resource.verbs),
+        }
+        if resource.short_names:
+            found["shortNames"] = list(resource.short_names)
+        if resource.categories:
+            found["categories"] = list(resource.categories)
+        if digest := conversion.storage_version_hash(served.group, served.name):
+            found["storageVersionHash"] = digest
+        yield found
+    for part in resource.subresources:
+        yield _subresource(served, part)
+
+
+def _subresource(served: Served, part: Subresource) -> Plain:
+    found: dict[str, Any] = {
+        "name": f"{served.name}/{part.name}",
+        "singularName": "",
+        "namespaced": served.is_namespaced,
+    }
+    if (part.kind.group, part.kind.version) != (served.group, served.version):
+        found |= {"group": part.kind.group, "version": part.kind.version}
+    return {**found, "kind": part.kind.kind, "verbs": list(part.verbs)}
+
+
+@functools.cache
+def _aggregated(path: str, version: str) -> tuple[bytes, str]:
+    groups = ("",) if path == "/api" else catalog.GROUPS
+    body = msgspec.json.encode(
+        {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": f"apidiscovery.k8s.io/{version}",
+            "metadata": {},
+            "items": [_group_discovery(group) for group in groups],
+        }
+    )
+    return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
+
+
+def _group_discovery(group: str) -> Plain:
+    versions = [
+        {
+            "version": version,
+            "resources": [_discovered(served) for served in catalog.resources_in(group, version)],
+            "freshness": "Current",
+        }
+        for version in catalog.versions_in(group)
+    ]
+    return {"metadata": {"name": group} if group else {}, "versions": versions}
+
+
+def _discovered(served: Served) -> Plain:
+    resource = served.resource
+    found: Plain = {
+        "resource": resource.name,
+        "responseKind": {"group": "", "version": "", "kind": served.kind},
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        found["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        found["categories"] = list(resource.categories)
+    if resource.subresources:
+        found["subresources"] = [_discovered_part(served, part) for part in resource.subresources]
+    return found
+
+
+def _discovered_part(served: Served, part: Subresource) -> Plain:
+    is_own = (part.kind.group, part.kind.version) == (served.group, served.version)
+    group, version = ("", "") if is_own else (part.kind.group, part.kind.version)
+    return {
+        "subresource": part.name,
+        "responseKind": {"group": group, "version": version, "kind": part.kind.kind},
+        "verbs": list(part.verbs),
+    }
+
+
+def not_found_page() -> Answer:
+    """What a path gets that leads nowhere at all."""
+    return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8")

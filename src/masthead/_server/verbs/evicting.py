@@ -1,0 +1,273 @@
+"""Evict: delete a pod, unless the disruption budget that guards it says no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._meta.labels import from_label_selector
+from masthead._meta.v1 import LabelSelector
+from masthead._server.kinds import catalog
+from masthead._server.verbs import deleting, writing
+from masthead._server.wire.failures import Failure, bad_request, details_of, invalid, quoted, refused_fields
+from masthead._server.wire.options import DeleteOptions, WriteOptions
+from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._server.cluster import Cluster
+    from masthead._server.kinds.catalog import Served
+
+__all__ = ["OLDER_VERSIONS", "evict"]
+
+OLDER_VERSIONS: Final = ("policy/v1beta1",)
+"""Versions of an Eviction that are taken as well, though they are served no more."""
+_UNGUARDED: Final = frozenset({"Succeeded", "Failed", "Pending"})
+"""Phases in which no budget counts a pod: it serves nobody any more, or not yet."""
+_MOST_DISRUPTED: Final = 2000
+"""So many evictions nobody has taken note of, and a budget allows no other."""
+_RISKY: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
+_REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+_PATIENCE: Final = 10
+_ALLOWED: Final = "DisruptionAllowed"
+
+
+def evict(
+    cluster: Cluster, served: Served, namespace: str, name: str, body: Plain, options: WriteOptions
+) -> None:
+    """Delete a pod as the eviction says, and let its budget count that.
+
+    Args:
+        cluster: Where.
+        served: The pods.
+        namespace: The path's.
+        name: The path's.
+        body: The Eviction.
+        options: The query's.
+
+    Raises:
+        Failure: There is no such pod, it is not the one that was meant, or its budget allows no disruption now.
+    """
+    _check_names(name, body)
+    dry_run = _dry_run(body, options)
+    how = _how(part(body, "deleteOptions"), dry_run)
+    pod = served.load(cluster.find(served, namespace, name))
+    guard = None if _is_unguarded(pod) else _budget_of(cluster, pod)
+    if guard is None:
+        _end(cluster, served, pod, how, dry_run)
+    elif _counts_as_down_already(guard, pod):
+        _end_unready(cluster, served, pod, how, dry_run, text(metadata(guard), "name"))
+    else:
+        _spend(cluster, guard, name, is_dry_run=how.is_dry_run)
+        _end(cluster, served, pod, how, dry_run)
+
+
+def _check_names(name: str, body: Plain) -> None:
+    if text(part(body, "metadata"), "name") != name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    if part(body, "deleteOptions").get(_RISKY):
+        detail = "can not be set for pod eviction, try after removing the option"
+        raise refused_fields("policy", "Eviction", name, [invalid(f"deleteOptions.{_RISKY}", True, detail)])
+
+
+def _dry_run(body: Plain, options: WriteOptions) -> tuple[str, ...]:
+    """What is said of a dry run in the query or in the body; where both speak, they must say the same."""
+    asked = ("All",) if options.is_dry_run else ()
+    said = tuple(cast("list[str]", part(body, "deleteOptions").get("dryRun") or ()))
+    if asked and said and asked != said:
+        problem = f"[{' '.join(asked)}] and [{' '.join(said)}]"
+        raise Failure(500, "", f"Non-matching dry-run options in request and content: {problem}")
+    return said or asked
+
+
+def _how(wanted: Plain, dry_run: tuple[str, ...]) -> DeleteOptions:
+    conditions = part(wanted, "preconditions")
+    return DeleteOptions(
+        is_dry_run=bool(dry_run),
+        grace=wanted.get("gracePeriodSeconds"),
+        policy=wanted.get("propagationPolicy"),
+        orphans=wanted.get("orphanDependents"),
+        uid=conditions.get("uid"),
+        version=conditions.get("resourceVersion"),
+    )
+
+
+def _is_unguarded(pod: Plain) -> bool:
+    return is_being_deleted(pod) or part(pod, "status").get("phase") in _UNGUARDED
+
+
+def _end(cluster: Cluster, served: Served, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...]) -> None:
+    """Note in a pod's status why it ends, and delete it, as two writes."""
+    meta = metadata(pod)
+    place = meta["namespace"], meta["name"]
+    if not how.is_dry_run:
+        # Only what is said counts here, whereas the deletion minds also conditions that are empty.
+        deleting.check_preconditions(
+            served, meta, replace(how, uid=how.uid or None, version=how.version or None)
+        )
+        writing.update(
+            cluster,
+            served,
+            *place,
+            lambda found: _marked(found or {}, cluster.now()),
+            WriteOptions(),
+            subresource="status",
+        )
+        how = replace(how, version=None)  # it was met, until the write above
+    if errors := how.errors(dry_run):
+        raise refused_fields("meta.k8s.io", "DeleteOptions", "", errors)
+    deleting.delete(cluster, served, *place, how)
+
+
+def _end_unready(
+    cluster: Cluster, served: Served, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...], budget: str
+) -> None:
+    """Delete a pod in the state in which it was seen: the version that a client gave does not count here."""
+    try:
+        _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
+    except Failure as failure:
+        if failure.reason == "Conflict" and how.version is None:
+            raise _still_processed(budget) from None
+        raise
+
+
+def _marked(pod: Plain, now: str) -> Plain:
+    said = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    _set_condition(pod.setdefault("status", {}), said, now)
+    return pod
+
+
+def _set_condition(status: Plain, said: Plain, now: str) -> None:
+    """Put a condition in the place of the one of its type; its time is that of the last change."""
+    conditions = items(status, "conditions")
+    before = _condition(status, said["type"])
+    said["lastTransitionTime"] = now
+    if before is None:
+        status["conditions"] = [*conditions, said]
+        return
+    if before.get("status") == said["status"]:
+        said["lastTransitionTime"] = before.get("lastTransitionTime")
+    status["conditions"] = [said if each is before else each for each in conditions]
+
+
+def _condition(status: Plain, kind: str) -> Plain | None:
+    return next((each for each in items(status, "conditions") if each.get("type") == kind), None)
+
+
+def _budgets(cluster: Cluster, pod: Plain) -> Iterator[Plain]:
+    """The disruption budgets that select a pod."""
+    served = _served_budgets()
+    labels = part(metadata(pod), "labels")
+    storage = cluster.storage
+    for record in storage.table(served.table).scan(f"{metadata(pod)['namespace']}/", storage.revision):
+        found = served.load(record)
+        wanted = part(found, "spec").get("selector")
+        if from_label_selector(None if wanted is None else LabelSelector.from_dict(wanted)).matches(labels):
+            yield found
+
+
+def _budget_of(cluster: Cluster, pod: Plain) -> Plain | None:
+    budgets = list(_budgets(cluster, pod))
+    if len(budgets) > 1:
+        problem = (
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+        raise Failure(500, "", problem)
+    return budgets[0] if budgets else None
+
+
+def _served_budgets() -> Served:
+    return cast("Served", catalog.find("policy", "v1", "poddisruptionbudgets"))
+
+
+def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
+    """Tell whether a pod may go without being counted: it is not ready, and its budget can bear that."""
+    ready = _condition(part(pod, "status"), "Ready")
+    if ready is not None and ready.get("status") == "True":
+        return False
+    if part(budget, "spec").get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = part(budget, "status")
+    needed = status.get("desiredHealthy", 0)
+    return bool(needed) and status.get("currentHealthy", 0) >= needed
+
+
+def _spend(cluster: Cluster, budget: Plain, pod: str, *, is_dry_run: bool) -> None:
+    """Take one disruption from what a budget allows."""
+    meta, status = metadata(budget), part(budget, "status")
+    name = meta["name"]
+    if status.get("observedGeneration", 0) < meta.get("generation", 0):
+        raise _still_processed(name)
+    if len(part(status, "disruptedPods")) > _MOST_DISRUPTED:
+        raise _too_many_disrupted(name)
+    if not status.get("disruptionsAllowed"):
+        raise _used_up(name, status)
+    if not is_dry_run:
+        writing.update(
+            cluster,
+            _served_budgets(),
+            meta["namespace"],
+            name,
+            lambda found: _spent(found or {}, pod, cluster.now()),
+            WriteOptions(),
+            subresource="status",
+        )
+
+
+def _spent(budget: Plain, pod: str, now: str) -> Plain:
+    status = part(budget, "status")
+    status["disruptionsAllowed"] -= 1
+    status["disruptedPods"] = {**part(status, "disruptedPods"), pod: now}
+    if not status["disruptionsAllowed"]:
+        said: Plain = {"type": _ALLOWED, "status": "False", "reason": "InsufficientPods", "message": ""}
+        if seen := status.get("observedGeneration"):
+            said["observedGeneration"] = seen
+        _set_condition(status, said, now)
+    return budget
+
+
+def _still_processed(budget: str) -> Failure:
+    """Nobody has worked out yet what a budget allows: the client is to ask again."""
+    return _too_many(
+        f"The disruption budget {budget} is still being processed by the server.", retry_after=_PATIENCE
+    )
+
+
+def _used_up(budget: str, status: Plain) -> Failure:
+    """A budget allows nothing, and its status tells why."""
+    condition = _condition(status, _ALLOWED) or {}
+    reason, message = text(condition, "reason"), text(condition, "message")
+    says_why = condition.get("status") == "False" and bool(message)
+    healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    refusal = f"The disruption budget {budget} does not allow evicting pods currently"
+    if says_why and reason == "SyncFailed":  # the counts are not to be trusted then
+        return _too_many(f"{refusal} because it failed sync: {message}")
+    if healthy <= needed:
+        return _too_many(
+            f"The disruption budget {budget} needs {needed} healthy pods and has {healthy} currently"
+        )
+    return _too_many(f"{refusal} ({reason}): {message}" if says_why else refusal)
+
+
+def _too_many(cause: str, *, retry_after: int | None = None) -> Failure:
+    details: Plain = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
+    if retry_after is not None:
+        details["retryAfterSeconds"] = retry_after
+    return Failure(429, "TooManyRequests", _REFUSED, details=details, retry_after=retry_after)
+
+
+def _too_many_disrupted(budget: str) -> Failure:
+    problem = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+    return Failure(
+        403,
+        "Forbidden",
+        f"poddisruptionbudget.policy {quoted(budget)} is forbidden: {problem}",
+        details=details_of(budget, "policy", "poddisruptionbudget"),
+    )

@@ -1,0 +1,115 @@
+"""Lists: which moment they show, page by page."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from masthead._server.storage import CompactedError
+from masthead._server.wire.failures import bad_request, too_far_ahead
+from masthead._server.wire.options import read_version
+from masthead._server.wire.tokens import ContinueToken, expired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._server.storage import Record, Storage
+    from masthead._server.verbs.selection import Selection
+    from masthead._server.wire.failures import Failure
+    from masthead._server.wire.options import ListOptions
+
+__all__ = ["Page", "ahead_of", "check_not_ahead", "read_page"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list, or all of it.
+
+    Attributes:
+        records: The objects.
+        revision: The moment that they show.
+        token: Leads to the next page; empty at the end.
+        remaining: How many objects come after this page, where that is known.
+    """
+
+    records: list[Record]
+    revision: int
+    token: str = ""
+    remaining: int | None = None
+
+
+def read_page(
+    storage: Storage, selection: Selection, options: ListOptions, *, latest: int | None = None
+) -> Page:
+    """Read a list, or the page of it that the options ask for.
+
+    Args:
+        storage: Where objects are.
+        selection: Which of them are meant.
+        options: The moment, the limit and the token.
+        latest: What passes for the present where the client does not insist on one; a fault sets it back.
+
+    Raises:
+        Failure: The moment is too old, or has not come yet, or the token or version cannot be read.
+    """
+    token = ContinueToken.of(options.token) if options.token else None
+    if token is not None and options.version not in {"", "0"}:
+        raise bad_request("specifying resource version is not allowed when using continue")
+    revision = _moment(storage, options, token, latest)
+    try:
+        storage.check_readable(revision)
+    except CompactedError:
+        raise expired(token) from None
+    start = f"{selection.prefix}{token.start.removeprefix('/')}" if token else ""
+    found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
+    # From memory and without a moment to hold on to, the real server gives everything at once.
+    limit = 0 if options.version == "0" else options.limit
+    if limit <= 0:
+        return Page(list(selection.among(found)), revision)
+    return _cut(found, limit, revision, selection)
+
+
+def check_not_ahead(storage: Storage, wanted: int) -> None:
+    """Make sure that a version has been reached.
+
+    Raises:
+        Failure: It has not.
+    """
+    if failure := ahead_of(storage, wanted):
+        raise failure
+
+
+def ahead_of(storage: Storage, wanted: int) -> Failure | None:
+    """What a client is told that asks for a version which has not come yet: to ask again in a second."""
+    return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
+
+
+def _moment(storage: Storage, options: ListOptions, token: ContinueToken | None, latest: int | None) -> int:
+    newest = storage.revision if latest is None else latest
+    if token is not None:
+        check_not_ahead(storage, token.rv)
+        return token.rv if token.rv > 0 else newest
+    wanted = read_version(options.version, of_list=True)
+    check_not_ahead(storage, wanted)
+    is_exact = options.version_match == "Exact" or (
+        wanted > 0 and options.limit > 0 and not options.version_match
+    )
+    if is_exact:
+        return wanted
+    return max(newest, wanted) if options.version else storage.revision
+
+
+def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
+    records = list(itertools.islice(selection.among(found), limit))
+    # A full page leads to another if anything comes after it, selected or not: the last page may be empty.
+    if selection.names_one or next(found, None) is None:
+        return Page(records, revision)
+    # Where a selector hides objects, counting would take reading them all, and nobody promised that.
+    remaining = 1 + sum(1 for _ in found) if selection.is_everything else None
+    return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
+
+
+def _write_token(revision: int, selection: Selection, last: str) -> str:
+    # The next page begins behind the last key: at the smallest one that is greater.
+    return ContinueToken.leading_to(revision, f"/{last.removeprefix(selection.prefix)}\0").text

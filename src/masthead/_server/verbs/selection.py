@@ -1,0 +1,139 @@
+"""Which objects a list or watch is about: label and field selectors, asked of stored records."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._meta import fields, labels, typeinfo
+from masthead._server.kinds.selectable import field_values, supported_fields, unsupported_field_message
+from masthead._server.kinds.selector_errors import field_problem, label_problem
+from masthead._server.wire.failures import Failure, bad_request
+from masthead._server.wire.limits import too_large
+from masthead.errors import SelectorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._server.kinds.catalog import Served
+    from masthead._server.storage import Record
+    from masthead._server.wire.options import ListOptions
+
+__all__ = ["Selection"]
+
+_VOID = frozenset({"=", "==", "!="})
+"""Terms without a field and a value; the real server takes them, and they select everything."""
+_NO_PLACES = frozenset({".", ".."})
+_BY_KEY = frozenset({"metadata.name", "metadata.namespace"})
+
+
+class _Labelled(msgspec.Struct):
+    """As much of an object as a label selector reads; the rest is skipped."""
+
+    metadata: _Labels
+
+
+class _Labels(msgspec.Struct):
+    labels: dict[str, str] = {}
+
+
+_read_labels = typeinfo.json_decoder(_Labelled).decode
+
+
+class Selection:
+    """A namespace, or all of them, and selectors.
+
+    Args:
+        served: The resource that is read.
+        namespace: Empty for all.
+        options: Whose selectors count.
+        name: Only the object of this name.
+
+    Raises:
+        Failure: A selector cannot be read, or names a field that the resource does not offer.
+    """
+
+    def __init__(self, served: Served, namespace: str, options: ListOptions, *, name: str = "") -> None:
+        if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
+            raise Failure(500, "", f'invalid key: "/{served.name}/{namespace}"')
+        for text in (options.label_selector, options.field_selector):
+            _refuse_large(text)
+        self.served = served
+        self.prefix = f"{namespace}/" if namespace and served.is_namespaced else ""
+        self._labels = _label_selector(options.label_selector)
+        self._fields = _field_selector(served, options.field_selector)
+        if name:
+            self._fields &= fields.one("metadata.name", name)
+        self._reads_object = any(term.key not in _BY_KEY for term in self._fields.requirements)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing but the namespace narrows it down."""
+        return self._labels.is_empty and self._fields.is_empty
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it says where the one object is that it can be about."""
+        has_place = bool(self.prefix) or not self.served.is_namespaced
+        terms = self._fields.requirements
+        return has_place and any(
+            term.key == "metadata.name" and term.operator is labels.Operator.EQUALS for term in terms
+        )
+
+    def among(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Those of some records that are meant; all of them must be in the namespace."""
+        return records if self.is_everything else filter(self.matches, records)
+
+    def matches(self, record: Record) -> bool:
+        """Tell whether an object is meant."""
+        if not record.key.startswith(self.prefix):
+            return False
+        if not self._labels.is_empty:
+            if record.labels is None:
+                record.labels = _read_labels(b"{" + record.value).metadata.labels
+            if not self._labels.matches(record.labels):
+                return False
+        return self._fields.is_empty or self._fields.matches(self._values(record))
+
+    def _values(self, record: Record) -> dict[str, str]:
+        served = self.served
+        namespace, name = served.split(record.key)
+        found = {"metadata.name": name, "metadata.namespace": namespace}
+        if self._reads_object:
+            found |= field_values(served.group, served.name, served.load(record))
+        return found
+
+
+_SET: Final = re.compile(r"\([^()]*\)")
+_MOST_TERMS: Final = 2_000
+_LONGEST_SELECTOR: Final = 128 * 1024
+"""How many terms and characters a selector may have: each is read, and then asked of every object."""
+
+
+def _refuse_large(selector: str) -> None:
+    # The values of a set cost nothing, however many they are.
+    if len(selector) > _LONGEST_SELECTOR or _SET.sub("", selector).count(",") >= _MOST_TERMS:
+        raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
+
+
+def _label_selector(text: str) -> labels.Selector:
+    try:
+        return labels.parse(text)
+    except SelectorError:
+        raise bad_request(label_problem(text)) from None
+
+
+def _field_selector(served: Served, text: str) -> fields.FieldSelector:
+    try:
+        selector = fields.parse(text)
+    except SelectorError:
+        if text in _VOID:
+            return fields.everything()
+        raise bad_request(field_problem(text)) from None
+    offered = supported_fields(served.group, served.name, namespaced=served.is_namespaced)
+    for term in selector.requirements:
+        if term.key not in offered:
+            raise bad_request(unsupported_field_message(served.group, served.version, served.name, term.key))
+    return selector

@@ -1,0 +1,457 @@
+"""JSON as Go reads it, and what kube-apiserver says of a body that it cannot read.
+
+msgspec reads what is well-formed. Everything here comes after it, or beside it: the documents that Go takes and
+msgspec does not, the keys that stand twice, and the exact words for what is no object of the kind expected.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import msgspec
+
+from masthead._meta.gvk import GroupVersionKind
+from masthead._server.wire.failures import bad_request, quoted, shown
+from masthead._server.wire.go_scanner import JsonError, problem_with
+from masthead._server.wire.limits import (
+    DEEPEST,
+    LongNumberError,
+    count_values,
+    nests_too_deeply,
+    refuse_long_numbers,
+    refuse_many_values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._server.wire.failures import Failure
+    from masthead._server.wire.plain import Plain
+
+__all__ = [
+    "JsonError",
+    "check_delete_options",
+    "decode",
+    "duplicate_keys",
+    "problem_with",
+    "refused_kind",
+    "type_name",
+    "malformed",
+    "wrong_type",
+]
+
+MAX_DUPLICATES: Final = 100
+"""How many faults Go's strict reading lists."""
+
+
+def decode(data: bytes) -> object:
+    """Read a document that Go would read.
+
+    Unlike msgspec it takes, as Go does, bytes that are no UTF-8 and halves of surrogate pairs, and puts U+FFFD
+    in their place.
+
+    Raises:
+        JsonError: It is not JSON.
+        Failure: It has too many values.
+    """
+    refuse_many_values(data)
+    try:
+        refuse_long_numbers(data)
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LongNumberError) as error:
+        if problem := _problem_with_body(data, error):
+            raise JsonError(problem) from None
+        found = _decode_as_go(data)
+    if data.count(b"{") + data.count(b"[") > DEEPEST and nests_too_deeply(found):
+        # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
+        raise JsonError(_TOO_DEEP)
+    return found
+
+
+def _problem_with_body(data: bytes, error: Exception) -> str:
+    """Say what is wrong with what could not be read; nothing if Go would read it."""
+    if len(data) <= _LONGEST_SCANNED and count_values(data) <= _MOST_SCANNED:
+        problem = problem_with(data)
+    elif isinstance(error, RecursionError):
+        problem = _TOO_DEEP
+    else:
+        # differs from Go in what is wrong, unless the end is missing: finding that out takes too long here.
+        problem = _END_MISSING if _TRUNCATED in str(error) else ""
+        if not problem and not isinstance(error, UnicodeDecodeError | LongNumberError):
+            problem = str(error)
+    return problem or (_beyond_float(str(error)) if isinstance(error, LongNumberError) else "")
+
+
+_LONGEST_SCANNED: Final = 1024 * 1024
+_MOST_SCANNED: Final = 20_000
+"""Bytes and values of a body that is gone over sign by sign for Go's words."""
+_TRUNCATED: Final = "truncated"
+_END_MISSING: Final = "unexpected end of JSON input"
+_TOO_DEEP: Final = "exceeded max depth"
+
+
+def _decode_as_go(data: bytes) -> object:
+    try:
+        return _mended(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
+    except RecursionError:
+        raise JsonError(_TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise JsonError(str(error)) from None
+
+
+def type_name(value: object) -> str:
+    """What Go calls a JSON value when it is of the wrong type; empty for null, which fits everywhere."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "bool"
+    return _TYPE_NAMES.get(type(value), "number")
+
+
+_TYPE_NAMES: Final[dict[type, str]] = {str: "string", list: "array", dict: "object"}
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in _INFINITIES:
+        raise JsonError(_beyond_float(text))
+    return number
+
+
+def _beyond_float(text: str) -> str:
+    return f"json: cannot unmarshal number {text} into Go value of type float64"
+
+
+_INFINITIES: Final = (float("inf"), float("-inf"))
+
+
+def _mended(value: object) -> object:
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(each) for each in cast("list[object]", value)]
+    if isinstance(value, dict):
+        found = cast("dict[str, object]", value)
+        return {cast("str", _mended(key)): _mended(each) for key, each in found.items()}
+    return value
+
+
+def duplicate_keys(data: bytes, decoded: object) -> list[str]:
+    """List the paths of keys that stand twice in an object, such as ``data.a`` or ``spec.containers[0].name``.
+
+    Each path once, in the document's order, and no more of them than Go lists.
+
+    Args:
+        data: A document.
+        decoded: What was read from it. It is what makes the check cheap: a document that reads the same when it
+            is written again has no such keys, and hardly any client sends one that does not.
+    """
+    try:
+        if _normal(data) == msgspec.json.encode(decoded):
+            return []
+        text = data.decode("utf-8", "replace")
+        found: dict[str, None] = {}
+        size = 0
+        for steps in _repeated(json.loads(text, object_pairs_hook=_Pairs, parse_int=str)):
+            path = _written_path(steps)
+            size += len(path)
+            if len(found) >= MAX_DUPLICATES or size > _MOST_TOLD:
+                break
+            found[path] = None
+        return list(found)
+    except (ValueError, RecursionError):
+        return []
+
+
+def _normal(data: bytes) -> bytes:
+    """Write a document as msgspec would, but for the spellings that nobody uses.
+
+    Go's clients escape three characters that need it in HTML only. One that stands after a backslash becomes
+    something that is no JSON, and so is not taken for equal to anything.
+    """
+    normal = msgspec.json.format(data, indent=-1)
+    if b"\\u00" in normal:
+        for escaped, character in _HTML_ESCAPES:
+            normal = normal.replace(escaped, character)
+    return normal
+
+
+_HTML_ESCAPES: Final = ((rb"\u003c", b"<"), (rb"\u003e", b">"), (rb"\u0026", b"&"))
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object with all that stands in it, in order."""
+
+
+_Steps: TypeAlias = "tuple[_Steps | None, str | int]"
+"""How something was reached: from where, and by which key or index. It is written only if it is told."""
+_MOST_TOLD: Final = 1024 * 1024
+"""Characters of all paths that are told."""
+
+
+def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, each in value:
+            if key in seen:
+                yield (steps, key)
+            seen.add(key)
+            if isinstance(each, list):
+                yield from _repeated(cast("object", each), (steps, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(cast("list[object]", value)):
+            if isinstance(each, list):
+                yield from _repeated(cast("object", each), (steps, index))
+
+
+def _written_path(steps: _Steps | None) -> str:
+    written: list[str] = []
+    while steps is not None:
+        steps, step = steps
+        written.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "".join(reversed(written)).removeprefix(".")
+
+
+# -- bodies of requests --------------------------------------------------------------------------------------------
+
+
+def malformed(body: bytes, kind: str, problem: JsonError) -> Failure:
+    """Say that a body could not be read at all.
+
+    Args:
+        body: What was sent.
+        kind: The kind that was expected; ``DeleteOptions`` has words of its own.
+        problem: Why it could not be read.
+    """
+    said = str(problem)
+    return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
+
+
+def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> Failure | None:
+    """Say why a document that was read is no object of a kind; None if it can be one.
+
+    What it leaves out, or says with null or an empty string, is taken to be as expected; but a custom resource
+    must say what it is. A document that is null counts as an empty object.
+
+    Args:
+        document: What was read.
+        body: What it was read from.
+        kind: The kind that was expected.
+        api_version: Its group and version.
+    """
+    if problem := wrong_type(document) or _wrong_name(cast("Plain", document or {})):
+        return _unrecognized(body, kind, problem)
+    found = cast("Plain", document or {})
+    said_version = _said(found, "apiVersion")
+    if said_version.count("/") > 1:
+        return _unrecognized(body, kind, f"unexpected GroupVersion string: {said_version}")
+    expected = GroupVersionKind.of(api_version, kind)
+    if kind != _OPTIONS and expected not in _built_in():
+        return _refused_custom(found, body, expected)
+    group, _, version = said_version.rpartition("/")
+    said = _completed(GroupVersionKind(group, version, _said(found, "kind")), expected)
+    return None if said == expected else _mistaken(said, expected, body)
+
+
+def check_delete_options(options: Plain) -> None:
+    """Look whether the options of a deletion are of the right types.
+
+    Raises:
+        Failure: One is not.
+    """
+    for struct, path, value, (json_type, go_type) in _typed_options(options):
+        found = type_name(value)
+        # A range looks for a float number by number, for centuries.
+        if go_type == "int64" and found == "number" and not (isinstance(value, int) and value in _INT64):
+            found = f"number {shown(value)}"
+        if found not in {"", json_type}:
+            raise bad_request(
+                f"json: cannot unmarshal {found} into Go struct field {struct}.{path} of type {go_type}"
+            )
+
+
+_INT64: Final = range(-(2**63), 2**63)
+_OPTION_TYPES: Final = {
+    "gracePeriodSeconds": ("number", "int64"),
+    "preconditions": ("object", "v1.Preconditions"),
+    "orphanDependents": ("bool", "bool"),
+    "propagationPolicy": ("string", "v1.DeletionPropagation"),
+    "dryRun": ("array", "[]string"),
+    "ignoreStoreReadErrorWithClusterBreakingPotential": ("bool", "bool"),
+}
+_CONDITION_TYPES: Final = {"uid": ("string", "types.UID"), "resourceVersion": ("string", "string")}
+
+
+def _typed_options(options: Plain) -> Iterator[tuple[str, str, object, tuple[str, str]]]:
+    """Everything in options that has a type: its struct, its path, itself, and its types in JSON and Go."""
+    for name, value in options.items():
+        if name not in _OPTION_TYPES:
+            continue
+        yield _OPTIONS, name, value, _OPTION_TYPES[name]
+        if name == "dryRun" and isinstance(value, list):
+            for each in cast("list[object]", value):
+                yield _OPTIONS, name, each, ("string", "string")
+        if name == "preconditions" and isinstance(value, dict):
+            conditions = cast("Plain", value)
+            for each in filter(_CONDITION_TYPES.__contains__, conditions):
+                yield "Preconditions", f"{name}.{each}", conditions[each], _CONDITION_TYPES[each]
+
+
+_NO_KIND: Final = "couldn't get version/kind; json parse error:"
+_KIND_TYPE: Final = (
+    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+)
+_OPTIONS: Final = "DeleteOptions"
+_SHOWN_BYTES: Final = 30
+
+_SCHEMES: Final = {
+    "apiextensions.k8s.io": "pkg/apiserver/apiserver.go:55",
+    "apiregistration.k8s.io": "pkg/apiserver/scheme/scheme.go:28",
+    "meta.k8s.io": "pkg/apis/meta/internalversion/scheme/register.go:27",
+}
+_COMMON_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
+"""The real server is made of several, each of which knows its own kinds only; messages name them."""
+_INTERNAL_PACKAGES: Final = {
+    "": "core",
+    "events.k8s.io": "core",
+    "rbac.authorization.k8s.io": "rbac",
+    "internal.apiserver.k8s.io": "apiserverinternal",
+}
+"""Where the real server's own types are; elsewhere it is the group up to its first dot."""
+_EVERYWHERE: Final = frozenset({"Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"})
+_IN_EVERY_VERSION: Final = frozenset(
+    {
+        *("WatchEvent", "ListOptions", "GetOptions", "DeleteOptions"),
+        *("CreateOptions", "UpdateOptions", "PatchOptions"),
+    }
+)
+_IN_META: Final = _IN_EVERY_VERSION | {
+    *("Table", "TableOptions", "PartialObjectMetadata", "PartialObjectMetadataList")
+}
+_OPTIONS_EVERYWHERE: Final = frozenset({"CreateOptions", "UpdateOptions"})
+
+
+def wrong_type(value: object) -> str:
+    """Say that a document is no object, where the server looks for its kind; empty if it is one, or null."""
+    if value is None or isinstance(value, dict):
+        return ""
+    return f"{_NO_KIND} json: cannot unmarshal {type_name(value)} into Go value of type {_KIND_TYPE}"
+
+
+def _unrecognized(body: bytes, kind: str, problem: str) -> Failure:
+    if kind == _OPTIONS:
+        return bad_request(problem)
+    beginning = body[:_SHOWN_BYTES]
+    summary = beginning.decode("utf-8", "replace") if body.startswith(b"{") else beginning.hex()
+    if len(body) > _SHOWN_BYTES:
+        summary += " ..."
+    expected = f"the object provided is unrecognized (must be of type {kind})"
+    return bad_request(f"{expected}: {problem} ({summary or '<empty>'})")
+
+
+def _wrong_name(document: Plain) -> str:
+    """Say that the kind or version is no string; Go finds these two whatever the case of their letters is."""
+    for key, value in document.items():
+        name = {"kind": "kind", "apiversion": "apiVersion"}.get(key.lower())
+        if name and value is not None and not isinstance(value, str):
+            problem = f"cannot unmarshal {type_name(value)} into Go struct field .{name} of type string"
+            return f"{_NO_KIND} json: {problem}"
+    return ""
+
+
+def _said(document: Plain, name: str) -> str:
+    said = [value for key, value in document.items() if key.lower() == name.lower() and value is not None]
+    return said[-1] if said else ""
+
+
+@functools.cache
+def _built_in() -> frozenset[GroupVersionKind]:
+    from masthead._meta.registry import registry
+
+    return frozenset(registry.kinds())
+
+
+def _completed(said: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
+    kind = said.kind or expected.kind
+    if said.version or said.group not in {"", expected.group}:
+        return GroupVersionKind(said.group, said.version, kind)
+    return GroupVersionKind(expected.group, expected.version, kind)
+
+
+def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) -> Failure | None:
+    if not document.get("kind"):
+        missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
+        return _unrecognized(body, expected.kind, missing)
+    # That it may be of another kind is found later, when the object is validated.
+    said = document.get("apiVersion") or ""
+    return None if said == expected.api_version else _other_version(said, expected)
+
+
+def _other_version(said: str, expected: GroupVersionKind) -> Failure:
+    wanted = f"does not match the expected API version ({expected.api_version})"
+    return bad_request(f"the API version in the data ({said}) {wanted}")
+
+
+def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -> Failure | None:
+    is_options = expected.kind == _OPTIONS
+    if not said.version:
+        problem = f"Object 'apiVersion' is missing in '{body.decode('utf-8', 'replace')}'"
+    elif is_options and said.kind == _OPTIONS:
+        return None
+    elif not _is_known(said, expected):
+        scheme = _SCHEMES.get(expected.group, _COMMON_SCHEME)
+        version = quoted(said.api_version)
+        problem = (
+            f"no kind {quoted(said.kind)} is registered for version {version} in scheme {quoted(scheme)}"
+        )
+    elif _internal(said) == _internal(expected):
+        return _other_version(said.api_version, expected)
+    else:
+        target = f"v1.{_OPTIONS}" if is_options else _internal(expected)
+        version = "v1" if said.kind in _EVERYWHERE | _IN_META else said.version
+        problem = f"converting ({version}.{said.kind}) to ({target}): unknown conversion"
+    if is_options:
+        return bad_request(problem)
+    version = quoted(said.version)
+    return bad_request(f"{said.kind} in version {version} cannot be handled as a {expected.kind}: {problem}")
+
+
+def _is_known(said: GroupVersionKind, expected: GroupVersionKind) -> bool:
+    """Tell whether the part of the server that was asked knows a kind at all."""
+    if said.kind in _EVERYWHERE:
+        return True
+    if expected.kind == _OPTIONS:
+        return said.kind in (_IN_META if said.group == "meta.k8s.io" else _OPTIONS_EVERYWHERE)
+    if _SCHEMES.get(said.group) != _SCHEMES.get(expected.group):
+        return False
+    if said.kind in _IN_EVERY_VERSION or said == _ANY_LIST:
+        return any(each.group_version == said.group_version for each in _built_in())
+    if said.group == expected.group and said.version in _FORMER.get(said.group, ()):
+        said = GroupVersionKind(said.group, expected.version, said.kind)
+    return said in _built_in()
+
+
+_FORMER: Final = {
+    "apps": ("v1beta1", "v1beta2"),
+    "authentication.k8s.io": ("v1alpha1", "v1beta1"),
+    "authorization.k8s.io": ("v1beta1",),
+    "batch": ("v1beta1",),
+    "discovery.k8s.io": ("v1beta1",),
+    "flowcontrol.apiserver.k8s.io": ("v1beta1", "v1beta2", "v1beta3"),
+    "node.k8s.io": ("v1alpha1", "v1beta1"),
+    "policy": ("v1beta1",),
+    "rbac.authorization.k8s.io": ("v1alpha1", "v1beta1"),
+    "scheduling.k8s.io": ("v1beta1",),
+    "storage.k8s.io": ("v1alpha1",),
+}
+"""Versions that the real server no longer serves, and still has a name for."""
+_ANY_LIST: Final = GroupVersionKind("", "v1", "List")
+
+
+def _internal(kind: GroupVersionKind) -> str:
+    package = _INTERNAL_PACKAGES.get(kind.group) or kind.group.partition(".")[0]
+    return f"{package}.{kind.kind}"

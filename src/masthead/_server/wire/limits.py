@@ -1,0 +1,111 @@
+"""How much one request may bring, whatever its format.
+
+A body is bounded by its bytes, as the real server's is. What it stands for is bounded besides: three megabytes of
+JSON can be a million objects, which take hundreds of times their text in memory and seconds to look at. Hardly an
+object that the real server could store, which ends at a megabyte and a half, comes near to these limits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "BODY_LIMIT",
+    "DEEPEST",
+    "MOST_ITEMS",
+    "MOST_STORED",
+    "MOST_VALUES",
+    "MOST_YAML_VALUES",
+    "LongNumberError",
+    "count_values",
+    "nests_too_deeply",
+    "refuse_long_numbers",
+    "refuse_many_values",
+    "too_large",
+]
+
+BODY_LIMIT: Final = 3 * 1024 * 1024
+"""Bytes of a body; what is longer is refused unread."""
+MOST_VALUES: Final = 60_000
+"""How many values a body in JSON may have: objects, arrays, and what stands in them."""
+MOST_YAML_VALUES: Final = 20_000
+"""How many it may have in YAML, which takes twenty times longer to read."""
+MOST_ITEMS: Final = 5_000
+"""How many structs the lists of one object may have together."""
+MOST_STORED: Final = 2 * BODY_LIMIT
+"""Bytes of an object that is stored. Patches could make it grow for ever; the real server's storage ends at 1.5 MB."""
+DEEPEST: Final = 200
+"""How deep an object may nest; the deepest schemas of the API need a tenth of it."""
+
+# Each value but the outermost comes after one of these signs, if it stands in no string.
+_SIGNS: Final = (b",", b"{", b"[")
+_TO_SIGN: Final = rb'(?:[^",{\[]++|"(?:[^"\\]++|\\.)*+")*+[,{\[]'
+_MANY_VALUES: Final = re.compile(rb"(?:%b){%d}+" % (_TO_SIGN, MOST_VALUES), re.DOTALL)
+
+
+def too_large(problem: str) -> Failure:
+    """Word the refusal of a request that brings too much."""
+    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
+
+
+def refuse_many_values(body: bytes) -> None:
+    """Refuse a body of too many values before it is read.
+
+    Raises:
+        Failure: It has too many.
+    """
+    # Most bodies are shorter, or have fewer such signs; only of the others it matters where these stand.
+    if len(body) >= MOST_VALUES and count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):
+        raise too_large(f"limit is {MOST_VALUES} values")
+
+
+def count_values(body: bytes) -> int:
+    """Count how many values a body has at most: a sign that stands in a string counts, too."""
+    return sum(map(body.count, _SIGNS))
+
+
+class LongNumberError(ValueError):
+    """A whole number of more digits than any type has room for."""
+
+
+_LONGEST_NUMBER: Final = 310
+"""Digits of the smallest whole number that is certainly beyond all floats."""
+_DIGITS: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
+_STRING_OR_NUMBER: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _LONGEST_NUMBER, re.DOTALL
+)
+
+
+def refuse_long_numbers(body: bytes) -> None:
+    """Refuse whole numbers that take longer to read the longer they are, far beyond proportion.
+
+    Raises:
+        LongNumberError: There is one, which the message is.
+    """
+    if len(body) < _LONGEST_NUMBER or b"0" * _LONGEST_NUMBER not in body.translate(_DIGITS):
+        return
+    for found in _STRING_OR_NUMBER.finditer(body):
+        if found[1]:
+            raise LongNumberError(found[1].decode("ascii"))
+
+
+def nests_too_deeply(value: object) -> bool:
+    """Tell whether something that was read nests deeper than an object may."""
+    level: list[object] = [value]
+    for _ in range(DEEPEST + 1):
+        level = [inner for outer in level for inner in _within(outer) if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _within(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()

@@ -1,0 +1,86 @@
+"""What a client can read: its Accept header, clause by clause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Form", "negotiate"]
+
+_YAML: Final = "application/yaml"
+_JSON: Final = "application/json"
+_WRITABLE: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_STREAMS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_MOST_CLAUSES: Final = 1_000
+"""How many forms are looked at; clients name three."""
+_MOST_PARAMETERS: Final = 16
+"""How many parameters of a form are looked at; clients give three."""
+_ANY: Final = frozenset({"*/*", _JSON})
+_META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an answer is written.
+
+    Attributes:
+        content_type: ``application/json`` or ``application/yaml``.
+        metadata_only: The version of meta.k8s.io, if only metadata is wanted.
+        is_list: Whether that metadata is to be a list's.
+    """
+
+    content_type: str = _JSON
+    metadata_only: str = ""
+    is_list: bool = False
+
+
+_DEFAULT: Final = Form()
+
+
+def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = False) -> Form:
+    """Choose the first form that the client accepts and the server can write.
+
+    Protobuf is not among them, and neither are tables: clients that ask for those accept plain JSON as well.
+
+    Args:
+        accept: The header.
+        of_collection: Whether the path is that of a collection.
+        is_watch: Whether the answer is a stream.
+
+    Raises:
+        Failure: There is none.
+    """
+    if not accept or accept == _JSON:
+        return _DEFAULT
+    is_understood = False
+    for media_type, parameters in _clauses(accept):
+        wanted = parameters.get("as", "")
+        if media_type in _ANY and not wanted:
+            return _DEFAULT
+        if media_type == _YAML and not wanted and not is_watch:
+            return Form(_YAML)
+        is_understood = is_understood or media_type in _ANY or media_type == _YAML
+        is_meta = parameters.get("g") == "meta.k8s.io" and parameters.get("v") in _META_VERSIONS
+        if media_type in _ANY and wanted.startswith("PartialObjectMetadata") and is_meta:
+            return Form(_JSON, parameters["v"], wanted.endswith("List"))
+    if is_understood:
+        raise _only_plain()
+    available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
+    message = f"406: Not Acceptable\n\nAvailable representations: {available}"
+    raise Failure(406, "NotAcceptable", message, details={})
+
+
+def _only_plain() -> Failure:
+    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {_WRITABLE}")
+
+
+def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
+        media_type, *written = (each.strip() for each in clause.split(";", _MOST_PARAMETERS + 1))
+        pairs = (each.partition("=") for each in written[:_MOST_PARAMETERS])
+        yield media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,275 @@
+"""What a request asks for besides its object: the query's parameters, read as kube-apiserver reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from masthead._server.wire.failures import (
+    Failure,
+    FieldError,
+    bad_request,
+    forbidden,
+    invalid,
+    not_supported,
+    quoted,
+    refused_fields,
+)
+from masthead._server.wire.go_numbers import parse_int, parse_uint
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+    from masthead._server.wire.request import Request
+
+__all__ = ["DeleteOptions", "ListOptions", "WriteOptions", "read_version"]
+
+_META: Final = "meta.k8s.io"
+_EXACT: Final = "Exact"
+_NOT_OLDER: Final = "NotOlderThan"
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+_FIELD_VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
+_MANAGER_LENGTH: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What a list, a watch or the deletion of a collection is to cover."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    is_watch: bool = False
+    wants_bookmarks: bool = False
+    version: str = ""
+    version_match: str = ""
+    timeout: int | None = None
+    limit: int = 0
+    token: str = ""
+    initial_events: bool | None = None
+
+    @classmethod
+    def of(cls, request: Request, *, is_watch: bool = False, has_watch_list: bool = True) -> ListOptions:
+        """Read the query of a list or watch.
+
+        Raises:
+            Failure: A value cannot be read, or values do not go together.
+        """
+        options = cls(
+            label_selector=request.first("labelSelector"),
+            field_selector=request.first("fieldSelector"),
+            is_watch=is_watch or _flag(request, "watch") is True,
+            wants_bookmarks=_flag(request, "allowWatchBookmarks") is True,
+            version=request.first("resourceVersion"),
+            version_match=request.first("resourceVersionMatch"),
+            timeout=_integer(request, "timeoutSeconds"),
+            limit=_integer(request, "limit") or 0,
+            token=request.first("continue"),
+            initial_events=_flag(request, "sendInitialEvents"),
+        )
+        errors = (
+            options._watch_errors(has_watch_list=has_watch_list)
+            if options.is_watch
+            else options._list_errors()
+        )
+        if errors:
+            raise refused_fields(_META, "ListOptions", "", errors)
+        return options
+
+    def _list_errors(self) -> list[FieldError]:
+        errors: list[FieldError] = []
+        path, match = "resourceVersionMatch", self.version_match
+        if match:
+            if not self.version:
+                errors.append(forbidden(path, f"{path} is forbidden unless resourceVersion is provided"))
+            if self.token:
+                errors.append(forbidden(path, f"{path} is forbidden when continue is provided"))
+            if match not in {_EXACT, _NOT_OLDER}:
+                errors.append(not_supported(path, match, (_EXACT, _NOT_OLDER, "")))
+            if match == _EXACT and self.version == "0":
+                errors.append(forbidden(path, f'{path} "exact" is forbidden for resourceVersion "0"'))
+        if self.initial_events is not None:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        return errors
+
+    def _watch_errors(self, *, has_watch_list: bool) -> list[FieldError]:
+        errors: list[FieldError] = []
+        path, match = "resourceVersionMatch", self.version_match
+        if self.initial_events is not None and match != _NOT_OLDER:
+            errors.append(forbidden(path, f"sendInitialEvents requires setting {path} to {_NOT_OLDER}"))
+        if self.initial_events is not None and not has_watch_list:
+            problem = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+            errors.append(forbidden("sendInitialEvents", problem))
+        if match:
+            if self.initial_events is None:
+                problem = f"{path} is forbidden for watch unless sendInitialEvents is provided"
+                errors.append(forbidden(path, problem))
+            if match != _NOT_OLDER:
+                errors.append(not_supported(path, match, (_NOT_OLDER,)))
+        # A watch that begins with the state has that match by default.
+        begins_with_state = self.initial_events is None and self.version in {"", "0"}
+        if self.token and (match or begins_with_state):
+            errors.append(forbidden(path, f"{path} is forbidden when continue is provided"))
+        return errors
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a create, update or patch is to be done."""
+
+    is_dry_run: bool = False
+    field_validation: str = "Warn"
+    warnings: list[str] = field(default_factory=list[str])
+    """What the client is to be told, whatever comes of the request."""
+
+    @classmethod
+    def of(cls, request: Request, kind: str, warnings: list[str]) -> WriteOptions:
+        """Read the query of a write.
+
+        Args:
+            request: The request.
+            kind: ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, which complaints name.
+            warnings: Where to put what the client is to be told.
+
+        Raises:
+            Failure: A value is none that may be given.
+        """
+        manager = request.first("fieldManager")
+        validation = request.first("fieldValidation")
+        dry_run = tuple(request.query.get("dryRun", ()))
+        errors: list[FieldError] = []
+        if kind == "PatchOptions" and "force" in request.query:
+            errors.append(forbidden("force", "may not be specified for non-apply patch"))
+        errors += _manager_errors(manager)
+        errors += _dry_run_errors(dry_run)
+        if validation not in {"", *_FIELD_VALIDATIONS}:
+            errors.append(not_supported("fieldValidation", validation, ("", *_FIELD_VALIDATIONS)))
+        if errors:
+            raise refused_fields(_META, kind, "", errors)
+        return cls(
+            is_dry_run=bool(dry_run),
+            field_validation=validation or "Warn",
+            warnings=warnings,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """How a deletion is to be done."""
+
+    is_dry_run: bool = False
+    grace: int | None = None
+    policy: str | None = None
+    orphans: bool | None = None
+    uid: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def of(cls, request: Request, body: Plain | None) -> DeleteOptions:
+        """Read the options from the body if there is one, and from the query otherwise.
+
+        Raises:
+            Failure: A value is none that may be given.
+        """
+        if body is None:
+            options = cls._of_query(request)
+            dry_run = tuple(request.query.get("dryRun", ()))
+        else:
+            options = cls._of_body(body)
+            dry_run = tuple(str(each) for each in cast("list[object]", body.get("dryRun") or ()))
+        errors = options.errors(dry_run)
+        if errors:
+            raise refused_fields(_META, "DeleteOptions", "", errors)
+        return options
+
+    @classmethod
+    def _of_query(cls, request: Request) -> DeleteOptions:
+        return cls(
+            is_dry_run="dryRun" in request.query,
+            grace=_integer(request, "gracePeriodSeconds"),
+            policy=_text(request, "propagationPolicy"),
+            orphans=_flag(request, "orphanDependents"),
+            uid=_text(request, "uid"),
+            version=_text(request, "resourceVersion"),
+        )
+
+    @classmethod
+    def _of_body(cls, body: Plain) -> DeleteOptions:
+        conditions: dict[str, Any] = body.get("preconditions") or {}
+        return cls(
+            is_dry_run=bool(body.get("dryRun")),
+            grace=body.get("gracePeriodSeconds"),
+            policy=body.get("propagationPolicy"),
+            orphans=body.get("orphanDependents"),
+            uid=conditions.get("uid"),
+            version=conditions.get("resourceVersion"),
+        )
+
+    def errors(self, dry_run: tuple[str, ...]) -> list[FieldError]:
+        """What does not go together, or is none that may be given."""
+        errors: list[FieldError] = []
+        path = "propagationPolicy"
+        if self.orphans is not None and self.policy is not None:
+            problem = "orphanDependents and deletionPropagation cannot be both set"
+            errors.append(invalid(path, self.policy, problem))
+        if self.policy is not None and self.policy not in _POLICIES:
+            errors.append(not_supported(path, self.policy, (*_POLICIES, "nil")))
+        return errors + _dry_run_errors(dry_run)
+
+
+def read_version(text: str, *, of_list: bool = False) -> int:
+    """Read a resourceVersion; empty means none, which is 0.
+
+    Args:
+        text: As the query has it.
+        of_list: Whether a list asks; the real server has better words there.
+
+    Raises:
+        Failure: It is no version.
+    """
+    if not text:
+        return 0
+    try:
+        return parse_uint(text)
+    except ValueError as flaw:
+        given = quoted(text)
+        problem = f"resourceVersion: Invalid value: {given}: strconv.ParseUint: parsing {given}: {flaw}"
+    raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
+
+
+def _manager_errors(manager: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(manager.encode()) > _MANAGER_LENGTH:
+        errors.append(
+            FieldError("FieldValueTooLong", "fieldManager", detail="may not be more than 128 bytes")
+        )
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            problem = f"invalid character U+{ord(character):04X} (at position {position})"
+            errors.append(invalid("fieldManager", manager, problem))
+            break
+    return errors
+
+
+def _dry_run_errors(values: tuple[str, ...]) -> list[FieldError]:
+    if all(value == "All" for value in values):
+        return []
+    return [not_supported("dryRun", list(values), ("All",))]
+
+
+def _integer(request: Request, name: str) -> int | None:
+    values = request.query.get(name)
+    if not values:
+        return None
+    try:
+        return parse_int(values[0])
+    except ValueError as flaw:
+        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": {flaw}') from None
+
+
+def _text(request: Request, name: str) -> str | None:
+    values = request.query.get(name)
+    return values[0] if values else None
+
+
+def _flag(request: Request, name: str) -> bool | None:
+    values = request.query.get(name)
+    return None if not values else values[0].lower() not in {"false", "0"}

@@ -1,0 +1,94 @@
+"""Continue tokens, which lead from one page of a list to the next."""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+from typing import Final, Self
+
+import msgspec
+
+from masthead._meta import typeinfo
+from masthead._server.wire.failures import Failure, bad_request
+from masthead._server.wire.go_base64 import decode_base64
+from masthead._server.wire.go_scanner import problem_with
+
+__all__ = ["ContinueToken", "expired"]
+
+_VERSION: Final = "meta.k8s.io/v1"
+_WHATEVER_MOMENT: Final = -1
+
+
+class ContinueToken(msgspec.Struct, frozen=True):
+    """A token's contents, named as kube-apiserver names them.
+
+    Attributes:
+        v: How the rest is to be understood.
+        rv: The moment that the pages show; -1 for whatever is there.
+        start: Where the next page begins.
+    """
+
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+    @classmethod
+    def leading_to(cls, revision: int, start: str) -> Self:
+        """Make the token of a page that begins there."""
+        return cls(_VERSION, revision, start)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a token.
+
+        Raises:
+            Failure: It is none.
+        """
+        try:
+            decoded = decode_base64(text, is_url=True)
+        except ValueError as error:
+            raise _refusal(f": {error}") from None
+        try:
+            token = typeinfo.decode_json(decoded, cls)
+        except (msgspec.DecodeError, ValueError):
+            raise _refusal(f": {problem_with(decoded)}") from None
+        if problem := token.problem:
+            raise _refusal(f": {problem}")
+        return token
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, if anything is."""
+        if self.v != _VERSION:
+            return f"server does not recognize this encoded version {self.v}"
+        if self.rv == 0:
+            return f"incorrect encoded start resourceVersion (version {_VERSION})"
+        if not self.start:
+            return f"encoded start key empty (version {_VERSION})"
+        key = self.start if self.start.startswith("/") else f"/{self.start}"
+        # A token must not lead out of its resource.
+        return self.start if posixpath.normpath(key) != key else ""
+
+    @property
+    def text(self) -> str:
+        """The token as clients get it."""
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode("ascii")
+
+
+def expired(token: ContinueToken | None) -> Failure:
+    """What a list is told whose moment is forgotten; with a token, it gets one that goes on whatever the moment."""
+    if token is None:
+        return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
+    return Failure(
+        410,
+        "Expired",
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+        "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        metadata={"continue": ContinueToken.leading_to(_WHATEVER_MOMENT, token.start.removeprefix("/")).text},
+    )
+
+
+def _refusal(problem: str) -> Failure:
+    return bad_request(f"invalid continue token: continue key is not valid{problem}")

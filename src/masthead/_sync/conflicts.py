@@ -1,0 +1,227 @@
+"""Changing objects that others change too.
+
+A write with an old version is refused with a conflict. The remedy is always the same: read the object again, repeat the
+change on what it is now, and try again.
+
+The functions that callers bring run in the caller's thread. What is to be decided is decided in
+`masthead._client.changes`, for both façades.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from masthead._client.access import name_of
+from masthead._client.changes import changed, laid_over, outcome_of, schedule, to_create, vanished
+from masthead._meta.object import Object
+from masthead._sansio.backoff import DEFAULT_RETRY
+from masthead._sync.creating import Creating
+from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._client.changes import Mutate, Outcome
+    from masthead._client.options import FieldValidation
+    from masthead._sansio.backoff import Attempts
+
+__all__ = ["Retrying", "retry_on", "retry_on_conflict"]
+
+R = TypeVar("R")
+T = TypeVar("T", bound=Object)
+
+
+def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
+    """Call a function again as long as somebody else was faster.
+
+    Args:
+        fn: Reads the object anew, changes it and writes it. A function that writes what was read before can only
+            fail again; for the usual case, see `update_with_retry`.
+        attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+
+    Raises:
+        ConflictError: if the last attempt meets one, too.
+        InvalidValueError: if there is to be no attempt at all.
+    """
+    return retry_on(fn, ConflictError, attempts=attempts)
+
+
+def retry_on(
+    fn: Callable[[], R],
+    *errors: type[Exception],
+    attempts: int | Attempts = DEFAULT_RETRY,
+) -> R:
+    """Call a function again as long as it raises one of these errors, with short waits in between.
+
+    Args:
+        fn: What to do.
+        errors: What may pass by itself.
+        attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+
+    Raises:
+        Exception: what the last attempt raises, and at once whatever is none of `errors`.
+        InvalidValueError: if there is to be no attempt at all.
+    """
+    delays = schedule(attempts).delays(random.random)
+    while True:
+        try:
+            return fn()
+        except errors:
+            delay = next(delays, None)
+            if delay is None:
+                raise
+        threading.Event().wait(delay)
+
+
+class Retrying(Creating[T], Generic[T]):
+    """Changes objects of a kind that others change too."""
+
+    def update_with_retry(
+        self,
+        get: str | Callable[[], T],
+        mutate: Mutate[T],
+        *,
+        attempts: int | Attempts = DEFAULT_RETRY,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Read an object, change it and write it, from the start again if somebody else was faster.
+
+        ::
+
+            def scale(deployment: Deployment) -> None:
+                deployment.spec.replicas = 3
+
+            deployments.update_with_retry("web", scale)
+
+        Args:
+            get: The object's name; or what reads it, such as a cache. After a conflict, it is read from the server in
+                any case, because a cache may not know yet.
+            mutate: Changes the object that it is given, which is a copy, or returns another. It is called once per
+                attempt, so it should do nothing else. If it changes nothing, nothing is written.
+            attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+            dry_run: See `update`.
+            field_manager: See `update`.
+            field_validation: See `update`.
+            timeout: Seconds for each call.
+
+        Returns:
+            The object as the server stored it, or as it was read if nothing changed.
+
+        Raises:
+            ConflictError: if the last attempt meets one, too.
+            NotFoundError: if there is none of that name.
+            TypeError: if `mutate` returns what is no object.
+            InvalidValueError: if `mutate` changes name or namespace.
+        """
+        known: T | None = None
+
+        def attempt() -> T:
+            nonlocal known
+            if known is not None:
+                known = self._again(known, timeout)
+            elif isinstance(get, str):
+                known = self._ask(self._async.get(get, timeout=timeout))
+            else:
+                known = get()
+            wanted = changed(known, mutate)
+            if wanted is None:
+                return known
+            return self._ask(
+                self._async.update(
+                    wanted,
+                    dry_run=dry_run,
+                    field_manager=field_manager,
+                    field_validation=field_validation,
+                    timeout=timeout,
+                )
+            )
+
+        return retry_on_conflict(attempt, attempts=attempts)
+
+    def create_or_update(
+        self,
+        obj: T,
+        mutate: Mutate[T] | None = None,
+        *,
+        attempts: int | Attempts = DEFAULT_RETRY,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> tuple[T, Outcome]:
+        """See to it that an object is there, and is as it should be.
+
+        Args:
+            obj: The object to create if there is none of its name; stays as it is.
+            mutate: Makes the object what it should be: the live one or, if there is none, a copy of `obj`. Changes what
+                it is given, or returns another. Without it, the sections of `obj` (its spec, its data; not its status)
+                replace those of the live object, and its labels, annotations, owners and finalizers are added to them.
+                Use it for kinds in whose spec the server fills in what must not change again, such as jobs and volume
+                claims.
+            attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+            dry_run: See `update`.
+            field_manager: See `update`.
+            field_validation: See `update`.
+            timeout: Seconds for each call.
+
+        Returns:
+            The object as it is now, and what became of it. With `dry_run`, what was sent counts as updated.
+
+        Raises:
+            ConflictError: if the last attempt meets one, too.
+            AlreadyExistsError: if an object of that name comes and goes while this is tried.
+            TypeError: if `mutate` returns what is no object.
+            InvalidValueError: if the object has no name, or `mutate` changes name or namespace.
+        """
+        name_of(obj, "create or update")
+
+        def attempt() -> tuple[T, Outcome]:
+            found = self._live(obj, timeout)
+            if found is None:
+                made = self._ask(
+                    self._async.create(
+                        to_create(obj, mutate),
+                        dry_run=dry_run,
+                        field_manager=field_manager,
+                        field_validation=field_validation,
+                        timeout=timeout,
+                    )
+                )
+                return made, "created"
+            wanted = laid_over(found, obj) if mutate is None else changed(found, mutate)
+            if wanted is None:
+                return found, "unchanged"
+            try:
+                answer = self._ask(
+                    self._async.update(
+                        wanted,
+                        dry_run=dry_run,
+                        field_manager=field_manager,
+                        field_validation=field_validation,
+                        timeout=timeout,
+                    )
+                )
+            except NotFoundError as error:
+                raise vanished(found, error) from error
+            return answer, outcome_of(found, answer, dry_run=dry_run)
+
+        return retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)
+
+    def _live(self, obj: T, timeout: float | None) -> T | None:
+        """The object of that name on the server, or None."""
+        try:
+            return self._again(obj, timeout)
+        except NotFoundError:
+            return None
+
+    def _again(self, obj: T, timeout: float | None) -> T:
+        """The same object, read from the server."""
+        return self._ask(self._async._again(obj, timeout))  # noqa: SLF001 - its namesake's
+
+    def _ask(self, call: Any) -> T:  # noqa: ANN401 - the class of `_async` is not known here
+        return cast("T", self._portal.call(call))

@@ -1,0 +1,252 @@
+"""Iterating, in a thread that blocks, over what comes on an event loop.
+
+::
+
+    a task on the loop ──> what has come, up to a limit ──all of it at once──> the thread that iterates
+           ^                                                                          │
+           └──── goes on, if it has stopped at the limit ──── asks, when it has none ─┘
+
+One task does all of an iteration, because a timeout inside an async generator belongs to the task that began it. The
+thread and the loop meet once for many items, not for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from masthead._sync.facade import Facade
+from masthead._sync.portal import wait_until_free
+from masthead.errors import ClosedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from typing import Self
+
+    from masthead._sync.portal import Portal, Spawn
+
+__all__ = ["Items", "StreamFacade"]
+
+Item = TypeVar("Item")
+
+_LIMIT: Final = 256
+_SHARED: Final = "two threads iterate over one stream; let one of them read, and hand on what it reads"
+_GIVEN_UP: Final = "the stream was given up: its client is closed; make a new one"
+
+
+class Items(Generic[Item]):
+    """A blocking iterator over an async one.
+
+    Nothing is asked for before the first item is. An iterator that is dropped, as by leaving its ``for`` loop early,
+    is closed.
+
+    Threads: one may iterate; any may close.
+    """
+
+    def __init__(
+        self,
+        portal: Portal,
+        source: AsyncIterator[Item],
+        *,
+        limit: int = _LIMIT,
+        close: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """Iterate over a source.
+
+        Args:
+            portal: The way to the loop that the source is for.
+            source: What to iterate over.
+            limit: How many items may be read before the iterating thread has to ask again.
+            close: What ends the source; its ``aclose``, if nothing else is said.
+        """
+        self._portal = portal
+        self._turn = threading.Lock()
+        self._is_closed = False
+        self._batch: deque[Item] = deque()
+        ends: Callable[[], Awaitable[object]] = close or getattr(source, "aclose", None) or _nothing
+        self._pump = _Pump(source, limit, ends)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Item:
+        if not self._turn.acquire(blocking=False):
+            raise RuntimeError(_SHARED)
+        try:
+            if self._is_closed:
+                raise StopIteration
+            if not self._batch:
+                self._batch = self._pump.take(self._portal)
+            return self._batch.popleft()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """End the iteration, and wait until its source is closed. Closing twice does nothing.
+
+        Raises:
+            RuntimeError: if the loop's own thread asks.
+        """
+        self._is_closed = True
+        with contextlib.suppress(ClosedError):  # the portal is; its streams went with it
+            self._portal.call(self._pump.stop())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._pump.is_running:
+            self._portal.soon(self._pump.abandon)
+
+
+class StreamFacade(Facade, Generic[Item]):
+    """Iterates over an object of the async façade that is an iterator itself."""
+
+    def __init__(self, portal: Portal, inner: Any) -> None:  # noqa: ANN401 - see Facade
+        super().__init__(portal, inner)
+        self._items: Items[Item] = Items(portal, inner, close=inner.close)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Item:
+        return next(self._items)
+
+    def __enter__(self) -> Self:
+        self._portal.call(self._async.__aenter__())
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._items.close()
+
+
+class _Pump(Generic[Item]):
+    """What the thread and the task share. It knows nothing of the iterator, so that it can be dropped."""
+
+    def __init__(
+        self, source: AsyncIterator[Item], limit: int, close: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._source = source
+        self._limit = limit
+        self._close = close
+        # What the lock is for: every change of the next four.
+        self._lock = threading.Lock()
+        self._items: deque[Item] = deque()
+        self._waiting: threading.Lock | None = None
+        self._is_paused = False
+        self._is_over = False
+        # Of the thread that iterates:
+        self._is_begun = False
+        # Of the loop:
+        self._error: BaseException | None = None
+        self._is_stopped = False
+        self._room: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._is_begun and not self._is_over
+
+    def take(self, portal: Portal) -> deque[Item]:
+        """Everything that has come; at least one item.
+
+        Raises:
+            StopIteration: if there are no more.
+            BaseException: what the source raised, or the portal.
+        """
+        portal.check()
+        with self._lock:
+            # A lock of its own for every wait: one that was interrupted must not wake the next.
+            waiting = None if self._items or self._is_over else threading.Lock()
+            if waiting is not None:
+                waiting.acquire()
+            self._waiting, is_paused = waiting, self._is_paused
+        if waiting is not None:
+            if not self._is_begun:
+                portal.start(self._begin)
+                self._is_begun = True
+            elif is_paused:
+                portal.soon(self._go_on)
+            wait_until_free(waiting)
+        with self._lock:
+            items, self._items = self._items, deque()
+        if items:
+            return items
+        error, self._error = self._error, None
+        try:
+            raise error or StopIteration
+        finally:
+            del error  # or its traceback, which holds this frame, would be held by it
+
+    def _begin(self, spawn: Spawn) -> None:
+        if not self._is_stopped:
+            self._task = spawn(self._run())
+            # The task's own end: one that is cancelled before its first step has only that.
+            self._task.add_done_callback(lambda _: self._end())
+
+    def _go_on(self) -> None:
+        with self._lock:
+            self._is_paused = False
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+    async def _run(self) -> None:
+        try:
+            try:
+                async for item in self._source:
+                    if self._put(item):
+                        self._room = asyncio.get_running_loop().create_future()
+                        await self._room
+            finally:
+                await self._close()
+        # Whatever it is, it is for the thread that iterates.
+        except BaseException as error:  # noqa: BLE001
+            self._error = error
+
+    def _put(self, item: Item) -> bool:
+        """Add an item; returns whether that is all for now."""
+        with self._lock:
+            self._items.append(item)
+            self._is_paused = len(self._items) >= self._limit
+            waiting, self._waiting = self._waiting, None
+            if waiting is not None:
+                waiting.release()
+            return self._is_paused
+
+    def _end(self) -> None:
+        if self._is_stopped:
+            self._error = None
+        elif isinstance(self._error, asyncio.CancelledError) or (self._task and self._task.cancelled()):
+            self._error = ClosedError(_GIVEN_UP)
+        with self._lock:
+            self._is_over = True
+            if self._is_stopped:
+                self._items.clear()
+            if self._waiting is not None:
+                self._waiting.release()
+                self._waiting = None
+
+    async def stop(self) -> None:
+        """End the task, and wait for its end."""
+        self.abandon()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        elif not self._is_over:
+            self._end()
+            await self._close()
+
+    def abandon(self) -> None:
+        """End the task, and wait for nothing."""
+        self._is_stopped = True
+        if self._task is not None:
+            self._task.cancel()
+
+
+async def _nothing() -> None:
+    """What there is to do for a source that cannot be closed."""

@@ -1,0 +1,257 @@
+"""What went wrong between us and a server, in our words.
+
+Only what the operating system and OpenSSL say is kept as a cause. What the parser says may repeat what was sent, and
+what was sent may hold credentials.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+import os
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from masthead.errors import (
+    CertificateError,
+    ConnectError,
+    DeadlineError,
+    ProtocolError,
+    ResponseTooLargeError,
+    TransportError,
+)
+
+if TYPE_CHECKING:
+    import zlib
+
+    from masthead._transport.contract import Request
+    from masthead._transport.proxy import Proxy
+
+__all__ = ["DialError", "Failures", "Fault", "detail", "unreachable"]
+
+_ErrorT = TypeVar("_ErrorT", bound=TransportError)
+
+_BROKE_OFF: Final = "broke off while the connection was made; check that the API server listens on that port"
+_BY_ERRNO: Final = {
+    errno.ECONNREFUSED: "refused the connection; check that the API server runs there and that the port is right",
+    errno.ECONNRESET: _BROKE_OFF,
+    errno.EHOSTUNREACH: "cannot be reached; check the network, a VPN, or whether a proxy is needed",
+    errno.ENETUNREACH: "cannot be reached; check the network, a VPN, or whether a proxy is needed",
+    errno.ETIMEDOUT: "does not answer; check the network, a VPN, or whether a proxy is needed",
+    errno.EMFILE: "was not tried: this process has too many open files; raise its limit (ulimit -n)",
+}
+
+# OpenSSL's X509_V_ERR_* numbers.
+_UNKNOWN_AUTHORITY: Final = "is signed by an authority that is not trusted; set certificate-authority (ca_file, ca_data) to the cluster's"
+_OTHER_NAME: Final = (
+    "is for another name; use one of its names as the address, or set tls-server-name. If it has a common name only, which "
+    "does not count, have it issued anew with a subject alternative name (SAN)"
+)
+_BY_VERIFY_CODE: Final = {
+    9: "is not valid yet; check this machine's clock",
+    10: "has expired; have it renewed, or check this machine's clock",
+    18: _UNKNOWN_AUTHORITY,
+    19: _UNKNOWN_AUTHORITY,
+    20: _UNKNOWN_AUTHORITY,
+    21: _UNKNOWN_AUTHORITY,
+    62: _OTHER_NAME,
+    64: _OTHER_NAME,
+}
+
+# Parts of OpenSSL's reasons, the first that fits counts.
+_OUR_CERTIFICATE: Final = (
+    "does not accept our client certificate, or wants one; check client-certificate and client-key"
+)
+_BY_TLS_REASON: Final = {
+    "WRONG_VERSION_NUMBER": "does not speak TLS; perhaps its address begins with http://",
+    "CERTIFICATE_REQUIRED": _OUR_CERTIFICATE,
+    "BAD_CERTIFICATE": _OUR_CERTIFICATE,
+    "CERTIFICATE_EXPIRED": _OUR_CERTIFICATE,
+    "UNKNOWN_CA": _OUR_CERTIFICATE,
+    "ALERT_HANDSHAKE_FAILURE": _OUR_CERTIFICATE,
+    "PROTOCOL_VERSION": "speaks no version of TLS that we do",
+}
+
+
+class Fault(enum.Enum):
+    """How an exchange that had begun came to nothing."""
+
+    CLOSED = enum.auto()
+    """We closed it ourselves."""
+    HUNG_UP = enum.auto()
+    """The other side ended the connection before it had said all of the head."""
+    LOST = enum.auto()
+    """The connection broke before all of the head had come."""
+    NOT_HTTP = enum.auto()
+    """What came is not the head of an answer."""
+    CUT_SHORT = enum.auto()
+    """The head came, and the body did not come to its end."""
+    SILENT = enum.auto()
+    """Nothing came for too long."""
+    LATE = enum.auto()
+    """The whole took too long."""
+    TOO_LARGE = enum.auto()
+    """The body is longer than we take."""
+
+
+class DialError(Exception):
+    """No connection was made. The message is ours, and holds no password.
+
+    Attributes:
+        cause: What the operating system or OpenSSL said, if it was one of them.
+    """
+
+    def __init__(self, problem: str, cause: OSError | None = None) -> None:
+        super().__init__(problem)
+        self.cause = cause
+
+
+class Failures:
+    """Words for what went wrong with one server.
+
+    Args:
+        server: The server's ``host:port``.
+        proxy: Through whom it is reached, if through anybody.
+        connect_timeout: How many seconds connecting may take.
+        max_response_bytes: How long a body may be.
+    """
+
+    def __init__(
+        self, server: str, proxy: Proxy | None, connect_timeout: float, max_response_bytes: float
+    ) -> None:
+        self.server = server
+        self.max_response_bytes = max_response_bytes
+        self._via = f" through the proxy {proxy.place}" if proxy is not None else ""
+        self._connect_timeout = connect_timeout
+        self._explanations = {
+            Fault.HUNG_UP: self._hung_up,
+            Fault.LOST: self._lost,
+            Fault.NOT_HTTP: self._not_http,
+            Fault.CUT_SHORT: self._cut_short,
+            Fault.SILENT: self._silent,
+            Fault.LATE: self._late,
+            Fault.TOO_LARGE: self._too_large,
+        }
+
+    def what(self, request: Request) -> str:
+        """The request, as messages name it."""
+        return f"{request.method} {_path(request)}"
+
+    def broken(self, fault: Fault, cause: OSError | None, request: Request) -> TransportError:
+        """Why no answer came, or only a part of one; not for what we closed ourselves."""
+        return self._explanations[fault](request, cause)
+
+    def not_dialled(self, error: DialError, request: Request) -> ConnectError:
+        """Why no connection was made."""
+        is_certificate = isinstance(error.cause, ssl.SSLCertVerificationError)
+        return self._make(
+            CertificateError if is_certificate else ConnectError, str(error), request, error.cause
+        )
+
+    def not_connected(self, request: Request) -> ConnectError:
+        """No connection was made in time."""
+        waited = f"no connection to {self.server}{self._via} within {self._connect_timeout:g} s"
+        advice = "check the network, a VPN, or whether a proxy is needed; if the port is open, its TLS does not answer"
+        return self._make(ConnectError, f"{waited}; {advice}", request)
+
+    def crowded(self, request: Request, connections: int) -> ConnectError:
+        """Every connection that may be opened was in use for too long."""
+        return self._make(
+            ConnectError,
+            f"all {connections} connections to {self.server} were in use for as long as it could wait; make fewer calls"
+            " at once, or allow more connections",
+            request,
+        )
+
+    def out_of_time(self, request: Request) -> DeadlineError:
+        """The caller's time was over before anything was sent."""
+        return self._make(DeadlineError, "not sent: no time was left for it", request)
+
+    def unknown_packing(self, encoding: str, request: Request) -> ProtocolError:
+        """The answer is compressed in a way that nobody asked for."""
+        problem = f"{self.server} answered in the encoding {encoding!r}, which was not asked for"
+        return self._make(ProtocolError, f"{problem}; look for a proxy that changes answers", request)
+
+    def not_unpacked(self, error: zlib.error, request: Request) -> ProtocolError:
+        """The body is not compressed as the head says."""
+        problem = f"what {self.server} compressed cannot be unpacked ({error})"
+        return self._make(ProtocolError, f"{problem}; disable-compression may help", request)
+
+    def _make(
+        self, kind: type[_ErrorT], problem: str, request: Request, cause: BaseException | None = None
+    ) -> _ErrorT:
+        made = kind(f"{self.what(request)}: {problem}", verb=request.method, url=_path(request))
+        made.__cause__ = cause
+        return made
+
+    def _hung_up(self, request: Request, cause: OSError | None) -> ProtocolError:
+        problem = f"{self.server}{self._via} closed the connection without an answer"
+        return self._make(
+            ProtocolError, f"{problem}; look whether the request was carried out", request, cause
+        )
+
+    def _lost(self, request: Request, cause: OSError | None) -> ProtocolError:
+        refused = _by_reason(str(cause))
+        problem = (
+            f"{self.server} {refused}"
+            if refused
+            else (
+                f"the connection to {self.server}{self._via} was lost{detail(cause)}"
+                "; look whether the request was carried out"
+            )
+        )
+        return self._make(ProtocolError, problem, request, cause)
+
+    def _not_http(self, request: Request, cause: OSError | None) -> ProtocolError:
+        problem = f"what {self.server}{self._via} answered is not HTTP, or its header is too long"
+        return self._make(ProtocolError, f"{problem}; check that an API server listens there", request, cause)
+
+    def _cut_short(self, request: Request, cause: OSError | None) -> ProtocolError:
+        problem = f"the answer of {self.server}{self._via} was cut short or garbled{detail(cause)}"
+        return self._make(ProtocolError, f"{problem}; ask again", request, cause)
+
+    def _silent(self, request: Request, cause: OSError | None) -> DeadlineError:
+        waited = f"{self.server} sent nothing for {request.silence or 0:g} s"
+        return self._make(
+            DeadlineError, f"{waited}; the connection may be dead, so ask again", request, cause
+        )
+
+    def _late(self, request: Request, cause: OSError | None) -> DeadlineError:
+        waited = f"no complete answer from {self.server} within {request.total or 0:g} s"
+        return self._make(DeadlineError, f"{waited}; allow more time, or ask for less", request, cause)
+
+    def _too_large(self, request: Request, cause: OSError | None) -> ResponseTooLargeError:
+        problem = f"the answer of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
+        advice = "ask for less at once (page_size, a selector), or raise max_response_bytes"
+        return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
+
+
+def unreachable(place: str, error: OSError) -> str:
+    """Why there is no connection to ``host:port``, and what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        problem = _BY_VERIFY_CODE.get(error.verify_code, f"cannot be verified: {error.verify_message}")
+        return f"the certificate of {place} {problem}"
+    if isinstance(error, ssl.SSLError):
+        reason = str(error.reason or error)
+        return f"{place} {_by_reason(reason) or f'did not agree on TLS ({reason})'}"
+    if isinstance(error, socket.gaierror):
+        name = place.rpartition(":")[0]
+        return f"the name {name} cannot be resolved; check the address, the network, or a VPN"
+    if error.errno is None and isinstance(error, ConnectionError):  # asyncio's own have no number
+        return f"{place} {_BROKE_OFF}"
+    problem = _BY_ERRNO.get(error.errno or 0, f"cannot be reached{detail(error)}; check the address")
+    return f"{place} {problem}"
+
+
+def detail(error: OSError | None) -> str:
+    """What the operating system calls it, in brackets."""
+    return f" ({os.strerror(error.errno)})" if error is not None and error.errno else ""
+
+
+def _path(request: Request) -> str:
+    return request.target.partition("?")[0]
+
+
+def _by_reason(reason: str) -> str:
+    return next((problem for part, problem in _BY_TLS_REASON.items() if part in reason), "")

@@ -1,0 +1,101 @@
+"""The head of a request, as it goes over the wire."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.secret import Hidden, Secret, revealed
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._transport.contract import Request
+
+__all__ = ["Heads"]
+
+_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that say nothing of a length when they have no body."""
+_LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
+
+# A blank behind a name, or a colon in one, and servers disagree about which header it is.
+_NAMES: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9a-z-]+\n)*")
+"""Names of headers in small letters, one to a line (RFC 9110, section 5.6.2)."""
+_USUAL: Final = frozenset({"user-agent", "accept", "authorization", "content-type"})
+
+
+class Heads:
+    """Puts together what stands before the body.
+
+    Nothing here gives a name to what is secret: where a request is refused, its frames may be shown.
+
+    Args:
+        base: What goes before every target.
+        headers: What every request says, unless it says otherwise itself.
+    """
+
+    def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
+        self._base = base
+        self._headers = {name.lower(): Hidden(_line(name, value).encode()) for name, value in headers.items()}
+        self._lines = Hidden(b"".join([each.reveal() for each in self._headers.values()]))
+        self._special = frozenset(self._headers) | _LENGTHS
+
+    def write(self, request: Request) -> Hidden[bytes]:
+        """The request line and all headers, to the last line break.
+
+        Raises:
+            InvalidValueError: if one of them cannot be sent. The message repeats no value.
+        """
+        headers = request.headers
+        names = [name.lower() for name, _ in headers]
+        if not _USUAL.issuperset(names) and not _NAMES.fullmatch("".join([f"{name}\n" for name in names])):
+            raise InvalidValueError(
+                f"{_what(request)}: a header cannot be sent: its name is empty, or holds a blank or something else that "
+                "is neither a letter, a digit nor one of !#$%&'*+-.^_`|~"
+            )
+        special = self._special.intersection(names)
+        if special & _LENGTHS:
+            raise InvalidValueError(
+                f"{_what(request)}: {', '.join(sorted(special & _LENGTHS))} cannot be set: it follows from the body"
+            )
+        line = f"{request.method} {self._base}{request.target} HTTP/1.1\r\n"
+        if line.count(" ") != 2 or line.count("\n") != 1 or line.count("\r") != 1 or "\0" in line:
+            raise InvalidValueError(
+                f"{_what(request)}: the target is not escaped: it holds a space or line break"
+            )
+        try:
+            given = Hidden("".join([_line(name, value) for name, value in headers]).encode())
+            first = line.encode()
+        except UnicodeEncodeError:
+            given, first = None, b""
+        if given is None:  # here, because Python's error holds the text
+            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it is no text")
+        if _breaks_out("".join([value if type(value) is str else revealed(value) for _, value in headers])):
+            raise InvalidValueError(
+                f"{_what(request)}: a header cannot be sent: it holds a line break or NUL"
+            )
+        others = self._lines if not special else self._others(special)
+        return Hidden(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
+
+    def _others(self, given: frozenset[str]) -> Hidden[bytes]:
+        return Hidden(b"".join([line.reveal() for name, line in self._headers.items() if name not in given]))
+
+
+def _breaks_out(values: str) -> bool:
+    """Whether a value would begin a header, or a request, that nobody wrote."""
+    return "\n" in values or "\r" in values or "\0" in values
+
+
+def _length(request: Request) -> bytes:
+    if request.body is not None:
+        return b"Content-Length: %d\r\n" % len(revealed(request.body))
+    return b"" if request.method in _WITHOUT_BODY else b"Content-Length: 0\r\n"
+
+
+def _line(name: str, value: str | Secret) -> str:
+    return f"{name}: {value if type(value) is str else revealed(value)}\r\n"  # most are plain
+
+
+def _what(request: Request) -> str:
+    return repr(f"{request.method} {request.target.partition('?')[0]}")[1:-1]

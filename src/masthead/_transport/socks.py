@@ -1,0 +1,128 @@
+"""The words that a SOCKS5 proxy wants to hear (RFC 1928, and RFC 1929 for its passwords).
+
+By hand, and small: the libraries for it verify the server's certificate against the address and not against
+``tls-server-name``, or lose a socket when a connection is given up half-way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.secret import Hidden, revealed
+from masthead._transport.failures import DialError
+
+if TYPE_CHECKING:
+    import socket
+
+    from masthead._transport.proxy import Proxy
+
+__all__ = ["ask_socks"]
+
+_VERSION: Final = 5
+_PASSWORD_VERSION: Final = 1
+_CONNECT: Final = 1
+_NO_PASSWORD: Final = 0
+_WITH_PASSWORD: Final = 2
+_IPV4: Final = 1
+_NAME: Final = 3
+_IPV6: Final = 4
+_ADDRESS_LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
+_LONGEST: Final = 255
+_REFUSALS: Final = {
+    1: "general failure",
+    2: "its rules forbid it",
+    3: "the network cannot be reached",
+    4: "the host cannot be reached",
+    5: "the connection was refused",
+    6: "it took too long",
+    7: "it cannot connect to others",
+    8: "it does not know this kind of address",
+}
+
+
+async def ask_socks(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Have a proxy connect a socket with a server.
+
+    The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
+
+    Raises:
+        DialError: if it does not.
+    """
+    try:
+        await _greet(connection, proxy)
+        await _request(connection, proxy, host, port)
+    except OSError as error:
+        problem = f"the proxy {proxy.place} broke off ({error.strerror or 'end of stream'})"
+        raise DialError(f"{problem}; check that proxy-url is a SOCKS5 proxy's", error) from None
+
+
+async def _greet(connection: socket.socket, proxy: Proxy) -> None:
+    """Agree on how to show who we are, and show it."""
+    has_password = bool(proxy.user or proxy.password)
+    methods = bytes([_NO_PASSWORD, _WITH_PASSWORD] if has_password else [_NO_PASSWORD])
+    await _send(connection, bytes([_VERSION, len(methods)]) + methods)
+    version, method = await _receive(connection, 2)
+    if version != _VERSION:
+        raise DialError(f"the proxy {proxy.place} does not speak SOCKS5; check proxy-url")
+    if method == _NO_PASSWORD:
+        return
+    if method != _WITH_PASSWORD or not has_password:
+        raise DialError(
+            f"the proxy {proxy.place} wants to know who we are;"
+            " write proxy-url as socks5://user:password@host:port"
+        )
+    if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
+        raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
+    await _send(connection, Hidden(_shown_to(proxy)))
+    _, status = await _receive(connection, 2)
+    if status != 0:
+        raise DialError(f"the proxy {proxy.place} refused proxy-url's user or password")
+
+
+async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Have the proxy connect to the server."""
+    await _send(connection, bytes([_VERSION, _CONNECT, 0]) + _address(host) + port.to_bytes(2, "big"))
+    _, reply, _, kind = await _receive(connection, 4)
+    if reply != 0:
+        why = _REFUSALS.get(reply, f"reply {reply}")
+        raise DialError(f"the proxy {proxy.place} did not connect to {host}:{port}: {why}")
+    length = _ADDRESS_LENGTHS.get(kind)
+    if length is None:
+        (length,) = await _receive(connection, 1)
+    await _receive(connection, length + 2)  # where it connected from, which nobody needs
+
+
+def _address(host: str) -> bytes:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        name = host.encode("idna")
+        if len(name) > _LONGEST:
+            raise DialError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
+        return bytes([_NAME, len(name)]) + name
+    return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
+
+
+def _shown_to(proxy: Proxy) -> bytes:
+    user, password = proxy.user.reveal().encode(), proxy.password.reveal().encode()
+    return bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password
+
+
+async def _send(connection: socket.socket, data: bytes | Hidden[bytes]) -> None:
+    try:
+        await asyncio.get_running_loop().sock_sendall(connection, revealed(data))
+    except BaseException as error:  # noqa: BLE001 - raised again
+        raise error.with_traceback(None) from None  # the loop's own frames hold what it sends
+
+
+async def _receive(connection: socket.socket, length: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    data = b""
+    while len(data) < length:
+        piece = await loop.sock_recv(connection, length - len(data))
+        if not piece:
+            raise ConnectionResetError
+        data += piece
+    return data

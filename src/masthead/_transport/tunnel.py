@@ -1,0 +1,87 @@
+"""A tunnel through an HTTP proxy, as ``CONNECT`` opens it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.secret import revealed
+from masthead._transport.failures import DialError, detail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._meta.secret import Secret
+    from masthead._transport.proxy import Proxy
+
+__all__ = ["Tunnel"]
+
+_LONGEST: Final = 2**16
+_END: Final = b"\r\n\r\n"
+_WANTS_A_PASSWORD: Final = 407
+
+
+class Tunnel(asyncio.Protocol):
+    """The talk with a proxy before the server is on the line.
+
+    Args:
+        loop: Whose it is.
+        proxy: Who is talked to.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._said = bytearray()
+        self._error: Exception | None = None
+        self._over: asyncio.Future[None] = loop.create_future()
+
+    async def open(
+        self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str | Secret]
+    ) -> None:
+        """Have the proxy connect to a server, ``host:port``.
+
+        Raises:
+            DialError: if it does not.
+        """
+        transport.write(_head(server, headers))
+        await self._over
+        self._judge(server)
+
+    def data_received(self, data: bytes) -> None:
+        """The proxy says something."""
+        self._said += data
+        if _END in self._said or len(self._said) > _LONGEST:
+            self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The proxy has hung up."""
+        self._error = exc
+        self._end()
+
+    def _end(self) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
+    def _judge(self, server: str) -> None:
+        head, end, rest = bytes(self._said).partition(_END)
+        place = self._proxy.place
+        version, _, after = head.partition(b" ")
+        status = after[:3]
+        if not end and len(head) <= _LONGEST:
+            error = self._error if isinstance(self._error, OSError) else None
+            problem = f"the proxy {place} broke off{detail(error)}"
+            raise DialError(f"{problem}; check that proxy-url is an HTTP proxy's", error)
+        is_http = end and version.startswith(b"HTTP/1.") and status.isdigit()
+        if not is_http or (status[:1] == b"2" and rest):
+            raise DialError(f"the proxy {place} does not speak HTTP; check proxy-url")
+        if status[:1] != b"2":
+            advice = "ask who runs it, or go without it"
+            if int(status) == _WANTS_A_PASSWORD:
+                advice = "write proxy-url as http://user:password@host:port, with the right ones"
+            refusal = f"the proxy {place} refused to connect to {server} (HTTP {int(status)})"
+            raise DialError(f"{refusal}; {advice}")
+
+
+def _head(server: str, headers: Mapping[str, str | Secret]) -> bytes:
+    lines = "".join([f"{name}: {revealed(value)}\r\n" for name, value in headers.items()])
+    return f"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{lines}\r\n".encode()

@@ -1,0 +1,145 @@
+"""The async façade: what `masthead` offers, to be awaited.
+
+::
+
+    async with masthead.aio.Client() as client:
+        async for pod in client.core_v1.pods("default").iterate():
+            print(pod.metadata.name)
+
+Names that are the same in both façades are here, too. Each is imported when it is first used.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead import conditions as conditions
+    from masthead._cache.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead._cache.handlers import EventHandler as EventHandler
+    from masthead._cache.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.health import Health as Health
+    from masthead._cache.informer import SharedInformer as SharedInformer
+    from masthead._cache.informers import Informers as Informers
+    from masthead._cache.lister import Lister as Lister
+    from masthead._cache.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.listwatch import ListOptions as ListOptions
+    from masthead._cache.listwatch import ListWatch as ListWatch
+    from masthead._cache.registration import Registration as Registration
+    from masthead._cache.selection import Selection as Selection
+    from masthead._cache.store import Indexer as Indexer
+    from masthead._cache.store import Store as Store
+    from masthead._cache.transforms import compose as compose
+    from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
+    from masthead._cache.transforms import keep_fields as keep_fields
+    from masthead._client.client import Client as Client
+    from masthead._client.conditions import Condition as Condition
+    from masthead._client.conditions import ObjectCondition as ObjectCondition
+    from masthead._client.conflicts import retry_on as retry_on
+    from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead._client.documents import load_manifests as load_manifests
+    from masthead._client.dynamic import DynamicResource as DynamicResource
+    from masthead._client.event import Event as Event
+    from masthead._client.event import EventType as EventType
+    from masthead._client.extraction import extract as extract
+    from masthead._client.logs import LogStream as LogStream
+    from masthead._client.metadata import MetadataResource as MetadataResource
+    from masthead._client.resource import ResourceClient as ResourceClient
+    from masthead._client.reviews import Reviews as Reviews
+    from masthead._client.scales import Scales as Scales
+    from masthead._client.typed import TypedResource as TypedResource
+    from masthead._client.watch import Watch as Watch
+    from masthead._config.model import Config as Config
+    from masthead._discovery.client import DiscoveryClient as DiscoveryClient
+    from masthead._discovery.mapper import Mapper as Mapper
+    from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
+    from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
+    from masthead._meta.object import Object as Object
+    from masthead._meta.object import ObjectList as ObjectList
+    from masthead._meta.patch import Patch as Patch
+    from masthead._meta.quantity import Quantity as Quantity
+    from masthead._meta.registry import register as register
+    from masthead._meta.unstructured import Unstructured as Unstructured
+    from masthead._rest.client import RestClient as RestClient
+    from masthead._sansio.backoff import Backoff as Backoff
+    from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ClosedError as ClosedError
+    from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import DeadlineError as DeadlineError
+    from masthead.errors import ExpiredError as ExpiredError
+    from masthead.errors import ForbiddenError as ForbiddenError
+    from masthead.errors import InformerStateError as InformerStateError
+    from masthead.errors import ManifestError as ManifestError
+    from masthead.errors import MastheadError as MastheadError
+    from masthead.errors import NotFoundError as NotFoundError
+    from masthead.errors import SnapshotError as SnapshotError
+    from masthead.errors import StatusError as StatusError
+    from masthead.metrics import PrometheusMetrics as PrometheusMetrics
+
+_HOMES = {
+    "SharedInformerFactory": "masthead._cache.factory",
+    "EventHandler": "masthead._cache.handlers",
+    "FilteringEventHandler": "masthead._cache.handlers",
+    "Health": "masthead._cache.health",
+    "SharedInformer": "masthead._cache.informer",
+    "Informers": "masthead._cache.informers",
+    "Lister": "masthead._cache.lister",
+    "NamespaceLister": "masthead._cache.lister",
+    "ListOptions": "masthead._cache.listwatch",
+    "ListWatch": "masthead._cache.listwatch",
+    "Registration": "masthead._cache.registration",
+    "Selection": "masthead._cache.selection",
+    "Indexer": "masthead._cache.store",
+    "Store": "masthead._cache.store",
+    "compose": "masthead._cache.transforms",
+    "drop_managed_fields": "masthead._cache.transforms",
+    "keep_fields": "masthead._cache.transforms",
+    "conditions": "masthead",
+    "Client": "masthead._client.client",
+    "Condition": "masthead._client.conditions",
+    "ObjectCondition": "masthead._client.conditions",
+    "retry_on": "masthead._client.conflicts",
+    "retry_on_conflict": "masthead._client.conflicts",
+    "DynamicResource": "masthead._client.dynamic",
+    "load_manifests": "masthead._client.documents",
+    "Event": "masthead._client.event",
+    "EventType": "masthead._client.event",
+    "extract": "masthead._client.extraction",
+    "LogStream": "masthead._client.logs",
+    "MetadataResource": "masthead._client.metadata",
+    "ResourceClient": "masthead._client.resource",
+    "Reviews": "masthead._client.reviews",
+    "Scales": "masthead._client.scales",
+    "TypedResource": "masthead._client.typed",
+    "Watch": "masthead._client.watch",
+    "Config": "masthead._config.model",
+    "DiscoveryClient": "masthead._discovery.client",
+    "Mapper": "masthead._discovery.mapper",
+    "AlreadyExistsError": "masthead.errors",
+    "ClosedError": "masthead.errors",
+    "ConflictError": "masthead.errors",
+    "DeadlineError": "masthead.errors",
+    "ExpiredError": "masthead.errors",
+    "ForbiddenError": "masthead.errors",
+    "InformerStateError": "masthead.errors",
+    "ManifestError": "masthead.errors",
+    "MastheadError": "masthead.errors",
+    "NotFoundError": "masthead.errors",
+    "SnapshotError": "masthead.errors",
+    "StatusError": "masthead.errors",
+    "GroupVersionKind": "masthead._meta.gvk",
+    "GroupVersionResource": "masthead._meta.gvk",
+    "Object": "masthead._meta.object",
+    "ObjectList": "masthead._meta.object",
+    "Patch": "masthead._meta.patch",
+    "Quantity": "masthead._meta.quantity",
+    "register": "masthead._meta.registry",
+    "Unstructured": "masthead._meta.unstructured",
+    "PrometheusMetrics": "masthead.metrics",
+    "RestClient": "masthead._rest.client",
+    "Backoff": "masthead._sansio.backoff",
+    "DeltaFIFO": "masthead._sansio.deltafifo",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,0 +1,44 @@
+"""Who we are: tokens, passwords, certificates, and what keeps them from going stale.
+
+| module | what lives there |
+|---|---|
+| `contract` | what the rooms above know of credentials |
+| `tokens` | nobody, a token, a password, a token in a file |
+| `exec`, `execcredential`, `program` | a program that prints credentials; what is said to it and by it; how it is run |
+| `oidc` | an OpenID Connect token and its refresh token |
+| `tls`, `pem` | what to trust and what to show in TLS, reloaded when files change |
+| `files`, `renewal`, `hiding` | what the others share: watched files, one renewal at a time, no secret in a message |
+
+The names below can be imported from here; each is imported when it is first used.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead._auth.contract import Certificate as Certificate
+    from masthead._auth.contract import Credentials as Credentials
+    from masthead._auth.exec import ExecPlugin as ExecPlugin
+    from masthead._auth.execcredential import cluster_info as cluster_info
+    from masthead._auth.oidc import OidcToken as OidcToken
+    from masthead._auth.tls import TlsContexts as TlsContexts
+    from masthead._auth.tokens import Anonymous as Anonymous
+    from masthead._auth.tokens import BasicAuth as BasicAuth
+    from masthead._auth.tokens import BearerToken as BearerToken
+    from masthead._auth.tokens import TokenFile as TokenFile
+
+_HOMES = {
+    "Certificate": "masthead._auth.contract",
+    "Credentials": "masthead._auth.contract",
+    "ExecPlugin": "masthead._auth.exec",
+    "cluster_info": "masthead._auth.execcredential",
+    "OidcToken": "masthead._auth.oidc",
+    "TlsContexts": "masthead._auth.tls",
+    "Anonymous": "masthead._auth.tokens",
+    "BasicAuth": "masthead._auth.tokens",
+    "BearerToken": "masthead._auth.tokens",
+    "TokenFile": "masthead._auth.tokens",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,0 +1,87 @@
+"""Informers: a part of the cluster mirrored in memory, kept up to date, and told about.
+
+| module | what lives there |
+|---|---|
+| `informer`, `arranged` | the informer, and its contract; what is arranged before it starts |
+| `factory`, `selection`, `together`, `informers`, `groups` | informers that a program shares; the groups are generated |
+| `handlers`, `registration`, `delivery` | who is told of changes, and how |
+| `store`, `lister` | reading the copy |
+| `listwatch`, `sources`, `checked` | what can be mirrored, and whether it gives what it should |
+| `reflector`, `controller`, `intake`, `collected` | from a source through a queue to whoever processes what comes out |
+| `trouble`, `quarantine`, `proof` | errors; objects that cannot be used; whether a server is the one that we knew |
+| `processor`, `applying`, `progress` | from the queue to the store, and on to the handlers |
+| `holding`, `compact` | how objects are held |
+| `transforms`, `mutation` | what is done to objects before they are held; who changes them afterwards |
+| `snapshot`, `seeding` | a copy as a file, and a start from it |
+| `health`, `meters` | how an informer is doing; what it counts |
+
+What decides is in `masthead._sansio`: the list-watch machine, queues, the indexed store, buffers, resyncs.
+
+The names below can be imported from here; each is imported when it is first used. `masthead.aio` offers those that most
+programs need, and `masthead` the same for the blocking client.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead._cache.controller import Controller as Controller
+    from masthead._cache.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead._cache.handlers import EventHandler as EventHandler
+    from masthead._cache.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.health import Health as Health
+    from masthead._cache.informer import SharedInformer as SharedInformer
+    from masthead._cache.informers import Informers as Informers
+    from masthead._cache.intake import Intake as Intake
+    from masthead._cache.lister import Lister as Lister
+    from masthead._cache.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.listwatch import ListOptions as ListOptions
+    from masthead._cache.listwatch import ListWatch as ListWatch
+    from masthead._cache.listwatch import ResourceListWatch as ResourceListWatch
+    from masthead._cache.reflector import Reflector as Reflector
+    from masthead._cache.registration import Registration as Registration
+    from masthead._cache.selection import Selection as Selection
+    from masthead._cache.store import Indexer as Indexer
+    from masthead._cache.store import Store as Store
+    from masthead._cache.transforms import compose as compose
+    from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
+    from masthead._cache.transforms import keep_fields as keep_fields
+    from masthead._sansio.changes import Bookmark as Bookmark
+    from masthead._sansio.changes import Change as Change
+    from masthead._sansio.changes import Delta as Delta
+    from masthead._sansio.changes import DeltaType as DeltaType
+    from masthead._sansio.changes import ReplacedAll as ReplacedAll
+    from masthead._sansio.changes import SyncAll as SyncAll
+
+_HOMES = {
+    "Controller": "masthead._cache.controller",
+    "SharedInformerFactory": "masthead._cache.factory",
+    "EventHandler": "masthead._cache.handlers",
+    "FilteringEventHandler": "masthead._cache.handlers",
+    "Health": "masthead._cache.health",
+    "SharedInformer": "masthead._cache.informer",
+    "Informers": "masthead._cache.informers",
+    "Intake": "masthead._cache.intake",
+    "Lister": "masthead._cache.lister",
+    "NamespaceLister": "masthead._cache.lister",
+    "ListOptions": "masthead._cache.listwatch",
+    "ListWatch": "masthead._cache.listwatch",
+    "ResourceListWatch": "masthead._cache.listwatch",
+    "Reflector": "masthead._cache.reflector",
+    "Registration": "masthead._cache.registration",
+    "Selection": "masthead._cache.selection",
+    "Indexer": "masthead._cache.store",
+    "Store": "masthead._cache.store",
+    "compose": "masthead._cache.transforms",
+    "drop_managed_fields": "masthead._cache.transforms",
+    "keep_fields": "masthead._cache.transforms",
+    "Bookmark": "masthead._sansio.changes",
+    "Change": "masthead._sansio.changes",
+    "Delta": "masthead._sansio.changes",
+    "DeltaType": "masthead._sansio.changes",
+    "ReplacedAll": "masthead._sansio.changes",
+    "SyncAll": "masthead._sansio.changes",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,0 +1,48 @@
+"""Where the cluster is, and who we are there.
+
+| module | what lives there |
+|---|---|
+| `model`, `checks`, `converted` | `Config` and its parts; what may be wrong with them |
+| `loading`, `overrides`, `selection` | `load`, `from_kubeconfig` and `list_contexts`: what is looked for, and what of it counts |
+| `files`, `kubeconfig`, `node` | kubeconfig files, found, read and merged |
+| `incluster` | what a pod knows |
+| `proxies`, `address` | proxies in the environment; addresses and their parts |
+| `writeback` | renewed tokens, back to their file |
+
+The names below can be imported from here; each is imported when it is first used.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead._config.incluster import in_cluster as in_cluster
+    from masthead._config.loading import KubeContext as KubeContext
+    from masthead._config.loading import from_kubeconfig as from_kubeconfig
+    from masthead._config.loading import list_contexts as list_contexts
+    from masthead._config.loading import load as load
+    from masthead._config.model import Config as Config
+    from masthead._config.model import ExecConfig as ExecConfig
+    from masthead._config.model import Impersonation as Impersonation
+    from masthead._config.model import OidcConfig as OidcConfig
+    from masthead._config.overrides import Overrides as Overrides
+    from masthead._config.proxies import proxy_for as proxy_for
+    from masthead._config.writeback import write_user_tokens as write_user_tokens
+
+_HOMES = {
+    "in_cluster": "masthead._config.incluster",
+    "KubeContext": "masthead._config.loading",
+    "from_kubeconfig": "masthead._config.loading",
+    "list_contexts": "masthead._config.loading",
+    "load": "masthead._config.loading",
+    "Config": "masthead._config.model",
+    "ExecConfig": "masthead._config.model",
+    "Impersonation": "masthead._config.model",
+    "OidcConfig": "masthead._config.model",
+    "Overrides": "masthead._config.overrides",
+    "proxy_for": "masthead._config.proxies",
+    "write_user_tokens": "masthead._config.writeback",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,0 +1,40 @@
+"""One call of the API, correctly: who we are, how often, how long, and what a failure means.
+
+| module | what lives there |
+|---|---|
+| `call` | a call as a value, and what it is about |
+| `paths`, `headers` | what goes over the wire beside the body |
+| `client` | `RestClient`: makes calls, again where that is safe |
+| `pace` | who may go when, and who waits |
+| `answer`, `stream` | what comes back: read to its end, or while it comes |
+| `notices` | what the server warns of, and who is told |
+| `settings` | how a client behaves |
+| `wiring` | from a configuration to a client |
+
+The names below can be imported from here; each is imported when it is first used.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead._rest.answer import Answer as Answer
+    from masthead._rest.call import Call as Call
+    from masthead._rest.call import Subject as Subject
+    from masthead._rest.client import RestClient as RestClient
+    from masthead._rest.settings import RestSettings as RestSettings
+    from masthead._rest.stream import Stream as Stream
+    from masthead._rest.wiring import connect as connect
+
+_HOMES = {
+    "Answer": "masthead._rest.answer",
+    "Call": "masthead._rest.call",
+    "Subject": "masthead._rest.call",
+    "RestClient": "masthead._rest.client",
+    "RestSettings": "masthead._rest.settings",
+    "Stream": "masthead._rest.stream",
+    "connect": "masthead._rest.wiring",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,0 +1,225 @@
+"""The clientset: a class for every group and version, a method for every resource."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from tests.unit.codegen.kubernetes import discovered, needs_documents
+from tests.unit.codegen.tools import reformatted
+from tools import clientset
+
+from masthead._client import clientset as generated
+from masthead._client.access import Access, Habits, ResourceAccess
+from masthead._client.resource import ResourceClient
+from masthead._client.reviews import Reviews
+from masthead._codegen.spec import Schema, Spec
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.registry import registry
+from masthead._meta.resource import Resource as Facts
+from masthead._meta.resource import Subresource
+from masthead.errors import GenerateError
+
+if TYPE_CHECKING:
+    from masthead._client.group import Group
+    from masthead._meta.object import Object
+    from masthead._rest.client import RestClient
+
+ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+class Offered(generated.Clientset):
+    """A clientset that nobody calls anything with."""
+
+    def __init__(self) -> None:
+        super().__init__(Access(cast("RestClient", None), Habits()))
+
+
+def resource(plural: str, *parts: str, verbs: tuple[str, ...] = ALL, namespaced: bool = True) -> Facts:
+    kind = GroupVersionKind("example.com", "v1", "Any")
+    subresources = tuple(Subresource(name, kind, ("get",)) for name in parts)
+    return Facts(plural, plural, namespaced, verbs, subresources=subresources)
+
+
+def spec_of(**resources: Facts) -> Spec:
+    """A spec of kinds of example.com, named with their versions: ``Widget_v1``."""
+    spec = Spec()
+    for name, facts in resources.items():
+        kind, _, version = name.partition("_")
+        gvk = GroupVersionKind("example.com", version, kind)
+        spec.schemas[f"com.example.{version}.{kind}"] = Schema(type="object", kinds=[gvk])
+        spec.resources[gvk] = facts
+    return spec
+
+
+def methods_of(group: type[Group]) -> dict[str, Any]:
+    return {name: each for name, each in vars(group).items() if inspect.isfunction(each)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural", "spelled", "method"),
+    [
+        ("Pod", "pods", "Pods", "pods"),
+        ("ConfigMap", "configmaps", "ConfigMaps", "config_maps"),
+        (
+            "PersistentVolumeClaim",
+            "persistentvolumeclaims",
+            "PersistentVolumeClaims",
+            "persistent_volume_claims",
+        ),
+        ("NetworkPolicy", "networkpolicies", "NetworkPolicies", "network_policies"),
+        ("Endpoints", "endpoints", "Endpoints", "endpoints"),
+        ("IPAddress", "ipaddresses", "IPAddresses", "ip_addresses"),
+        ("ServiceCIDR", "servicecidrs", "ServiceCIDRs", "service_cidrs"),
+        ("CSIStorageCapacity", "csistoragecapacities", "CSIStorageCapacities", "csi_storage_capacities"),
+        ("APIService", "apiservices", "APIServices", "api_services"),
+        ("ComponentStatus", "componentstatuses", "ComponentStatuses", "component_statuses"),
+    ],
+)
+def test_methods_are_called_as_in_go_but_in_snake_case(
+    kind: str, plural: str, spelled: str, method: str
+) -> None:
+    assert clientset.plural_of(kind, plural) == spelled
+    assert clientset.Method(kind, "", spelled, (), is_namespaced=True, returns="").name == method
+
+
+def test_a_class_stands_on_what_its_subresources_call_for() -> None:
+    spec = spec_of(
+        Pod_v1=resource("pods", "log", "status", "exec", "eviction"),
+        Review_v1=resource("reviews", verbs=("create",)),
+        Plain_v1=resource("plains"),
+    )
+
+    (group,) = clientset.groups_of(spec)
+
+    assert {each.name: (each.returns, each.bases) for each in group.methods} == {
+        "plains": ("ResourceClient", ("ResourceClient",)),
+        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "Evicting", "Logging")),
+        "reviews": ("Reviews", ("Reviews",)),
+    }
+
+
+def test_versions_of_a_kind_share_a_class_unless_one_can_do_more() -> None:
+    spec = spec_of(
+        Pod_v1=resource("pods", "status"),
+        Pod_v2=resource("pods", "status"),
+        Job_v1=resource("jobs", "status"),
+        Job_v2=resource("jobs", "status", "scale"),
+    )
+
+    named = {
+        (group.accessor, each.name): each.returns
+        for group in clientset.groups_of(spec)
+        for each in group.methods
+    }
+
+    assert set(named.values()) == {"Pods", "ExampleComV1Jobs", "ExampleComV2Jobs"}
+
+
+def test_what_cannot_be_called_by_itself_has_no_method() -> None:
+    spec = spec_of(Pod_v1=resource("pods"), Part_v1=resource("parts", verbs=()))
+
+    (group,) = clientset.groups_of(spec)
+
+    assert [each.name for each in group.methods] == ["pods"]
+
+
+def test_two_classes_of_one_name_are_refused() -> None:
+    spec = spec_of(Scaling_v1=resource("scaling", "status"), Other_v1=resource("others", "scale"))
+
+    with pytest.raises(GenerateError, match="several classes called Scaling"):
+        clientset.render_clientset(clientset.groups_of(spec))
+
+
+def test_what_is_written_needs_no_formatter() -> None:
+    spec = spec_of(
+        Pod_v1=resource("pods", "log", "status", "eviction"),
+        ValidatingAdmissionPolicyBinding_v1=resource(
+            "validatingadmissionpolicybindings", "status", namespaced=False
+        ),
+    )
+
+    text = clientset.render_clientset(clientset.groups_of(spec))
+
+    assert reformatted(text) == text
+
+
+@needs_documents
+def test_every_resource_that_is_served_has_a_method_that_leads_to_it() -> None:
+    offered = Offered()
+    found: set[tuple[str, str, str, bool]] = set()
+    for accessor in dir(generated.Clientset):
+        if accessor.startswith("_"):
+            continue
+        group: Group = getattr(offered, accessor)
+        for name, method in methods_of(type(group)).items():
+            target = getattr(group, name)()._found
+            served = target.resource
+            is_namespaced = "namespace" in inspect.signature(method).parameters
+            assert target.namespaced is is_namespaced
+            found.add((served.group, served.version, served.resource, is_namespaced))
+
+    assert found == {
+        (group, version, each["resource"], each["scope"] == "Namespaced")
+        for group, version, each in discovered()
+        if each.get("verbs")
+    }
+
+
+@needs_documents
+def test_every_group_and_version_has_an_accessor_named_as_the_folder_of_its_types() -> None:
+    offered = Offered()
+    accessors = {
+        name: getattr(offered, name).GROUP_VERSION for name in dir(generated.Clientset) if name[0] != "_"
+    }
+    served = {(group, version) for group, version, _ in discovered()}
+
+    assert {(each.group, each.version) for each in accessors.values()} == served
+    assert len(accessors) == len(served)
+    for name in accessors:
+        importlib.import_module(f"masthead.api.{'.'.join(name.rsplit('_', 1))}")
+
+
+def test_each_method_returns_objects_of_the_class_that_its_annotation_names() -> None:
+    offered = Offered()
+    for accessor in [name for name in dir(generated.Clientset) if not name.startswith("_")]:
+        group: Group = getattr(offered, accessor)
+        for name, method in methods_of(type(group)).items():
+            made: ResourceAccess[Object] = getattr(group, name)()
+            target: Any = made._found
+            _, _, kind = inspect.signature(method).return_annotation.partition("[")
+            assert kind == f"{accessor}.{target.item.__name__}]"
+            assert target.item is registry.object_class(group.GROUP_VERSION.kind(target.item.__name__))
+            assert isinstance(made, Reviews if target.facts.verbs == ("create",) else ResourceClient)
+
+
+def test_a_group_is_made_once_and_a_resource_for_every_call() -> None:
+    offered = Offered()
+
+    assert offered.core_v1 is offered.core_v1
+    assert offered.core_v1.pods("one").namespace == "one"
+    assert offered.core_v1.pods("two").namespace == "two"
+    assert offered.core_v1.pods().namespace is None
+
+
+def test_importing_the_clientset_imports_no_types() -> None:
+    script = (
+        "import sys\n"
+        "import masthead._client.clientset, masthead._sync.clientset\n"
+        "print([name for name in sys.modules if name.startswith('masthead.api.')])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    status = clientset.main(["--openapi", str(tmp_path), "--out", str(tmp_path / "clientset.py")])
+
+    assert status == 2
+    assert "holds no OpenAPI v3 document" in capsys.readouterr().err

@@ -1,0 +1,378 @@
+"""The blocking façade, made from the source of the async one."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+from tools import facade
+from tools.mirroring import ClassMirror, Rules
+from tools.scopes import import_statements, names_needed, read_scope
+
+from masthead._codegen.definitions import Reference
+from masthead.errors import GenerateError
+
+HEAD = '''
+"""Things: many of them."""
+from __future__ import annotations
+from typing import TYPE_CHECKING, Generic, TypeVar
+from things.other import Other, Base
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+    from things.values import Value
+T = TypeVar("T", bound=object)
+'''
+RULES = Rules(
+    mirrored={
+        Reference("things.main", "Thing"): Reference("blocking.main", "Thing"),
+        Reference("things.other", "Other"): Reference("blocking.other", "Other"),
+    },
+    by_hand={"ByHand": Reference("blocking.hand", "ByHand")},
+    stand_ins={"Base": Reference("things.other", "Other")},
+    left_out=frozenset({"Thing.raw"}),
+    on_loop=frozenset({"Thing.join"}),
+    limits={"Thing.pages": 1},
+    sentences={"Belongs to one loop.": "Belongs to anybody."},
+)
+
+
+def mirrored(body: str, *, bases: str = "") -> str:
+    """The blocking form of a class with this body."""
+    source = (
+        f'{HEAD}class Thing{bases}:\n    """A thing."""\n{textwrap.indent(textwrap.dedent(body), "    ")}'
+    )
+    tree = ClassMirror(read_scope("things.main", source), "Thing", RULES).rewritten()
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def method(body: str) -> str:
+    """The blocking form of one method, without the class around it."""
+    _, _, rest = mirrored(body).partition('"""A thing."""\n')
+    return textwrap.dedent(rest).strip()
+
+
+def test_a_coroutine_becomes_a_call_that_waits() -> None:
+    assert (
+        method('''
+        async def get(self, name: str, /, kind: str = "", *, timeout: float | None = None) -> Value:
+            """Get it."""
+            return await self._get(name)
+    ''')
+        == textwrap.dedent('''
+        def get(self, name: str, /, kind: str='', *, timeout: float | None=None) -> Value:
+            """Get it."""
+            result: Value = self._portal.call(self._async.get(name, kind, timeout=timeout))
+            return result
+    ''').strip()
+    )
+
+
+def test_what_returns_nothing_returns_nothing() -> None:
+    assert (
+        method('''
+        async def drop(self, *names: str, **options: int) -> None:
+            """Drop it."""
+    ''')
+        == textwrap.dedent('''
+        def drop(self, *names: str, **options: int) -> None:
+            """Drop it."""
+            self._portal.call(self._async.drop(*names, **options))
+    ''').strip()
+    )
+
+
+def test_an_async_iterator_becomes_an_iterator_with_the_limit_of_the_table() -> None:
+    assert (
+        method('''
+        async def each(self) -> AsyncIterator[Value]:
+            """Each."""
+            yield self.value
+
+        async def pages(self) -> AsyncIterator[list[Value]]:
+            """Pages."""
+            yield [self.value]
+
+        def chunks(self) -> AsyncIterator[bytes]:
+            """Chunks."""
+            return self._chunks()
+    ''')
+        == textwrap.dedent('''
+        def each(self) -> Iterator[Value]:
+            """Each."""
+            return Items(self._portal, self._async.each())
+
+        def pages(self) -> Iterator[list[Value]]:
+            """Pages."""
+            return Items(self._portal, self._async.pages(), limit=1)
+
+        def chunks(self) -> Iterator[bytes]:
+            """Chunks."""
+            return Items(self._portal, self._async.chunks())
+    ''').strip()
+    )
+
+
+def test_what_has_a_namesake_is_wrapped_in_it() -> None:
+    assert (
+        method('''
+        def other(self, name: str) -> Other[Value]:
+            """Another."""
+            return Other(name)
+
+        async def find(self) -> Other[Value]:
+            """Find another."""
+            return await self._find()
+
+        @property
+        def first(self) -> Other[Value]:
+            """The first."""
+            return self._first
+    ''')
+        == textwrap.dedent('''
+        def other(self, name: str) -> Other[Value]:
+            """Another."""
+            return Other(self._portal, self._async.other(name))
+
+        def find(self) -> Other[Value]:
+            """Find another."""
+            return Other(self._portal, self._portal.call(self._async.find()))
+
+        @property
+        def first(self) -> Other[Value]:
+            """The first."""
+            return Other(self._portal, self._async.first)
+    ''').strip()
+    )
+
+
+def test_what_was_written_by_hand_is_wrapped_too() -> None:
+    assert (
+        method('''
+        def hand(self) -> ByHand[Value]:
+            """By hand."""
+            return self._hand
+    ''')
+        == textwrap.dedent('''
+        def hand(self) -> ByHand[Value]:
+            """By hand."""
+            return ByHand(self._portal, self._async.hand())
+    ''').strip()
+    )
+
+
+def test_what_belongs_on_the_loop_without_waiting_for_anything_is_called_there() -> None:
+    assert (
+        method('''
+        def join(self, value: Value) -> None:
+            """Join."""
+    ''')
+        == textwrap.dedent('''
+        def join(self, value: Value) -> None:
+            """Join."""
+            self._on_loop(lambda: self._async.join(value))
+    ''').strip()
+    )
+
+
+def test_what_is_private_or_left_out_stays_behind() -> None:
+    assert (
+        method('''
+        limit = 3
+        _secret: int = 4
+        _hidden = 5
+
+        def __init__(self, value: Value) -> None:
+            """Take a value."""
+
+        async def raw(self) -> bytes:
+            """For others."""
+
+        async def _get(self) -> Value:
+            """Ours."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+    ''')
+        == textwrap.dedent('''
+        limit = 3
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+            result: str = self._async.name
+            return result
+    ''').strip()
+    )
+
+
+def test_docstrings_do_not_speak_of_waiting() -> None:
+    text = mirrored('''
+        async def get(self) -> None:
+            """Get it. Belongs to one loop.
+
+            ::
+
+                async with thing as other:
+                    async for each in other:
+                        await each.get()
+            """
+    ''')
+    found = next(each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef))
+
+    assert ast.get_docstring(found) == (
+        "Get it. Belongs to anybody.\n\n::\n\n    with thing as other:\n        for each in other:\n            each.get()"
+    )
+
+
+@pytest.mark.parametrize(
+    ("bases", "wanted"),
+    [
+        ("", "Facade"),
+        ("(Generic[T])", "Facade, Generic[T]"),
+        ("(Other[T], Generic[T])", "Other[T], Generic[T]"),
+        ("(Base[T], Generic[T])", "Other[T], Generic[T]"),
+        ("(Base[T], Other[T], Generic[T])", "Other[T], Generic[T]"),
+        ("(ByHand[T], Generic[T])", "ByHand[T], Generic[T]"),
+    ],
+)
+def test_bases_are_mirrored_too(bases: str, wanted: str) -> None:
+    assert mirrored("", bases=bases).splitlines()[0] == f"class Thing({wanted}):"
+
+
+def test_an_iterator_becomes_a_stream() -> None:
+    assert (
+        mirrored(
+            '''
+        def __aiter__(self) -> Self: ...
+        async def __anext__(self) -> list[T]: ...
+        async def __aenter__(self) -> Self: ...
+        async def __aexit__(self, *exc: object) -> None: ...
+
+        async def close(self) -> None:
+            """End it."""
+    ''',
+            bases="(Generic[T])",
+        )
+        == textwrap.dedent('''
+        class Thing(StreamFacade[list[T]], Generic[T]):
+            """A thing."""
+
+            def close(self) -> None:
+                """End it."""
+                self._items.close()
+    ''').strip()
+    )
+
+
+def test_what_is_entered_and_no_stream_has_a_portal_of_its_own() -> None:
+    assert (
+        mirrored('''
+        def __init__(self, value: Value, *, limit: int = 3) -> None:
+            """Begin."""
+
+        async def __aenter__(self) -> Self: ...
+        async def __aexit__(self, *exc: object) -> None: ...
+        def __repr__(self) -> str: ...
+
+        async def close(self) -> None:
+            """End it."""
+    ''')
+        == textwrap.dedent('''
+        class Thing(Facade):
+            """A thing."""
+
+            def __init__(self, value: Value, *, limit: int=3) -> None:
+                """Begin."""
+                inner = AsyncThing(value, limit=limit)
+                super().__init__(Portal(), inner)
+                self._portal.at_close(inner.close)
+
+            def __enter__(self) -> Self:
+                return self
+
+            def __exit__(self, *exc: object) -> None:
+                self.close()
+
+            def __repr__(self) -> str:
+                return repr(self._async)
+
+            def close(self) -> None:
+                """End it."""
+                self._portal.close()
+    ''').strip()
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('@staticmethod\ndef make() -> Value:\n    """Make."""', "decorated with staticmethod"),
+        ('def get(self):\n    """Get."""', "without the type"),
+        ('async def get(self) -> tuple[Other, int]:\n    """Get."""', "with Other inside something else"),
+        ('async def get(self) -> Other | None:\n    """Get."""', "with Other inside something else"),
+        ('async def put(self, other: Other) -> None:\n    """Put."""', "with Other inside something else"),
+    ],
+)
+def test_what_has_no_blocking_form_is_an_error_and_not_a_guess(body: str, why: str) -> None:
+    with pytest.raises(GenerateError, match=why):
+        mirrored(body)
+
+
+def test_a_base_that_nobody_mirrors_is_an_error() -> None:
+    with pytest.raises(GenerateError, match="stands on Value, which has no blocking form"):
+        mirrored("", bases="(Value)")
+
+
+def test_a_method_without_a_docstring_is_an_error() -> None:
+    with pytest.raises(GenerateError, match="get has no docstring"):
+        mirrored("async def get(self) -> Value: ...")
+
+
+def test_a_class_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(GenerateError, match="has no class Nothing"):
+        ClassMirror(read_scope("things.main", HEAD), "Nothing", RULES)
+
+
+class TestScopes:
+    def test_names_mean_what_they_were_imported_as(self) -> None:
+        scope = read_scope("things.main", HEAD)
+
+        assert scope.title == "Things"
+        assert scope.meaning("Value") == Reference("things.values", "Value")
+        assert scope.meaning("T") == Reference("things.main", "T")
+        assert scope.meaning("str") is None
+
+    @pytest.mark.parametrize(("source", "why"), [("def", "cannot be read"), ("x = 1", "has no docstring")])
+    def test_what_is_no_module_is_an_error(self, source: str, why: str) -> None:
+        with pytest.raises(GenerateError, match=why):
+            read_scope("things.main", source)
+
+    def test_annotations_are_told_from_what_runs(self) -> None:
+        tree = ast.parse(
+            "class A(B[C]):\n"
+            "    @d\n"
+            "    def e(self, f: G = H, *i: J) -> K:\n"
+            "        l: M = n\n"
+            "        return l\n"
+        )
+
+        at_run_time, for_checkers = names_needed(tree.body)
+
+        assert at_run_time == {"B", "C", "d", "H", "n", "l"}
+        assert for_checkers == {"G", "J", "K", "M"}
+
+    def test_imports_are_grouped_by_module(self) -> None:
+        wanted = {"a": Reference("x", "a"), "b": Reference("x", "c"), "d": Reference("w", "d")}
+
+        assert [ast.unparse(each) for each in import_statements(wanted.items())] == [
+            "from w import d",
+            "from x import a, c as b",
+        ]
+
+
+def test_the_command_says_what_is_wrong(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert facade.main(["--root", str(tmp_path)]) == 2
+    assert "No such file or directory" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Generators of what this repository commits as generated code. None of this is part of the wheel."""

@@ -1,0 +1,240 @@
+"""``python -m tools.facade``: the blocking façade, made from the source of the async one.
+
+::
+
+    async def get(self, name: str) -> T:         def get(self, name: str) -> T:
+        ...                               ──>        return self._portal.call(self._async.get(name))
+
+Each public method of the classes below becomes one that waits; what it returns is wrapped if it is of such a class, too.
+Parameters, defaults and docstrings stay. What cannot be mirrored so is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tools.mirroring import ASYNC, ClassMirror, Rules
+from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
+
+from masthead._codegen import render
+from masthead._codegen.definitions import Reference
+from masthead.errors import GenerateError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tools.scopes import Scope
+
+_PACKAGE: Final = "masthead._sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A module of the async façade, and those of its classes that have a namesake in the blocking one.
+
+    Attributes:
+        source: The module.
+        classes: The classes; none for all that it has.
+        name: What the blocking module is called; as the source, if nothing is said.
+    """
+
+    source: str
+    classes: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def target(self) -> str:
+        """The blocking module."""
+        return f"{_PACKAGE}.{self.name or self.source.rpartition('.')[2]}"
+
+
+MIRRORS: Final = (
+    Mirror("masthead._rest.client", ("RestClient",), "rest"),
+    Mirror("masthead._discovery.client", ("DiscoveryClient",), "discovery"),
+    Mirror("masthead._discovery.mapper", ("Mapper",)),
+    Mirror("masthead._client.access", ("ResourceAccess",)),
+    Mirror("masthead._client.watch", ("Watch",)),
+    Mirror("masthead._client.logs", ("LogStream",)),
+    Mirror("masthead._client.reading", ("Reading",)),
+    Mirror("masthead._client.creating", ("Creating",)),
+    Mirror("masthead._client.deleting", ("Patching", "Deleting")),
+    Mirror("masthead._client.resource", ("ResourceClient",)),
+    Mirror("masthead._client.subresources", ("StatusVerbs", "Scaling")),
+    Mirror(
+        "masthead._client.actions",
+        (
+            "Approving",
+            "Binding",
+            "EphemeralContainers",
+            "Evicting",
+            "Finalizing",
+            "Logging",
+            "Resizing",
+            "TokenRequests",
+        ),
+    ),
+    Mirror("masthead._client.reviews", ("Reviews",)),
+    Mirror("masthead._client.typed", ("TypedResource",)),
+    Mirror("masthead._client.dynamic", ("DynamicResource",)),
+    Mirror("masthead._client.metadata", ("MetadataResource",)),
+    Mirror("masthead._client.scales", ("Scales",)),
+    Mirror("masthead._client.group", ("Group",)),
+    Mirror("masthead._client.clientset"),
+    Mirror("masthead._client.client", ("Client",)),
+    Mirror("masthead._cache.arranged", ("Arranged",)),
+    Mirror("masthead._cache.groups"),
+)
+"""Every class with a blocking namesake."""
+
+_BY_HAND: Final[Mapping[str, Reference]] = {
+    # What callers bring runs in their own thread.
+    "Retrying": Reference("masthead._sync.conflicts", "Retrying"),
+    # What handlers may do from their own threads.
+    "Registration": Reference("masthead._sync.registration", "Registration"),
+    # One informer has one face, however often one asks.
+    "InformerGroup": Reference("masthead._sync.informers", "InformerGroup"),
+    "Informers": Reference("masthead._sync.informers", "Informers"),
+}
+_ACCESS: Final = Reference("masthead._client.access", "ResourceAccess")
+_STAND_INS: Final[Mapping[str, Reference]] = {"Writing": _ACCESS, "Parts": _ACCESS}
+_LEFT_OUT: Final = frozenset(
+    {
+        # What they take and return is for those who build on the async façade.
+        "RestClient.call",
+        "RestClient.open",
+    }
+)
+_ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
+_LIMITS: Final[Mapping[str, int]] = {"Reading.list_pages": 1, "LogStream.chunks": 16}
+_SENTENCES: Final[Mapping[str, str]] = {
+    "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
+    "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
+    "One instance belongs to one event loop; calls may be made at the same time.": (
+        "Any number of threads may use it at the same time."
+    ),
+}
+
+
+def files_for(root: Path) -> dict[str, str]:
+    """Work out every generated module of the façade, by its file's name.
+
+    Args:
+        root: The folder that the package lies in, such as ``src``.
+
+    Raises:
+        GenerateError: if a class cannot be mirrored, or the formatter is missing.
+    """
+    scopes = [_scope(root, each.source) for each in MIRRORS]
+    classes = [each.classes or tuple(scope.classes) for each, scope in zip(MIRRORS, scopes, strict=True)]
+    _refuse_unused_sentences(scopes)
+    rules = Rules(
+        mirrored={
+            Reference(mirror.source, name): Reference(mirror.target, name)
+            for mirror, names in zip(MIRRORS, classes, strict=True)
+            for name in names
+        },
+        by_hand=_BY_HAND,
+        stand_ins=_STAND_INS,
+        left_out=_LEFT_OUT,
+        on_loop=_ON_LOOP,
+        limits=_LIMITS,
+        sentences=_SENTENCES,
+    )
+    files: dict[str, str] = {}
+    for mirror, scope, names in zip(MIRRORS, scopes, classes, strict=True):
+        path = root.joinpath(*mirror.target.split(".")).with_suffix(".py")
+        files[path.name] = _formatted(_module(scope, names, rules), path)
+    return files
+
+
+def _scope(root: Path, module: str) -> Scope:
+    path = root.joinpath(*module.split(".")).with_suffix(".py")
+    try:
+        return read_scope(module, path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GenerateError(f"{path}: {error.strerror or error}") from None
+
+
+def _refuse_unused_sentences(scopes: Sequence[Scope]) -> None:
+    said = "\n".join(doc for scope in scopes for doc in scope.docs())
+    for sentence in _SENTENCES:
+        if sentence not in said:
+            raise GenerateError(f'nothing says "{sentence}" any more; take it out of the table of sentences')
+
+
+def _module(scope: Scope, names: Sequence[str], rules: Rules) -> str:
+    classes: list[ast.stmt] = [ClassMirror(scope, name, rules).rewritten() for name in names]
+    at_run_time, for_checkers = names_needed(classes)
+    variables = [
+        statement
+        for name, statement in scope.assigned.items()
+        if name in at_run_time | for_checkers and is_type_variable(statement)
+    ]
+    at_run_time |= names_needed(variables)[0]
+    own = {name for name, statement in scope.assigned.items() if statement in variables} | {*names}
+
+    def imports(wanted: set[str]) -> list[ast.stmt]:
+        found = {name: _meaning(scope, name, rules) for name in wanted - own}
+        return import_statements((name, each) for name, each in found.items() if each is not None)
+
+    checked = imports(for_checkers - at_run_time)
+    guard = import_statements([("TYPE_CHECKING", Reference("typing", "TYPE_CHECKING"))]) if checked else []
+    parts: list[list[ast.stmt]] = [
+        [ast.ImportFrom("__future__", [ast.alias("annotations")], 0)],
+        [*imports(at_run_time), *guard],
+        [ast.If(ast.Name("TYPE_CHECKING"), checked, [])] if checked else [],
+        ast.parse(f"__all__ = {sorted(names)!r}").body,
+        variables,
+        *([each] for each in classes),
+    ]
+    texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
+    return "\n\n".join([render.first_line(scope.title), *texts]) + "\n"
+
+
+def _meaning(scope: Scope, name: str, rules: Rules) -> Reference | None:
+    wrapped = name.removeprefix(ASYNC)
+    if wrapped != name and wrapped in scope.classes:
+        return Reference(scope.module, wrapped)
+    return rules.meaning(scope, name)
+
+
+def _formatted(source: str, path: Path) -> str:
+    """The text as the linter and the formatter want it in that place.
+
+    Raises:
+        GenerateError: if they are not installed, or cannot read it.
+    """
+    for step in (["check", "--select=I", "--fix-only"], ["format"]):
+        command = [sys.executable, "-m", "ruff", *step, "--quiet", f"--stdin-filename={path}", "-"]
+        done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise GenerateError(f"ruff refuses what was made for {path}: {done.stderr.strip()}")
+        source = done.stdout
+    return source
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.facade", description=__doc__)
+    parser.add_argument(
+        "--root", type=Path, required=True, metavar="DIR", help="the folder that holds the package"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        folder = options.root.joinpath(*_PACKAGE.split("."))
+        for name, text in files_for(options.root).items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except (MastheadError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

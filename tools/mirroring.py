@@ -1,0 +1,270 @@
+"""One class of the async façade, rewritten to wait for its namesake."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead._codegen.definitions import Reference
+from masthead.errors import GenerateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tools.scopes import Scope
+
+FACADE: Final = Reference("masthead._sync.facade", "Facade")
+STREAM: Final = Reference("masthead._sync.streams", "StreamFacade")
+ITEMS: Final = Reference("masthead._sync.streams", "Items")
+PORTAL: Final = Reference("masthead._sync.portal", "Portal")
+CONCEALED: Final = Reference("masthead._config.loading", "concealed")
+ITERATOR: Final = Reference("collections.abc", "Iterator")
+OWN_NAMES: Final = {each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)}
+"""What the mirrored classes use besides what their sources do."""
+
+ASYNC: Final = "Async"
+"""What stands before the name of a class where it stands beside its namesake."""
+_ASYNC_ITERATOR: Final = "AsyncIterator"
+_PROPERTIES: Final = frozenset({"property", "cached_property"})
+# What `StreamFacade` and the root do by hand, and what a constructor is for: wrapping.
+_BY_HAND: Final = frozenset({"__init__", "__aiter__", "__anext__", "__aenter__", "__aexit__"})
+_PLAIN_WORDS: Final = ((re.compile(r"\basync (with|for)\b"), r"\1"), (re.compile(r"\bawait "), ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is not the same for all.
+
+    Attributes:
+        mirrored: The blocking namesake of each class that has one.
+        by_hand: The blocking namesakes that were written by hand.
+        stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
+        left_out: Methods, as ``Class.name``, that only the async façade has.
+        on_loop: Methods, as ``Class.name``, that wait for nothing, and yet belong on the loop.
+        limits: How many items of a method, as ``Class.name``, may be read ahead.
+        sentences: What is said differently where nothing is awaited.
+    """
+
+    mirrored: Mapping[Reference, Reference]
+    by_hand: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
+    stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
+    left_out: frozenset[str] = frozenset()
+    on_loop: frozenset[str] = frozenset()
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    sentences: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def meaning(self, scope: Scope, name: str) -> Reference | None:
+        """What a name in the code of a mirrored class stands for; None for a builtin."""
+        if name in self.by_hand:
+            return self.by_hand[name]
+        if name in OWN_NAMES:
+            return OWN_NAMES[name]
+        found = next((each for each in self.stand_ins.values() if each.name == name), scope.meaning(name))
+        return found if found is None else self.mirrored.get(found, found)
+
+    def in_plain_words(self, doc: str) -> str:
+        """A docstring without what is about awaiting."""
+        for said, instead in self.sentences.items():
+            doc = doc.replace(said, instead)
+        for pattern, instead in _PLAIN_WORDS:
+            doc = pattern.sub(instead, doc)
+        return doc
+
+
+class ClassMirror:
+    """Rewrites one class."""
+
+    def __init__(self, scope: Scope, name: str, rules: Rules) -> None:
+        """Look at a class.
+
+        Raises:
+            GenerateError: if the module does not have it.
+        """
+        if name not in scope.classes:
+            raise GenerateError(f"{scope.module} has no class {name}; fix the table of mirrors")
+        self.scope = scope
+        self.rules = rules
+        self.source = scope.classes[name]
+        methods = {each.name: each for each in _methods(self.source) if not _is_overload(each)}
+        self.is_stream = "__anext__" in methods
+        self.is_root = "__aenter__" in methods and not self.is_stream
+        self.methods = methods
+        self.overloads = [each for each in _methods(self.source) if _is_overload(each)]
+
+    def rewritten(self) -> ast.ClassDef:
+        """The blocking class.
+
+        Raises:
+            GenerateError: if something in it has no blocking form.
+        """
+        body: list[ast.stmt] = [self._doc(self.source)]
+        body += [each for each in self.source.body if _is_public_attribute(each)]
+        body += self._root() if self.is_root else []
+        for method in self.methods.values():
+            if self._is_mirrored(method.name):
+                body += [self._overload(each) for each in self.overloads if each.name == method.name]
+                body.append(self._method(method))
+        return ast.ClassDef(self.source.name, list(self._bases()), [], body, [])
+
+    def _is_mirrored(self, name: str) -> bool:
+        is_public = not name.startswith("_") or (name.endswith("__") and name not in _BY_HAND)
+        return is_public and f"{self.source.name}.{name}" not in self.rules.left_out
+
+    def _bases(self) -> Iterator[ast.expr]:
+        if self.is_stream:
+            item = self.methods["__anext__"].returns
+            assert item is not None
+            yield ast.Subscript(ast.Name(STREAM.name), item)
+        named = [each for each in self.source.bases if _head(each) != "Generic"]
+        if not named and not self.is_stream:
+            yield ast.Name(FACADE.name)
+        mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
+        yield from mirrored.values()
+        yield from (each for each in self.source.bases if _head(each) == "Generic")
+
+    def _base(self, base: ast.expr) -> ast.expr:
+        name = _head(base)
+        if name in self.rules.stand_ins:
+            name = self.rules.stand_ins[name].name
+        elif not self._is_facade(name):
+            raise GenerateError(
+                f"{self._where()} stands on {name}, which has no blocking form; add it to the table"
+            )
+        return (
+            ast.Subscript(ast.Name(name), base.slice) if isinstance(base, ast.Subscript) else ast.Name(name)
+        )
+
+    def _method(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
+        decorators = {_head(each) for each in method.decorator_list}
+        if decorators - _PROPERTIES:
+            raise self._cannot(method, f"decorated with {', '.join(sorted(decorators))}")
+        if method.returns is None:
+            raise self._cannot(method, "without the type of what it returns")
+        arguments = "" if decorators else f"({', '.join(_passed_on(method.args))})"
+        returns = _without_async(method.returns)
+        self._refuse_deep(method, returns)
+        body = self._body(method, f"self._async.{method.name}{arguments}", returns)
+        return ast.FunctionDef(
+            method.name,
+            method.args,
+            _parsed(body) if method.name.startswith("__") else [self._doc(method), *_parsed(body)],
+            method.decorator_list,
+            returns,
+        )
+
+    def _overload(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
+        """One of several signatures of a method; its implementation says the rest."""
+        if method.returns is None:
+            raise self._cannot(method, "without the type of what it returns")
+        returns = _without_async(method.returns)
+        self._refuse_deep(method, returns)
+        return ast.FunctionDef(method.name, method.args, _parsed("..."), method.decorator_list, returns)
+
+    def _body(self, method: ast.FunctionDef | ast.AsyncFunctionDef, call: str, returns: ast.expr) -> str:
+        name = f"{self.source.name}.{method.name}"
+        if method.name == "__repr__":
+            return "return repr(self._async)"
+        if method.name == "close" and (self.is_root or self.is_stream):
+            return "self._portal.close()" if self.is_root else "self._items.close()"
+        if _head(method.returns) == _ASYNC_ITERATOR:
+            limit = self.rules.limits.get(name)
+            return f"return {ITEMS.name}(self._portal, {call}{f', limit={limit}' if limit else ''})"
+        if isinstance(method, ast.AsyncFunctionDef):
+            call = f"self._portal.call({call})"
+        elif name in self.rules.on_loop:
+            call = f"self._on_loop(lambda: {call})"
+        if self._is_facade(_head(returns)):
+            return f"return {_head(returns)}(self._portal, {call})"
+        if isinstance(returns, ast.Constant) and returns.value is None:
+            return call
+        return f"result: {ast.unparse(returns)} = {call}\nreturn result"
+
+    def _root(self) -> list[ast.stmt]:
+        """What a façade does that is not wrapped by another."""
+        source = self.methods["__init__"]
+        names = {each.arg for each in source.args.kwonlyargs}
+        # Or our frame, too, would show the tokens in its text.
+        hides = f"kubeconfig = {CONCEALED.name}(kubeconfig)\n" if "kubeconfig" in names else ""
+        begin = (
+            f"{hides}"
+            f"inner = {ASYNC}{self.source.name}({', '.join(_passed_on(source.args))})\n"
+            f"super().__init__({PORTAL.name}(), inner)\n"
+            "self._portal.at_close(inner.close)\n"
+        )
+        init = ast.FunctionDef(
+            "__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns
+        )
+        return [
+            init,
+            *_parsed("def __enter__(self) -> Self:\n    return self"),
+            *_parsed("def __exit__(self, *exc: object) -> None:\n    self.close()"),
+        ]
+
+    def _refuse_deep(self, method: ast.FunctionDef | ast.AsyncFunctionDef, returns: ast.expr) -> None:
+        """A façade inside something else would come out unwrapped, or go in so."""
+        head = returns.value if isinstance(returns, ast.Subscript) else returns
+        for node in (*ast.walk(method.args), *ast.walk(returns)):
+            if isinstance(node, ast.Name) and node is not head and self._is_facade(node.id):
+                raise self._cannot(method, f"with {node.id} inside something else")
+
+    def _is_facade(self, name: str) -> bool:
+        return name in self.rules.by_hand or self.scope.meaning(name) in self.rules.mirrored
+
+    def _doc(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Expr:
+        doc = ast.get_docstring(node, clean=False)
+        if doc is None:
+            raise GenerateError(f"{self._where()}: {node.name} has no docstring")
+        return ast.Expr(ast.Constant(self.rules.in_plain_words(doc)))
+
+    def _cannot(self, method: ast.FunctionDef | ast.AsyncFunctionDef, why: str) -> GenerateError:
+        return GenerateError(
+            f"{self._where()}.{method.name} cannot be mirrored {why}; write it by hand, or leave it out in the table"
+        )
+
+    def _where(self) -> str:
+        return f"{self.scope.module}.{self.source.name}"
+
+
+def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for each in source.body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield each
+
+
+def _is_overload(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(_head(each) == "overload" for each in method.decorator_list)
+
+
+def _is_public_attribute(statement: ast.stmt) -> bool:
+    found = statement.targets if isinstance(statement, ast.Assign) else []
+    found = [statement.target] if isinstance(statement, ast.AnnAssign) else found
+    return bool(found) and not any(_head(each).startswith("_") for each in found)
+
+
+def _head(node: ast.expr | None) -> str:
+    """The name that an annotation, a base or a decorator begins with."""
+    while isinstance(node, ast.Subscript | ast.Call):
+        node = node.value if isinstance(node, ast.Subscript) else node.func
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _without_async(returns: ast.expr) -> ast.expr:
+    if isinstance(returns, ast.Subscript) and _head(returns) == _ASYNC_ITERATOR:
+        return ast.Subscript(ast.Name(ITERATOR.name), returns.slice)
+    return returns
+
+
+def _passed_on(arguments: ast.arguments) -> Iterator[str]:
+    """The arguments of a method as it hands them to another with the same parameters."""
+    yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args)[1:])
+    if arguments.vararg:
+        yield f"*{arguments.vararg.arg}"
+    yield from (f"{each.arg}={each.arg}" for each in arguments.kwonlyargs)
+    if arguments.kwarg:
+        yield f"**{arguments.kwarg.arg}"
+
+
+def _parsed(source: str) -> list[ast.stmt]:
+    return ast.parse(source).body

@@ -1,0 +1,226 @@
+"""``python -m tools.protobuf``: the fields of protobuf messages, for reading what Go's clients send.
+
+Three sources make one table: the numbers and types of fields, as protobuf has them; their names in JSON and what is
+left out when it is zero, as OpenAPI has them; and which scalars are pointers, which neither has.
+
+A message is one text: ``number:name:type`` for each field. A type is one letter for a scalar (s: string, i: int32,
+l: int64, b: bool, d: double, y: bytes), a name with a dot for a message, a name without one for a type that JSON
+writes in its own way. Before it stands ``*`` for a list, ``%`` for a map, ``>`` for a message whose fields JSON has in
+place of it; after it ``?``, where JSON leaves a zero out. A type of the message's own package begins with its dot.
+The kinds of a group and version are one text, too: their package, and their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from tools.pointers import is_pointer
+
+from masthead._codegen import render, sources
+from masthead._meta import typeinfo
+from masthead.errors import GenerateError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from masthead._codegen.spec import Schema, Spec
+    from masthead._meta.gvk import GroupVersionKind
+
+_FACTS: Final = "protobuf-fields.json"
+_SCALARS: Final = {"string": "s", "int32": "i", "int64": "l", "bool": "b", "double": "d", "bytes": "y"}
+_OWN_FORM: Final = frozenset(
+    {
+        "ExtraValue",
+        "FieldsV1",
+        "IntOrString",
+        "JSON",
+        "JSONSchemaPropsOrArray",
+        "JSONSchemaPropsOrBool",
+        "JSONSchemaPropsOrStringArray",
+        "MicroTime",
+        "Quantity",
+        "RawExtension",
+        "Time",
+        "Verbs",
+    }
+)
+"""Messages that are no objects in JSON."""
+_MAP: Final = re.compile(r"map<string,(.+)>")
+_META: Final = "meta.v1"
+_LEFT_OUT: Final = frozenset(
+    {
+        "autoscaling.v1.ScaleSpec.replicas",
+        "core.v1.LocalObjectReference.name",
+        "core.v1.ReplicationControllerSpec.minReadySeconds",
+    }
+)
+"""Fields for which OpenAPI names zero as the default although Go leaves it out."""
+
+Fields = dict[str, dict[str, list[str]]]
+"""For each message, by number: the name, the type and perhaps ``repeated``."""
+
+
+def table_of(spec: Spec, fields: Fields) -> str:
+    """Write the module that holds the table.
+
+    Args:
+        spec: The API's schemas.
+        fields: What protobuf calls things.
+
+    Raises:
+        GenerateError: if two messages would go by one name, or one is missing.
+    """
+    messages: dict[str, str] = {}
+    kinds: dict[str, tuple[str, list[str]]] = {}
+    writer = _Writer(spec, fields, messages)
+    for message, gvk in _kinds(spec, fields):
+        writer.add(message)
+        package = _short(message).rpartition(".")[0]
+        # Options and statuses are the same under every group.
+        served = "" if package == _META else str(gvk.group_version)
+        kinds.setdefault(served, (package, []))[1].append(gvk.kind)
+    return _rendered(kinds, messages)
+
+
+def _kinds(spec: Spec, fields: Fields) -> Iterator[tuple[str, GroupVersionKind]]:
+    for message in fields:
+        schema = spec.schemas.get(_schema_name(message))
+        yield from ((message, gvk) for gvk in (schema.kinds if schema else ()))
+
+
+def _rendered(kinds: Mapping[str, tuple[str, list[str]]], messages: Mapping[str, str]) -> str:
+    lines = [render.first_line("Fields of protobuf messages"), "", "from typing import Final", ""]
+    lines.append("KINDS: Final[dict[str, str]] = {")
+    lines += [
+        f'    "{served}": "{" ".join([package, *sorted(set(names))])}",'
+        for served, (package, names) in sorted(kinds.items())
+    ]
+    lines += ["}", "", "MESSAGES: Final[dict[str, str]] = {"]
+    lines += [f'    "{name}": "{text}",' for name, text in sorted(messages.items())]
+    return "\n".join([*lines, "}", ""])
+
+
+class _Writer:
+    """Writes messages, and those that they hold."""
+
+    def __init__(self, spec: Spec, fields: Fields, messages: dict[str, str]) -> None:
+        self._spec = spec
+        self._fields = fields
+        self._messages = messages
+        self._sources: dict[str, str] = {}
+
+    def add(self, message: str, *, around: Schema | None = None) -> None:
+        """Write a message.
+
+        Args:
+            message: Its full name.
+            around: The schema that has its fields, if JSON knows no object of its own for it.
+        """
+        short = _short(message)
+        if self._sources.setdefault(short, message) != message:
+            raise GenerateError(f"both {message} and {self._sources[short]} would be called {short}")
+        if short in self._messages:
+            return
+        if message not in self._fields:
+            raise GenerateError(f"{_FACTS} does not know {message}")
+        self._messages[short] = ""  # a message may hold itself
+        schema = self._spec.schemas.get(_schema_name(message), around)
+        texts = [
+            self._field(message, int(number), row, schema) for number, row in self._fields[message].items()
+        ]
+        self._messages[short] = " ".join(texts)
+
+    def _field(self, message: str, number: int, row: list[str], schema: Schema | None) -> str:
+        name, written, *repeated = row
+        properties = schema.properties if schema else {}
+        wire = _json_name(name, properties)
+        in_map = _MAP.fullmatch(written)
+        written = in_map[1] if in_map else written
+        if properties and not wire and written in self._fields:
+            self.add(written, around=schema)
+            return f"{number}::>{self._type(message, written)}"
+        wire = wire or name
+        prefix = "%" if in_map else "*" if repeated else ""
+        optional = "" if prefix or not self._is_dropped(message, wire, written, properties) else "?"
+        return f"{number}:{wire}:{prefix}{self._type(message, written)}{optional}"
+
+    def _type(self, message: str, written: str) -> str:
+        if written in _SCALARS:
+            return _SCALARS[written]
+        name = written.rpartition(".")[2]
+        if name.startswith("JSONSchemaPropsOr"):
+            self.add(written)
+        if name in _OWN_FORM:
+            return name
+        self.add(written)
+        package, short = (_short(each).rpartition(".")[0] for each in (message, written))
+        return f".{name}" if package == short else f"{short}.{name}"
+
+    @staticmethod
+    def _is_dropped(message: str, name: str, written: str, properties: Mapping[str, Schema]) -> bool:
+        """Whether JSON has no such field where it is zero."""
+        if written not in _SCALARS or is_pointer(_short(message), name):
+            return False
+        default = properties[name].default if name in properties else None
+        # OpenAPI has a default for exactly those that Go always writes.
+        always = default is not None and not default
+        return not always or f"{_short(message)}.{name}" in _LEFT_OUT
+
+
+def _short(message: str) -> str:
+    """Group, version and name: ``core.v1.Pod``."""
+    return ".".join(message.split(".")[-3:])
+
+
+def _schema_name(message: str) -> str:
+    """The name of a message's schema: ``k8s.io.api.core.v1.Pod`` is ``io.k8s.api.core.v1.Pod``."""
+    return "io.k8s." + message.removeprefix("k8s.io.").replace("_", "-")
+
+
+def _json_name(name: str, properties: Mapping[str, Schema]) -> str:
+    """What JSON calls a field; nothing if it has none such."""
+    if name in properties:
+        return name
+    return next((each for each in properties if _folded(each) == _folded(name)), "")
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def from_folder(folder: Path) -> str:
+    """Write the table for the documents of a folder.
+
+    Raises:
+        GenerateError: if documents are missing or malformed.
+    """
+    try:
+        fields = typeinfo.decode_json((folder / _FACTS).read_bytes(), Fields)
+    except (OSError, msgspec.DecodeError) as error:
+        raise GenerateError(f"{folder / _FACTS} does not tell the fields of messages: {error}") from None
+    return table_of(sources.from_folder(folder), fields)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.protobuf", description=__doc__)
+    parser.add_argument(
+        "--facts", type=Path, required=True, metavar="DIR", help=f"a folder with {_FACTS} and OpenAPI v3"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the module to write")
+    options = parser.parse_args(arguments)
+    try:
+        options.out.write_text(from_folder(options.facts), encoding="utf-8", newline="\n")
+    except (MastheadError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
