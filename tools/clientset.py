@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tools.informers import render_informers
-
 from masthead._codegen import naming, render, sources, types
 from masthead._codegen.layout import Brackets, lay_out, quoted, text
 from masthead.errors import GenerateError, MastheadError
+from tools.informers import render_informers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tools.mirroring import ASYNC, ClassMirror, Rules
-from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
-
 from masthead._codegen import render
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError, MastheadError
+from tools.mirroring import ASYNC, ClassMirror, Rules
+from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

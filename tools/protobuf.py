@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from tools.pointers import is_pointer
 
 from masthead._codegen import render, sources
 from masthead._meta import typeinfo
 from masthead.errors import GenerateError, MastheadError
+from tools.pointers import is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

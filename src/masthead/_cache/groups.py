@@ -9,6 +9,7 @@ from masthead._cache.informers import InformerGroup
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
+    from masthead._cache.informers import Informers, Provide
     from masthead.api.admissionregistration import v1 as admissionregistration_v1
     from masthead.api.admissionregistration import v1alpha1 as admissionregistration_v1alpha1
     from masthead.api.admissionregistration import v1beta1 as admissionregistration_v1beta1
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from masthead.api.storage import v1 as storage_v1
     from masthead.api.storage import v1beta1 as storage_v1beta1
     from masthead.api.storagemigration import v1beta1 as storagemigration_v1beta1
-    from masthead._cache.informers import Informers, Provide
 
 __all__ = [
     "AdmissionregistrationV1Informers",

@@ -6,15 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import lookup, measure, scaling, sync, sync_tables, watch, watch_clients
-from benchmarks.contenders import Contender, installed, shares, there
-from benchmarks.lookup_work import BUCKETS, buckets_of, microseconds, number_of
-from benchmarks.measure import Figures
-from benchmarks.report import Table
-from benchmarks.requests_clients import OFFICIAL
-from benchmarks.sync_clients import COMPACT, EAGER, LAZY
-from benchmarks.sync_runs import Runs, left_out
-from benchmarks.watch_clients import LISTED
+from benchmarks.harness import measure
+from benchmarks.harness.contenders import Contender, installed, shares, there
+from benchmarks.harness.measure import Figures
+from benchmarks.harness.report import Table
+from benchmarks.lookup import benchmark as lookup
+from benchmarks.lookup.worker import BUCKETS, buckets_of, microseconds, number_of
+from benchmarks.requests.clients import OFFICIAL
+from benchmarks.scaling import benchmark as scaling
+from benchmarks.sync import benchmark as sync
+from benchmarks.sync import tables as sync_tables
+from benchmarks.sync.clients import COMPACT, EAGER, LAZY
+from benchmarks.sync.runs import Runs, left_out
+from benchmarks.watch import benchmark as watch
+from benchmarks.watch import clients as watch_clients
+from benchmarks.watch.clients import LISTED
 
 from masthead.api.core.v1 import Pod
 

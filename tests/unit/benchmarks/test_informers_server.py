@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import pods, sync_clients, sync_work, watch_clients, watch_work
-from benchmarks.sync_real import _puts
-from benchmarks.watch_clients import LISTED, Handler
-from benchmarks.watch_server import ONE, PODS, Collection, Server, Update, grouped, kubeconfig
+from benchmarks.harness import pods
+from benchmarks.sync import clients as sync_clients
+from benchmarks.sync import worker as sync_work
+from benchmarks.sync.real_server import _puts
+from benchmarks.watch import clients as watch_clients
+from benchmarks.watch import worker as watch_work
+from benchmarks.watch.clients import LISTED, Handler
+from benchmarks.watch.server import ONE, PODS, Collection, Server, Update, grouped, kubeconfig
 
 
 @contextmanager

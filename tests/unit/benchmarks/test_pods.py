@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import pods
+from benchmarks.harness import pods
 
 
 @pytest.mark.skipif(not pods.SHARED.exists(), reason="the shared generator is not here")

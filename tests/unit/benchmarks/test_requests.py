@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import measure, requests_clients, requests_server, requests_tables, requests_work
-from benchmarks.contenders import there
-from benchmarks.measure import Figures
-from benchmarks.requests_clients import CLIENTS, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
+from benchmarks.harness import measure
+from benchmarks.harness.contenders import there
+from benchmarks.harness.measure import Figures
+from benchmarks.requests import clients as requests_clients
+from benchmarks.requests import server as requests_server
+from benchmarks.requests import tables as requests_tables
+from benchmarks.requests import worker as requests_work
+from benchmarks.requests.clients import CLIENTS, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
 
 from masthead._server.storage import Storage
 
@@ -49,7 +53,7 @@ def clients(*names: str) -> dict[str, requests_clients.Client]:
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[str]:
     path = tmp_path / "kubeconfig"
-    command = [sys.executable, "-m", "benchmarks.requests_server", str(path), "--pods", "3", "1"]
+    command = [sys.executable, "-m", "benchmarks.requests.server", str(path), "--pods", "3", "1"]
     with subprocess.Popen(command, cwd=measure.ROOT, stdout=subprocess.PIPE, encoding="utf-8") as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("http://127.0.0.1:")
@@ -196,7 +200,14 @@ def test_clients_that_are_not_installed_are_left_out_and_titles_tell_versions() 
 
 
 def test_a_quick_run_ends_with_a_line_of_json_and_judges_nothing() -> None:
-    command = [sys.executable, "-m", "benchmarks.requests", "--quick", "--peers-python", sys.executable]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.requests.benchmark",
+        "--quick",
+        "--peers-python",
+        sys.executable,
+    ]
 
     printed = measure.printed(command, os.environ)
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import load, measure, pods, report, server, wire
-from benchmarks.measure import Figures
-from benchmarks.report import Column, Report, Row, Table, Target
-from benchmarks.wire import Address
+from benchmarks.harness import measure, pods, report, wire
+from benchmarks.harness.measure import Figures
+from benchmarks.harness.report import Column, Report, Row, Table, Target
+from benchmarks.harness.wire import Address
+from benchmarks.server import benchmark as server
+from benchmarks.server import load
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,7 +174,7 @@ def test_rounds_are_kept_apart() -> None:
 
 def test_a_quick_run_without_a_real_server_ends_with_a_line_of_json(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.server", "--quick"],
+        [sys.executable, "-m", "benchmarks.server.benchmark", "--quick"],
         cwd=measure.ROOT,
         env={**os.environ, "KUBEBUILDER_ASSETS": str(tmp_path)},
         capture_output=True,

@@ -10,7 +10,7 @@ import tracemalloc
 from typing import cast
 
 import pytest
-from benchmarks.pods import generate
+from benchmarks.harness.pods import generate
 
 from masthead._cache.compact import Compact
 from masthead.api.core.v1 import ConfigMap, Pod, PodList

@@ -1,0 +1,1 @@
+"""Time and memory per pod of a long list."""

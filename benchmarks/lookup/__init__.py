@@ -1,0 +1,1 @@
+"""Reads from an informer's store."""

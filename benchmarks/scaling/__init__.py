@@ -1,0 +1,1 @@
+"""How an informer's cost grows with the number of objects."""

@@ -1,0 +1,1 @@
+"""The embedded API server under load, beside kube-apiserver where that is at hand."""

@@ -1,0 +1,379 @@
+"""The embedded server: its start, writes and reads per second, watchers, and memory, beside a kube-apiserver.
+
+Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
+several rounds, in which the servers take turns; how many times a rate is another is the median of what each round
+says, so that a machine that slows down for a while does not favour anybody.
+
+The real server runs where there is one (``KUBEBUILDER_ASSETS``), and only speaks TLS. Its etcd does not wait for the
+disk, which favours it. Ours runs without controllers, as the real one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import socket
+import statistics
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from tests.real_server import ASSETS, missing_programs, real_server_in
+
+from benchmarks.harness import measure
+from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
+from benchmarks.harness.wire import Address, Connection, RefusedError
+from benchmarks.server.load import CONNECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from benchmarks.harness.measure import Figures, Lab
+
+START: Final = 250.0
+"""Milliseconds from nothing to the first answer."""
+WRITES: Final = 3.0
+"""Times the real server's creates and updates per second, both of them speaking TLS."""
+MEMORY: Final = 2.0
+"""Bytes of memory per byte of a stored object's JSON."""
+
+REAL: Final = "real"
+_PROGRAM: Final = ("-m", "masthead.server", "--no-auth")
+_START_WITHIN: Final = 30.0
+_POLL_EVERY: Final = 0.001
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How much to do.
+
+    Attributes:
+        repeat: Rounds.
+        tenths: Of a second, for each kind of request, server and round.
+        watchers: How many there are.
+        updates: How many updates all of them are told of.
+        pods: How many to store.
+    """
+
+    repeat: int
+    tenths: int = 4
+    watchers: int = 100
+    updates: int = 96
+    pods: int = 10_000
+
+    @classmethod
+    def quick(cls) -> Size:
+        """Just enough to see that everything works."""
+        return cls(repeat=1, tenths=1, watchers=10, updates=16, pods=200)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """A server to be loaded.
+
+    Attributes:
+        title: What the report calls it.
+        start: Runs it for the length of a block.
+        limit: How many times the real server's writes it should take at least.
+    """
+
+    title: str
+    start: Callable[[], AbstractContextManager[Address]]
+    limit: float | None = None
+
+
+# -- Servers -----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def ours(lab: Lab, *options: str | Path) -> Generator[tuple[Address, int]]:
+    """Run our server, as kube-apiserver behaves alone; gives its address and process id."""
+    with lab.running(*_PROGRAM, "--no-controllers", *options) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        yield Address(said.rpartition(" ")[2].strip()), process.pid
+
+
+@contextlib.contextmanager
+def _ours_for_load(lab: Lab, *, tls: bool, keeps: bool) -> Generator[Address]:
+    options: list[str | Path] = ["--tls"] if tls else []
+    if keeps:
+        data = lab.folder / f"{time.monotonic_ns()}.db"  # a fresh one in each round
+        options += ["--data", data]
+    with ours(lab, *options) as (address, _):
+        yield address
+
+
+@contextlib.contextmanager
+def contenders(lab: Lab) -> Generator[dict[str, Contender]]:
+    """All servers to load; the real one, where there is one, runs until the end of the block."""
+    start = functools.partial(_ours_for_load, lab)
+    found = {
+        "memory": Contender("masthead, in memory", functools.partial(start, tls=False, keeps=False)),
+        "memory_tls": Contender(
+            "masthead, in memory, TLS", functools.partial(start, tls=True, keeps=False), WRITES
+        ),
+        "file_tls": Contender(
+            "masthead, in a file (SQLite), TLS", functools.partial(start, tls=True, keeps=True), WRITES
+        ),
+    }
+    if missing_programs():
+        yield found
+        return
+    state = lab.folder / "real-server"
+    state.mkdir()
+    with real_server_in(state) as real:
+        address = Address(real.url, real.token)
+        yield {
+            **found,
+            REAL: Contender("kube-apiserver and etcd, TLS", lambda: contextlib.nullcontext(address)),
+        }
+
+
+# -- Start -------------------------------------------------------------------------------------------------
+
+
+def start_table(lab: Lab, repeat: int) -> Table:
+    """Measure the time from nothing to the first answer."""
+    _first_answer_of_a_program(lab)  # not measured: fills the cache of byte code
+    cases = {"program": lambda: _first_answer_of_a_program(lab), "process": lambda: _first_answers(lab)}
+    best = measure.best_of(repeat, cases)
+    program, process = best["program"], best["process"]
+    rows = (
+        _start_row("program", "python -m masthead.server, from exec on", program["program"], START),
+        _start_row("run", "async with run(), imports included", process["run"], START),
+        _start_row("again", "  another run() in that process", process["again"]),
+        _start_row("first_pod", "  the first pod, created after that", process["first_pod"]),
+    )
+    title = f"From nothing to the first answer (GET /version): minimum of {repeat}"
+    return Table("start", title, (Column("ms", "wall ms"),), rows)
+
+
+def _start_row(name: str, title: str, spent: float | None, limit: float | None = None) -> Row:
+    target = None if spent is None or limit is None else Target(f"start_{name}_ms", spent, limit)
+    return Row(name, title, (spent,), target)
+
+
+def _first_answers(lab: Lab) -> Figures:
+    figures: Figures = lab.run("-m", "benchmarks.server.first_response")
+    return figures
+
+
+def _first_answer_of_a_program(lab: Lab) -> Figures:
+    address = Address(f"http://127.0.0.1:{_free_port()}")
+    start = time.perf_counter()
+    with lab.running(*_PROGRAM, "--port", address.url.rpartition(":")[2]) as process:
+        pause = threading.Event()
+        while not _answers(address):
+            if process.poll() is not None or time.perf_counter() - start > _START_WITHIN:
+                raise RuntimeError(f"the server did not answer within {_START_WITHIN:g} seconds, or ended")
+            pause.wait(_POLL_EVERY)
+        return {"program": (time.perf_counter() - start) * 1e3}
+
+
+def _answers(address: Address) -> bool:
+    try:
+        with Connection(address) as connection:
+            connection.ask(address.request("GET", "/version"))
+    except (OSError, EOFError, RefusedError):
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+# -- Load --------------------------------------------------------------------------------------------------
+
+
+def load_rounds(lab: Lab, servers: Mapping[str, Contender], size: Size) -> list[dict[str, Figures]]:
+    """Load each server in turn, several times over; returns the seconds that things took in each round."""
+    cases = {name: functools.partial(_loaded, lab, each, size) for name, each in servers.items()}
+    return measure.in_turn(size.repeat, cases)
+
+
+def _loaded(lab: Lab, server: Contender, size: Size) -> Figures:
+    with server.start() as address:
+        load = ("-m", "benchmarks.server.load")
+        where = (address.url, "--token", address.token)
+        worked = lab.run(*load, "work", *where, "--seconds", str(size.tenths / 10))
+        counts = ("--watchers", str(size.watchers), "--updates", str(size.updates))
+        watched = lab.run(*load, "watch", *where, *counts)
+    return {**worked, **watched}
+
+
+def load_table(
+    servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size
+) -> Table:
+    """Lay out what each server got done in a second, and how many times that is of the real server's."""
+    columns = (
+        Column("creates", "creates/s", 0),
+        Column("updates", "updates/s", 0),
+        Column("gets", "gets/s", 0),
+        Column("client_us", "load's CPU µs", 0),
+        Column("writes_ratio", "writes, times the real"),
+    )
+    rows: list[Row] = []
+    for name, server in servers.items():
+        ratio = times_the_real(rounds, name, ("create", "update"))
+        figures = (
+            rate(rounds, name, "create"),
+            rate(rounds, name, "update"),
+            rate(rounds, name, "get"),
+            1e6 * middle(each[name]["client"] for each in rounds),
+            ratio,
+        )
+        rows.append(Row(name, server.title, figures, _at_least(f"writes_{name}", ratio, server.limit)))
+    title = (
+        f"{CONNECTIONS} connections kept alive, a pod of 3 KB, {size.tenths / 10:g} s of each kind of request: "
+        f"median of {size.repeat}"
+    )
+    return Table("load", title, columns, tuple(rows))
+
+
+def watch_table(
+    servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size
+) -> Table:
+    """Lay out how many events a second reached the watchers, and whether all did, in order."""
+    columns = (
+        Column("events", "events/s", 0),
+        Column("events_ratio", "times the real"),
+        Column("astray", "missed or out of order", 0),
+    )
+    rows: list[Row] = []
+    for name, server in servers.items():
+        lost = sum(each[name]["astray"] or 0 for each in rounds)
+        figures = (rate(rounds, name, "event"), times_the_real(rounds, name, ("event",)), lost)
+        rows.append(Row(name, server.title, figures, Target(f"astray_{name}", lost, 0)))
+    title = (
+        f"{size.watchers} watchers, each told of {size.updates} updates in a burst: median of {size.repeat}; "
+        "all rounds' mistakes"
+    )
+    return Table("watch", title, columns, tuple(rows))
+
+
+def rate(rounds: Iterable[Mapping[str, Figures]], name: str, what: str) -> float:
+    """How many things a server got done in a second."""
+    return 1 / middle(each[name][what] for each in rounds)
+
+
+def times_the_real(
+    rounds: Sequence[Mapping[str, Figures]], name: str, kinds: tuple[str, ...]
+) -> float | None:
+    """How many times a server's rate is that of the real one, as much of each kind as of the others.
+
+    Returns:
+        The median of what the rounds say; None without a real server.
+    """
+    if REAL not in rounds[0]:
+        return None
+    return middle(_seconds(each[REAL], kinds) / _seconds(each[name], kinds) for each in rounds)
+
+
+def middle(figures: Iterable[float | None]) -> float:
+    """The median of what there is."""
+    return statistics.median(each for each in figures if each is not None)
+
+
+def _seconds(figures: Figures, kinds: tuple[str, ...]) -> float:
+    return sum(figures[kind] or 0 for kind in kinds)
+
+
+def _at_least(name: str, value: float | None, limit: float | None) -> Target | None:
+    return None if value is None or limit is None else Target(name, value, limit, is_least=True)
+
+
+# -- Memory ------------------------------------------------------------------------------------------------
+
+
+def memory_table(lab: Lab, size: Size) -> Table:
+    """Measure what stored pods take: in the store alone, and in the whole process."""
+    columns = (
+        Column("json_bytes", "JSON: bytes", 0),
+        Column("traced_bytes", "tracemalloc: bytes", 0),
+        Column("rss_bytes", "RSS: bytes", 0),
+        Column("ratio", "of its JSON", 2),
+    )
+    stored = lab.run("-m", "benchmarks.server.stored", "resident", str(size.pods))
+    # Tracing slows everything down, and says the same for fewer.
+    traced = lab.run("-m", "benchmarks.server.stored", "traced", str(-(-size.pods // 10)))
+    held = traced["per pod"] if stored["per pod"] is None else stored["per pod"]
+    ratio = held / stored["bytes"]
+    written, grown = _grown_process(lab, size.pods)
+    rows = (
+        Row(
+            "store",
+            "created and stored, without HTTP",
+            (stored["bytes"], traced["per pod"], stored["per pod"], ratio),
+            Target("memory", ratio, MEMORY),
+        ),
+        Row(
+            "process",
+            "the server's process, created over HTTP",
+            (written, None, grown, None if grown is None else grown / written),
+            None if grown is None else Target("memory_process", grown / written, MEMORY),
+        ),
+    )
+    return Table("memory", f"{size.pods:,} pods stored: memory for each, one run", columns, rows)
+
+
+def _grown_process(lab: Lab, count: int) -> tuple[float, float | None]:
+    """Fill a server; returns the bytes of a pod's JSON, and by how many the process grew for each."""
+    with ours(lab) as (address, process):
+        lab.run("-m", "benchmarks.server.load", "fill", address.url, "--count", "1")
+        before = measure.resident_bytes(process)
+        filled = lab.run("-m", "benchmarks.server.load", "fill", address.url, "--count", str(count))
+        after = measure.resident_bytes(process)
+    grown = None if before is None or after is None else (after - before) / filled["pods"]
+    return filled["bytes"], grown
+
+
+# -- Report ------------------------------------------------------------------------------------------------
+
+
+def run(lab: Lab, size: Size) -> Report:
+    """Measure everything."""
+    start, memory = start_table(lab, size.repeat), memory_table(lab, size)
+    with contenders(lab) as servers:
+        rounds = load_rounds(lab, servers, size)
+    tables: tuple[Table, ...] = (
+        start,
+        load_table(servers, rounds, size),
+        watch_table(servers, rounds, size),
+        memory,
+    )
+    if size == Size.quick():  # too little to judge by
+        tables = unjudged(tables)
+    return Report("server", dataclasses.asdict(size), tables, _notes(servers))
+
+
+def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
+    notes = [
+        "Servers and the load share this machine's cores. Writes are as many creates as updates.",
+        "The pods are of 100 templates. Ours lets everybody in; the real one looks at a token.",
+        "The server's process also remembers the last requests, up to 10,000, and 8 MiB of their bodies.",
+    ]
+    if REAL in servers:
+        notes.append(
+            "kube-apiserver does more for a write than ours: it tracks managedFields, and answers with them. "
+            "Its etcd does not wait for the disk (unsafe-no-fsync), which favours it."
+        )
+    else:
+        missing = ", ".join(missing_programs())
+        notes.append(f"Not in {ASSETS}, so nothing to compare with: {missing} (see KUBEBUILDER_ASSETS).")
+    return tuple(notes)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = measure.parser(__doc__, repeat=5, quick=True)
+    options = parser.parse_args()
+    size = Size.quick() if options.quick else Size(options.repeat)
+    with measure.lab() as lab:
+        show(run(lab, size))

@@ -1,0 +1,74 @@
+"""What stored pods take: creates many as a request would, without HTTP around it, and prints what memory grew by.
+
+Without HTTP, because the server also remembers the last requests for those who ask; that is bounded, and not of the
+store. The benchmark measures the whole process besides.
+
+    python -m benchmarks.server.stored traced|resident COUNT
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import TYPE_CHECKING
+
+from benchmarks.decode.workloads import MEASURES
+from benchmarks.harness import pods
+from benchmarks.harness.measure import positive
+from masthead._server.clock import SystemClock
+from masthead._server.cluster import Cluster
+from masthead._server.faults import Faults
+from masthead._server.storage import Storage
+from masthead._server.verbs.rest import Rest
+from masthead._server.verbs.watching import WatchLimits
+from masthead._server.wire.request import Answer, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PODS = "/api/v1/namespaces/default/pods"
+
+
+def empty_store() -> Callable[[Request], bytes]:
+    """Make a store and what answers requests to it; returns the latter."""
+    cluster = Cluster(Storage(), SystemClock())
+    cluster.add_first_namespaces()
+    rest = Rest(cluster, Faults(), WatchLimits(), lambda: None)
+
+    def ask(request: Request) -> bytes:
+        answer = rest.answer(request, *rest.call_of(request))
+        if not isinstance(answer, Answer) or answer.code not in {200, 201}:
+            raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {answer}")
+        return answer.body
+
+    return ask
+
+
+def create(ask: Callable[[Request], bytes], name: str) -> None:
+    """Create a pod."""
+    ask(Request("POST", _PODS, body=pods.new_pod("default", name, 0)))
+
+
+def main() -> None:
+    """Take one measurement."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("measure", choices=("traced", "resident"))
+    parser.add_argument("count", type=positive)
+    options = parser.parse_args()
+    ask = empty_store()
+    create(ask, "warm")
+
+    def create_all(_: bytes) -> None:
+        for number in range(options.count):
+            create(ask, f"pod-{number:07d}")
+
+    grown = MEASURES[options.measure](create_all, b"", 1)
+    written = len(ask(Request("GET", f"{_PODS}/pod-{0:07d}")))
+    per_pod = None if grown is None else grown / options.count
+    print(json.dumps({"per pod": per_pod, "bytes": written}), flush=True)
+    os._exit(0)  # taking all of it down takes a while
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What it costs to import the package and to read the first pod."""

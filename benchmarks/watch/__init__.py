@@ -1,0 +1,1 @@
+"""Events per second through an informer, beside the same."""
