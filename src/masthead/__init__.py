@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from masthead._cache.transforms import compose as compose
     from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.transforms import keep_fields as keep_fields
-    from masthead._client.conditions import Condition as Condition
-    from masthead._client.conditions import ObjectCondition as ObjectCondition
+    from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
+    from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.event import Event as Event
     from masthead._client.event import EventType as EventType
@@ -117,8 +117,8 @@ _HOMES = {
     "compose": "masthead._cache.transforms",
     "drop_managed_fields": "masthead._cache.transforms",
     "keep_fields": "masthead._cache.transforms",
-    "Condition": "masthead._client.conditions",
-    "ObjectCondition": "masthead._client.conditions",
+    "WaitCondition": "masthead._client.conditions",
+    "ObjectWaitCondition": "masthead._client.conditions",
     "load_manifests": "masthead._client.documents",
     "Event": "masthead._client.event",
     "EventType": "masthead._client.event",

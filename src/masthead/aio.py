@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.transforms import keep_fields as keep_fields
     from masthead._client.client import Client as Client
-    from masthead._client.conditions import Condition as Condition
-    from masthead._client.conditions import ObjectCondition as ObjectCondition
+    from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
+    from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.conflicts import retry_on as retry_on
     from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
     from masthead._client.documents import load_manifests as load_manifests
@@ -96,8 +96,8 @@ _HOMES = {
     "keep_fields": "masthead._cache.transforms",
     "conditions": "masthead",
     "Client": "masthead._client.client",
-    "Condition": "masthead._client.conditions",
-    "ObjectCondition": "masthead._client.conditions",
+    "WaitCondition": "masthead._client.conditions",
+    "ObjectWaitCondition": "masthead._client.conditions",
     "retry_on": "masthead._client.conflicts",
     "retry_on_conflict": "masthead._client.conflicts",
     "DynamicResource": "masthead._client.dynamic",

@@ -9,7 +9,7 @@
     jobs.wait_for("import", conditions.matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
 A condition is evaluated with the current object, or with None if it does not exist. One that can only hold for an
-existing object is an `ObjectCondition`, and ``wait_for`` returns that object. The ready-made ones work on typed and
+existing object is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The ready-made ones work on typed and
 unstructured objects, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
 """
 
@@ -17,8 +17,8 @@ from masthead._lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
-    from masthead._client.conditions import Condition as Condition
-    from masthead._client.conditions import ObjectCondition as ObjectCondition
+    from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
+    from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.conditions import condition_is as condition_is
     from masthead._client.conditions import crd_established as crd_established
     from masthead._client.conditions import daemon_set_rolled_out as daemon_set_rolled_out
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from masthead._client.conditions import stateful_set_rolled_out as stateful_set_rolled_out
 
 _HOMES = {
-    "Condition": "masthead._client.conditions",
-    "ObjectCondition": "masthead._client.conditions",
+    "WaitCondition": "masthead._client.conditions",
+    "ObjectWaitCondition": "masthead._client.conditions",
     "condition_is": "masthead._client.conditions",
     "crd_established": "masthead._client.conditions",
     "daemon_set_rolled_out": "masthead._client.conditions",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conformance.objects import config_map, deployment, job, pod
 
-from masthead import Condition, conditions
+from masthead import WaitCondition, conditions
 from masthead._meta.patch import Patch
 from masthead.errors import DeadlineError, InvalidValueError, NameFormatError
 
@@ -25,10 +25,10 @@ LONG = 60.0
 class Noticed:
     """A condition, and when it is first asked: from then on, only a watch can tell of changes."""
 
-    def __init__(self, condition: Condition[Any]) -> None:
+    def __init__(self, condition: WaitCondition[Any]) -> None:
         self._asked = threading.Event()
         self._test = condition
-        self.condition = Condition(self._ask, condition.description, says=condition.says)
+        self.condition = WaitCondition(self._ask, condition.description, says=condition.says)
 
     def _ask(self, obj: Any) -> bool:
         self._asked.set()
@@ -39,7 +39,7 @@ class Noticed:
 
 
 async def waited(
-    resource: Any, name: str, condition: Condition[Any], *steps: Callable[[], Awaitable[object]]
+    resource: Any, name: str, condition: WaitCondition[Any], *steps: Callable[[], Awaitable[object]]
 ) -> Any:
     """Wait for an object, and take these steps once the wait has begun."""
     noticed = Noticed(condition)

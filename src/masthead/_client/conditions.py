@@ -7,7 +7,7 @@
     await jobs.wait_for("import", matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
 A condition is asked about an object, or about None where there is no such object. One that can only be true of an
-object that exists is an `ObjectCondition`, and ``wait_for`` returns that object. The ready-made ones look at objects
+object that exists is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The ready-made ones look at objects
 with and without types, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
 """
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     AnyDefinition: TypeAlias = CustomResourceDefinition | Unstructured
 
 __all__ = [
-    "Condition",
-    "ObjectCondition",
+    "WaitCondition",
+    "ObjectWaitCondition",
     "matches",
     "exists",
     "deleted",
@@ -70,7 +70,7 @@ _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
 
 
-class Condition(Generic[T_contra]):
+class WaitCondition(Generic[T_contra]):
     """Something that may be true of an object, or of its absence, with words for it.
 
     ``a & b``, ``a | b`` and ``~a`` are conditions too. Calling one tests it; what a test of one's own raises comes
@@ -105,27 +105,27 @@ class Condition(Generic[T_contra]):
     # The reflected operators are for type checkers: a condition of any object and one of pods are together one of
     # pods, whichever comes first.
     @overload
-    def __and__(self, other: ObjectCondition[T_contra]) -> ObjectCondition[T_contra]: ...
+    def __and__(self, other: ObjectWaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]: ...
     @overload
-    def __and__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
-    def __and__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __and__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]: ...
+    def __and__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _both_true(self, other)
 
     @overload
-    def __rand__(self, other: ObjectCondition[T_contra]) -> ObjectCondition[T_contra]: ...
+    def __rand__(self, other: ObjectWaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]: ...
     @overload
-    def __rand__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
-    def __rand__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __rand__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]: ...
+    def __rand__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _both_true(other, self)
 
-    def __or__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __or__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _one_true(self, other)
 
-    def __ror__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __ror__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _one_true(other, self)
 
-    def __invert__(self: Condition[T]) -> Condition[T]:
-        return Condition(lambda obj: not self(obj), f"not ({self.description})", self.says)
+    def __invert__(self: WaitCondition[T]) -> WaitCondition[T]:
+        return WaitCondition(lambda obj: not self(obj), f"not ({self.description})", self.says)
 
     def __bool__(self) -> bool:
         """Refuse: ``a and b`` would quietly be ``b`` alone.
@@ -136,10 +136,10 @@ class Condition(Generic[T_contra]):
         raise TypeError("put conditions together with &, | and ~, and test one by calling it with an object")
 
     def __repr__(self) -> str:
-        return f"Condition({self.description})"
+        return f"WaitCondition({self.description})"
 
 
-class ObjectCondition(Condition[T_contra], Generic[T_contra]):
+class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
     """A condition that is true only of objects that exist."""
 
     def __init__(
@@ -157,56 +157,56 @@ class ObjectCondition(Condition[T_contra], Generic[T_contra]):
         """
         super().__init__(lambda obj: obj is not None and test(obj), description, says)
 
-    def __and__(self, other: Condition[T_contra]) -> ObjectCondition[T_contra]:
-        return ObjectCondition(_both_true(self, other), *_words_of(self, "and", other))
+    def __and__(self, other: WaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]:
+        return ObjectWaitCondition(_both_true(self, other), *_words_of(self, "and", other))
 
-    def __rand__(self, other: Condition[T_contra]) -> ObjectCondition[T_contra]:
-        return ObjectCondition(_both_true(other, self), *_words_of(other, "and", self))
+    def __rand__(self, other: WaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]:
+        return ObjectWaitCondition(_both_true(other, self), *_words_of(other, "and", self))
 
     @overload
-    def __or__(self, other: ObjectCondition[T_contra]) -> ObjectCondition[T_contra]: ...
+    def __or__(self, other: ObjectWaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]: ...
     @overload
-    def __or__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
-    def __or__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __or__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]: ...
+    def __or__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _one_true(self, other)
 
     @overload
-    def __ror__(self, other: ObjectCondition[T_contra]) -> ObjectCondition[T_contra]: ...
+    def __ror__(self, other: ObjectWaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]: ...
     @overload
-    def __ror__(self, other: Condition[T_contra]) -> Condition[T_contra]: ...
-    def __ror__(self, other: Condition[T_contra]) -> Condition[T_contra]:
+    def __ror__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]: ...
+    def __ror__(self, other: WaitCondition[T_contra]) -> WaitCondition[T_contra]:
         return _one_true(other, self)
 
 
-def matches(test: Callable[[T], bool], description: str) -> ObjectCondition[T]:
+def matches(test: Callable[[T], bool], description: str) -> ObjectWaitCondition[T]:
     """The object is there, and a function of one's own is true of it.
 
     Args:
-        test: Is given the object. Where it is to be asked about objects that are not there, too, make a `Condition`.
+        test: Is given the object. Where it is to be asked about objects that are not there, too, make a `WaitCondition`.
         description: What is true then, in words; for messages.
     """
-    return ObjectCondition(test, description)
+    return ObjectWaitCondition(test, description)
 
 
-def exists() -> ObjectCondition[Object]:
+def exists() -> ObjectWaitCondition[Object]:
     """There is such an object."""
-    return ObjectCondition(lambda _: True, "it exists")
+    return ObjectWaitCondition(lambda _: True, "it exists")
 
 
-def deleted(*, uid: str | None = None) -> Condition[Object]:
+def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     """There is no such object.
 
     Args:
         uid: It is this very object that is to be gone; another of the same name may have come in its place.
     """
     if uid is None:
-        return Condition(lambda obj: obj is None, "it is gone")
-    return Condition(
+        return WaitCondition(lambda obj: obj is None, "it is gone")
+    return WaitCondition(
         lambda obj: obj is None or obj.metadata.uid != uid, f"the object with the uid {uid} is gone"
     )
 
 
-def field_is(path: str, value: object) -> ObjectCondition[Object]:
+def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
     """A field has a value.
 
     Args:
@@ -225,10 +225,10 @@ def field_is(path: str, value: object) -> ObjectCondition[Object]:
     def says(obj: Object | None) -> str:
         return _ABSENT if obj is None else f"{path} is {plain(value_at(obj, steps, strict=True))!r}"
 
-    return ObjectCondition(test, f"{path} is {wanted!r}", says)
+    return ObjectWaitCondition(test, f"{path} is {wanted!r}", says)
 
 
-def condition_is(type: str, status: str = "True") -> ObjectCondition[Object]:
+def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]:
     """One of the object's ``status.conditions`` has a status.
 
     A condition that was noted for an older generation of the object says nothing about this one, and does not count.
@@ -246,81 +246,81 @@ def condition_is(type: str, status: str = "True") -> ObjectCondition[Object]:
             and not _is_outdated(obj, found)
         )
 
-    return ObjectCondition(test, f"{type} is {status}", lambda obj: _condition_words(obj, type))
+    return ObjectWaitCondition(test, f"{type} is {status}", lambda obj: _condition_words(obj, type))
 
 
-def pod_running() -> ObjectCondition[AnyPod]:
+def pod_running() -> ObjectWaitCondition[AnyPod]:
     """The pod's containers have been started."""
     return _named("the pod is running", field_is("status.phase", "Running"))
 
 
-def pod_ready() -> ObjectCondition[AnyPod]:
+def pod_ready() -> ObjectWaitCondition[AnyPod]:
     """The pod can serve."""
     return _named("the pod is ready", condition_is("Ready"))
 
 
-def pod_succeeded() -> ObjectCondition[AnyPod]:
+def pod_succeeded() -> ObjectWaitCondition[AnyPod]:
     """Every container of the pod has ended well, and none is started again."""
     return _named("the pod has succeeded", field_is("status.phase", "Succeeded"))
 
 
-def pod_failed() -> ObjectCondition[AnyPod]:
+def pod_failed() -> ObjectWaitCondition[AnyPod]:
     """Every container of the pod has ended, one of them badly, and none is started again."""
     return _named("the pod has failed", field_is("status.phase", "Failed"))
 
 
-def pod_finished() -> ObjectCondition[AnyPod]:
+def pod_finished() -> ObjectWaitCondition[AnyPod]:
     """The pod has ended, well or not."""
     return _named("the pod has finished", pod_succeeded() | pod_failed())
 
 
-def deployment_available() -> ObjectCondition[AnyDeployment]:
+def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
     """Enough of the deployment's pods can serve."""
     return _named("the deployment is available", condition_is("Available"))
 
 
-def deployment_rolled_out() -> ObjectCondition[AnyDeployment]:
+def deployment_rolled_out() -> ObjectWaitCondition[AnyDeployment]:
     """Every pod of the deployment is of its newest template and can serve, and no other is left."""
     return _lacking("the deployment is rolled out", deployment_lacks)
 
 
-def stateful_set_rolled_out() -> ObjectCondition[AnyStatefulSet]:
+def stateful_set_rolled_out() -> ObjectWaitCondition[AnyStatefulSet]:
     """Every pod of the stateful set is ready and, from its partition on, of the newest template."""
     return _lacking("the stateful set is rolled out", stateful_set_lacks)
 
 
-def daemon_set_rolled_out() -> ObjectCondition[AnyDaemonSet]:
+def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
     """On every node that the daemon set is for, its pod is of the newest template and can serve."""
     return _lacking("the daemon set is rolled out", daemon_set_lacks)
 
 
-def job_complete() -> ObjectCondition[AnyJob]:
+def job_complete() -> ObjectWaitCondition[AnyJob]:
     """The job has done what it is for."""
     return _named("the job is complete", condition_is("Complete"))
 
 
-def job_failed() -> ObjectCondition[AnyJob]:
+def job_failed() -> ObjectWaitCondition[AnyJob]:
     """The job has been given up."""
     return _named("the job has failed", condition_is("Failed"))
 
 
-def job_finished() -> ObjectCondition[AnyJob]:
+def job_finished() -> ObjectWaitCondition[AnyJob]:
     """The job has ended, well or not."""
     return _named("the job has finished", job_complete() | job_failed())
 
 
-def crd_established() -> ObjectCondition[AnyDefinition]:
+def crd_established() -> ObjectWaitCondition[AnyDefinition]:
     """The server has taken the definition's names, and serves its resource."""
     return _named(
         "the definition is established", condition_is("Established") & condition_is("NamesAccepted")
     )
 
 
-def _named(description: str, condition: ObjectCondition[T]) -> ObjectCondition[T]:
-    return ObjectCondition(condition, description, condition.says)
+def _named(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCondition[T]:
+    return ObjectWaitCondition(condition, description, condition.says)
 
 
-def _lacking(description: str, lacks: Callable[[Object], str]) -> ObjectCondition[Object]:
+def _lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondition[Object]:
     """A condition that is true where nothing is missing.
 
     Args:
@@ -331,22 +331,22 @@ def _lacking(description: str, lacks: Callable[[Object], str]) -> ObjectConditio
     def says(obj: Object | None) -> str:
         return _ABSENT if obj is None else lacks(obj) or description
 
-    return ObjectCondition(lambda obj: not lacks(obj), description, says)
+    return ObjectWaitCondition(lambda obj: not lacks(obj), description, says)
 
 
-def _both_true(one: Condition[T], other: Condition[T]) -> Condition[T]:
+def _both_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[T]:
     def test(obj: T | None) -> bool:
         return one(obj) and other(obj)
 
-    needs_object = isinstance(one, ObjectCondition) or isinstance(other, ObjectCondition)
+    needs_object = isinstance(one, ObjectWaitCondition) or isinstance(other, ObjectWaitCondition)
     return _made(test, *_words_of(one, "and", other), needs_object=needs_object)
 
 
-def _one_true(one: Condition[T], other: Condition[T]) -> Condition[T]:
+def _one_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[T]:
     def test(obj: T | None) -> bool:
         return one(obj) or other(obj)
 
-    needs_object = isinstance(one, ObjectCondition) and isinstance(other, ObjectCondition)
+    needs_object = isinstance(one, ObjectWaitCondition) and isinstance(other, ObjectWaitCondition)
     return _made(test, *_words_of(one, "or", other), needs_object=needs_object)
 
 
@@ -356,16 +356,22 @@ def _made(
     says: Callable[[T | None], str],
     *,
     needs_object: bool,
-) -> Condition[T]:
-    return ObjectCondition(test, description, says) if needs_object else Condition(test, description, says)
+) -> WaitCondition[T]:
+    return (
+        ObjectWaitCondition(test, description, says)
+        if needs_object
+        else WaitCondition(test, description, says)
+    )
 
 
-def _words_of(one: Condition[T], how: str, other: Condition[T]) -> tuple[str, Callable[[T | None], str]]:
+def _words_of(
+    one: WaitCondition[T], how: str, other: WaitCondition[T]
+) -> tuple[str, Callable[[T | None], str]]:
     """The description of two conditions together, and what they say."""
     return f"({one.description} {how} {other.description})", lambda obj: _both(one, other, obj)
 
 
-def _both(one: Condition[T], other: Condition[T], obj: T | None) -> str:
+def _both(one: WaitCondition[T], other: WaitCondition[T], obj: T | None) -> str:
     """What two conditions say, once if it is the same."""
     return "; ".join(dict.fromkeys((one.says(obj), other.says(obj))))
 

@@ -22,7 +22,7 @@ import math
 import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-from masthead._client.conditions import Condition
+from masthead._client.conditions import WaitCondition
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
@@ -48,7 +48,9 @@ _PASSING: Final = frozenset({408, 429, *range(500, 600)} - {501})
 """Answers that speak of the moment, and not of the request."""
 
 
-async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, timeout: float) -> T | None:
+async def wait_for(
+    resource: Reading[T], name: str, condition: WaitCondition[T], *, timeout: float
+) -> T | None:
     """Wait until a condition is true of an object, which need not be there yet.
 
     What a condition raises comes out as it is. A change that cannot be read is passed over. A server that cannot be
@@ -72,7 +74,7 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
     if not name:
         raise NameFormatError("say the name of the object to wait for", value=name)
     names.check_path_segment_name(name)
-    if not isinstance(cast("object", condition), Condition):
+    if not isinstance(cast("object", condition), WaitCondition):
         raise InvalidValueError(
             f"condition is of type {type(condition).__name__}; give one such as conditions.exists(), "
             "or make one: conditions.matches(function, 'what it says')"
@@ -95,7 +97,7 @@ async def wait_for(resource: Reading[T], name: str, condition: Condition[T], *, 
 class _Wait(Generic[T]):
     """One wait, and what it has seen last."""
 
-    def __init__(self, resource: Reading[T], name: str, condition: Condition[T]) -> None:
+    def __init__(self, resource: Reading[T], name: str, condition: WaitCondition[T]) -> None:
         self._resource = resource
         self._name = name
         self._selector = {"metadata.name": name}

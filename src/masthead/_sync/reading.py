@@ -12,7 +12,7 @@ from masthead._sync.watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead._client.conditions import Condition, ObjectCondition
+    from masthead._client.conditions import ObjectWaitCondition, WaitCondition
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
@@ -251,12 +251,16 @@ class Reading(ResourceAccess[T], Generic[T]):
         )
 
     @overload
-    def wait_for(self, name: str, condition: ObjectCondition[T], *, timeout: float | None = None) -> T: ...
+    def wait_for(
+        self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None
+    ) -> T: ...
 
     @overload
-    def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None: ...
+    def wait_for(
+        self, name: str, condition: WaitCondition[T], *, timeout: float | None = None
+    ) -> T | None: ...
 
-    def wait_for(self, name: str, condition: Condition[T], *, timeout: float | None = None) -> T | None:
+    def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None:
         """Wait until something is true of an object, which need not be there yet.
 
         Args:
@@ -266,7 +270,7 @@ class Reading(ResourceAccess[T], Generic[T]):
 
         Returns:
             The object of which it is true. None only for a condition that is true where there is no object: ``deleted()``,
-            what ``~`` makes, and a `Condition` of one's own.
+            what ``~`` makes, and a `WaitCondition` of one's own.
 
         Raises:
             DeadlineError: if it does not come true in time; the message says what is missing.

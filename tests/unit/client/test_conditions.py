@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from masthead._client import conditions
 from masthead._client.conditions import (
-    Condition,
-    ObjectCondition,
+    ObjectWaitCondition,
+    WaitCondition,
     condition_is,
     deleted,
     exists,
@@ -49,7 +49,7 @@ def said(type_: str, status: str, **more: object) -> dict[str, object]:
     return {"conditions": [{"type": "Other", "status": "True"}, {"type": type_, "status": status, **more}]}
 
 
-Case = tuple[Callable[[], Condition[Any]], type[Object], dict[str, object], dict[str, object], bool]
+Case = tuple[Callable[[], WaitCondition[Any]], type[Object], dict[str, object], dict[str, object], bool]
 
 ROLLED_OUT: dict[str, object] = {
     "observedGeneration": 2,
@@ -140,7 +140,7 @@ PARTITIONED: dict[str, object] = {
     ],
 )
 def test_ready_made_conditions_decide_as_kubectl_does(
-    make: Callable[[], Condition[Any]],
+    make: Callable[[], WaitCondition[Any]],
     cls: type[Object],
     status: dict[str, object],
     sections: dict[str, object],
@@ -228,7 +228,7 @@ def test_a_function_of_ones_own_is_asked_about_objects_that_are_there() -> None:
         return not obj.data
 
     # One for config maps and one for any object are, together, one for config maps; the type checkers know.
-    empty: Condition[ConfigMap] = (
+    empty: WaitCondition[ConfigMap] = (
         exists() & matches(is_empty, "it is empty") | matches(is_empty, "it") & ~deleted()
     )
     assert empty(ConfigMap.new("a"))
@@ -292,9 +292,9 @@ def test_conditions_are_not_put_together_with_and() -> None:
 
 
 def test_descriptions_follow_the_operators() -> None:
-    put_together: Condition[Object] = (exists() & ~deleted()) | matches(lambda _: True, "it shines")
+    put_together: WaitCondition[Object] = (exists() & ~deleted()) | matches(lambda _: True, "it shines")
     assert put_together.description == "((it exists and not (it is gone)) or it shines)"
-    assert repr(~exists()) == "Condition(not (it exists))"
+    assert repr(~exists()) == "WaitCondition(not (it exists))"
 
 
 @pytest.mark.parametrize(
@@ -310,14 +310,14 @@ def test_descriptions_follow_the_operators() -> None:
         (exists() | deleted(), False),
         (deleted() | exists(), False),
         (matches(lambda _: True, "it is so"), True),
-        (Condition(lambda _: True, "it is so"), False),
+        (WaitCondition(lambda _: True, "it is so"), False),
     ],
     ids=str,
 )
 def test_a_condition_that_needs_an_object_is_never_true_of_nothing(
-    condition: Condition[Any], needs_object: bool
+    condition: WaitCondition[Any], needs_object: bool
 ) -> None:
-    assert isinstance(condition, ObjectCondition) is needs_object
+    assert isinstance(condition, ObjectWaitCondition) is needs_object
     assert not (needs_object and condition(None))
 
 
@@ -384,7 +384,7 @@ def objects(draw: st.DrawFn) -> Object | None:
 
 @given(anything, anything, objects())
 def test_operators_mean_what_they_mean_in_logic(
-    one: Condition[Object], other: Condition[Object], obj: Object | None
+    one: WaitCondition[Object], other: WaitCondition[Object], obj: Object | None
 ) -> None:
     assert (one & other)(obj) is (one(obj) and other(obj))
     assert (one | other)(obj) is (one(obj) or other(obj))
@@ -397,7 +397,7 @@ def test_operators_mean_what_they_mean_in_logic(
 
 
 @given(anything, objects())
-def test_every_condition_has_words_for_every_object(one: Condition[Object], obj: Object | None) -> None:
+def test_every_condition_has_words_for_every_object(one: WaitCondition[Object], obj: Object | None) -> None:
     assert one.description
     assert one.says(obj)
 
@@ -406,6 +406,6 @@ def test_the_second_half_is_not_asked_where_the_first_decides() -> None:
     def fails(_: Object | None) -> bool:
         raise AssertionError
 
-    broken = Condition(fails, "never asked")
+    broken = WaitCondition(fails, "never asked")
     assert (exists() | broken)(ConfigMap.new("a"))
     assert not (exists() & broken)(None)

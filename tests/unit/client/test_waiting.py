@@ -12,7 +12,15 @@ from tests.unit.client.scripted import Asked, Network, Reply, access_over, failu
 
 from masthead._auth.tokens import BearerToken
 from masthead._client.access import Access, Habits
-from masthead._client.conditions import Condition, condition_is, deleted, exists, field_is, matches, pod_ready
+from masthead._client.conditions import (
+    WaitCondition,
+    condition_is,
+    deleted,
+    exists,
+    field_is,
+    matches,
+    pod_ready,
+)
 from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._meta.patch import Patch
@@ -73,7 +81,9 @@ async def test_what_is_true_already_needs_no_watch(kube_server: Server) -> None:
 async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server) -> None:
     noticed = Noticed()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(maps.wait_for("a", Condition(noticed, "it is done"), timeout=PATIENCE))
+        waiting = tasks.create_task(
+            maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
+        )
         await noticed.asked.wait()
         await maps.create(ConfigMap.new("b", data={"step": "done"}))
         await maps.create(ConfigMap.new("a", data={"step": "begun"}))
@@ -89,7 +99,7 @@ async def test_a_deletion_is_waited_for_and_a_successor_is_told_apart(kube_serve
     async with config_maps(kube_server) as maps:
         first = await maps.create(ConfigMap.new("a", namespace="default"))
         noticed = Noticed()
-        gone = ~Condition[ConfigMap](noticed, "it is done") & deleted(uid=first.metadata.uid)
+        gone = ~WaitCondition[ConfigMap](noticed, "it is done") & deleted(uid=first.metadata.uid)
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(maps.wait_for("a", gone, timeout=PATIENCE))
             await noticed.asked.wait()
@@ -105,7 +115,9 @@ async def test_a_version_that_is_forgotten_is_asked_for_anew(kube_server: Server
     kube_server.faults.expire_watch(after=1, resource="configmaps")
     noticed = Noticed()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(maps.wait_for("a", Condition(noticed, "it is done"), timeout=PATIENCE))
+        waiting = tasks.create_task(
+            maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
+        )
         await noticed.asked.wait()
         await maps.create(ConfigMap.new("a"))
         await maps.patch("a", Patch.merge({"data": {"step": "done"}}))
