@@ -27,7 +27,7 @@ def run(*arguments: str) -> dict[str, Any]:
 
 
 def test_decode_ends_with_a_line_of_json() -> None:
-    printed = run("benchmarks.decode.benchmark", "--pods", "20", "--repeat", "1")
+    printed = run("benchmarks.decode", "--pods", "20", "--repeat", "1")
 
     assert printed["benchmark"] == "decode"
     assert printed["settings"] == {"pods": 20, "repeat": 1}
@@ -37,7 +37,7 @@ def test_decode_ends_with_a_line_of_json() -> None:
 
 
 def test_startup_ends_with_a_line_of_json() -> None:
-    printed = run("benchmarks.startup.benchmark", "--repeat", "1")
+    printed = run("benchmarks.startup", "--repeat", "1")
 
     assert printed["benchmark"] == "startup"
     assert printed["targets"].keys() == {"import_ms", "core_ms", "first_pod_ms", "unwanted_modules"}

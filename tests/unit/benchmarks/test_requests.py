@@ -203,7 +203,7 @@ def test_a_quick_run_ends_with_a_line_of_json_and_judges_nothing() -> None:
     command = [
         sys.executable,
         "-m",
-        "benchmarks.requests.benchmark",
+        "benchmarks.requests",
         "--quick",
         "--peers-python",
         sys.executable,

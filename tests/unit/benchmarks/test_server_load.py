@@ -174,7 +174,7 @@ def test_rounds_are_kept_apart() -> None:
 
 def test_a_quick_run_without_a_real_server_ends_with_a_line_of_json(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.server.benchmark", "--quick"],
+        [sys.executable, "-m", "benchmarks.server", "--quick"],
         cwd=measure.ROOT,
         env={**os.environ, "KUBEBUILDER_ASSETS": str(tmp_path)},
         capture_output=True,
