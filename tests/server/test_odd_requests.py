@@ -10,7 +10,7 @@ import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
-from masthead._server.kinds import catalog
+from masthead._server.resources import catalog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._server.clock import stamp
-from masthead._server.kinds import catalog
-from masthead._server.kinds.rules import Allocator
+from masthead._server.resources import catalog
+from masthead._server.resources.rules import Allocator
 from masthead._server.wire.failures import Failure, details_of, not_found, qualified, quoted
 from masthead._server.wire.limits import too_large
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead._server.clock import Clock
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record, Storage
     from masthead._server.wire.plain import Plain
 
@@ -45,7 +45,7 @@ class Cluster:
         self.storage = storage
         self.clock = clock
         self.token = token
-        self.on_write: list[Callable[[Served, Record], object]] = []
+        self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with what was written."""
         # A store that is opened again goes on with other numbers: uids must not come twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
@@ -53,7 +53,7 @@ class Cluster:
         for service in self._listed("", "services"):
             self.allocator.reserve(service)
 
-    def find(self, served: Served, namespace: str, name: str) -> Record:
+    def find(self, served: ServedResource, namespace: str, name: str) -> Record:
         """The object of a name.
 
         Raises:
@@ -64,7 +64,7 @@ class Cluster:
             raise served.missing(name)
         return record
 
-    def write(self, served: Served, key: str, found: Plain, *, most: float = inf) -> Record:
+    def write(self, served: ServedResource, key: str, found: Plain, *, most: float = inf) -> Record:
         """Store an object, which gets the next version.
 
         Args:
@@ -84,7 +84,7 @@ class Cluster:
         self._announce(served, record)
         return record
 
-    def remove(self, served: Served, key: str, found: Plain) -> Record:
+    def remove(self, served: ServedResource, key: str, found: Plain) -> Record:
         """Remove an object; watchers get its last state, with the version of the deletion."""
         last = {
             **found,
@@ -112,7 +112,7 @@ class Cluster:
         suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
         return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
 
-    def check_namespace(self, served: Served, namespace: str, name: str) -> None:
+    def check_namespace(self, served: ServedResource, namespace: str, name: str) -> None:
         """Make sure that something may be created in a namespace.
 
         Raises:
@@ -137,14 +137,14 @@ class Cluster:
             details={**details_of(name, served.group, served.name), "causes": [cause]},
         )
 
-    def objects(self, served: Served) -> Iterator[tuple[Record, Plain]]:
+    def objects(self, served: ServedResource) -> Iterator[tuple[Record, Plain]]:
         """Every object of a resource as it is stored."""
         for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
             yield record, served.load(record)
 
     def add_first_namespaces(self) -> None:
         """Make the namespaces that every cluster has, where they are missing."""
-        served = cast("Served", catalog.find("", "v1", "namespaces"))
+        served = cast("ServedResource", catalog.find("", "v1", "namespaces"))
         for name in FIRST_NAMESPACES:
             if self.storage.table(served.table).get(name) is None:
                 self.write(served, name, self._namespace(name))
@@ -161,7 +161,7 @@ class Cluster:
             "status": {"phase": "Active"},
         }
 
-    def _announce(self, served: Served, record: Record) -> None:
+    def _announce(self, served: ServedResource, record: Record) -> None:
         for hear in self.on_write:
             hear(served, record)
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
-from masthead._server.kinds import catalog
 from masthead._server.refusals import Refuse, answering, conflicting, expiring, name_in, throttling, too_large
+from masthead._server.resources import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

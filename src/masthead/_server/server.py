@@ -23,7 +23,7 @@ from masthead._server.controllers import Controllers
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import Front
-from masthead._server.kinds import catalog
+from masthead._server.resources import catalog
 from masthead._server.storage import JournalError, Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watching import WatchLimits
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead._server.clock import Timer
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.seen import Seen
     from masthead._server.settings import Settings
     from masthead._server.storage import Record
@@ -429,7 +429,7 @@ def _why(error: OSError) -> str:
     return os.strerror(error.errno)
 
 
-def _served_as(obj: Object) -> Served:
+def _served_as(obj: Object) -> ServedResource:
     gvk = obj.gvk
     for served in catalog.resources_in(gvk.group, gvk.version):
         if served.kind == gvk.kind:

@@ -10,7 +10,7 @@ PROGRAM = """
 import masthead
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.resource import Resource
-from masthead._server.kinds import catalog
+from masthead._server.resources import catalog
 
 assert {before} or catalog.find("example.com", "v1", "widgets") is None
 

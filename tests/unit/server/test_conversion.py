@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from masthead._meta.apitype import ApiType
 from masthead._meta.shape import annotations_of
-from masthead._server.kinds.conversion import (
+from masthead._server.resources.conversion import (
     StoredAs,
     from_storage,
     has_own_shape,

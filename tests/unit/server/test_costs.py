@@ -17,7 +17,7 @@ import pytest
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import Cluster
 from masthead._server.faults import Faults
-from masthead._server.kinds import names
+from masthead._server.resources import names
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watching import Watch, WatchLimits

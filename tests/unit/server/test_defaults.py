@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from masthead._server.kinds.defaults import apply_defaults
-from masthead._server.kinds.defaults.pods import pull_policy
+from masthead._server.resources.defaults import apply_defaults
+from masthead._server.resources.defaults.pods import pull_policy
 
 Plain = dict[str, Any]
 

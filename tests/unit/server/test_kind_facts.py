@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta.names import problem_with_dns1123_subdomain, problem_with_qualified_name
-from masthead._server.kinds import names
-from masthead._server.kinds.selectable import field_values, supported_fields, unsupported_field_message
-from masthead._server.kinds.strategy import strategy_of
-from masthead._server.kinds.table import ALL_METADATA, BUILT_IN
+from masthead._server.resources import names
+from masthead._server.resources.selectable import field_values, supported_fields, unsupported_field_message
+from masthead._server.resources.strategy import strategy_of
+from masthead._server.resources.table import ALL_METADATA, BUILT_IN
 from masthead.api.index import KINDS
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kinds import conversion
-from masthead._server.kinds.defaults import apply_defaults
-from masthead._server.kinds.rules import Allocator, KindRules, rules_of
-from masthead._server.kinds.rules.allocator import Spent, Taken
+from masthead._server.resources import conversion
+from masthead._server.resources.defaults import apply_defaults
+from masthead._server.resources.rules import Allocator, KindRules, rules_of
+from masthead._server.resources.rules.allocator import Spent, Taken
 from masthead._server.wire.failures import Failure, refused_fields
 
 Plain = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead._server.kinds.warnings import on_create, on_update
+from masthead._server.resources.warnings import on_create, on_update
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain

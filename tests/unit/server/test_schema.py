@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from masthead._server.kinds import catalog
-from masthead._server.kinds.schema_facts import zeros_left_out
+from masthead._server.resources import catalog
+from masthead._server.resources.schema_facts import zeros_left_out
 
 if TYPE_CHECKING:
-    from masthead._server.kinds.schema import Schema
+    from masthead._server.resources.schema import Schema
 
 Plain = dict[str, Any]
 

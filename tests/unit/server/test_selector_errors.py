@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta import fields, labels
-from masthead._server.kinds.selector_errors import field_problem, label_problem
+from masthead._server.resources.selector_errors import field_problem, label_problem
 from masthead.errors import SelectorError
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kinds.table import BUILT_IN
-from masthead._server.kinds.warnings import (
+from masthead._server.resources.table import BUILT_IN
+from masthead._server.resources.warnings import (
     dedup_owner_references,
     deprecation,
     fit,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["Controllers"]
@@ -104,7 +104,7 @@ class Controllers:
         while self._due:
             self._look_at_some()
 
-    def _hear(self, served: Served, record: Record) -> None:
+    def _hear(self, served: ServedResource, record: Record) -> None:
         place = Place(served.table, record.key)
         self._emptier.hear(served, place, record)
         for owner in self._garbage.hear(served, place, record):
@@ -116,7 +116,7 @@ class Controllers:
         if place.table == _PODS and any(each in record.value for each in _NAMES_CLAIMS):
             self._look_at_claims(place, served.load(record))
 
-    def _look_after(self, served: Served, place: Place, gone: Plain) -> None:
+    def _look_after(self, served: ServedResource, place: Place, gone: Plain) -> None:
         """See to those who may have waited for an object to go."""
         if place in self._graces:
             self._graces.pop(place)[1].cancel()

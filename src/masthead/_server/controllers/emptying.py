@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead._server.controllers.places import Place, Places
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["Emptier"]
@@ -50,7 +50,7 @@ class Emptier:
         self._contents: dict[str, _Contents] = {}
         """What each namespace holds that is being emptied."""
 
-    def hear(self, served: Served, place: Place, record: Record) -> None:
+    def hear(self, served: ServedResource, place: Place, record: Record) -> None:
         """Take note of a write."""
         if place.table == _NAMESPACES and record.is_deleted:
             self._contents.pop(place.key, None)
@@ -107,7 +107,7 @@ class _Contents:
         self._held: Counter[str] = Counter()
         """How many objects each finalizer holds."""
 
-    def hear(self, served: Served, place: Place, record: Record) -> None:
+    def hear(self, served: ServedResource, place: Place, record: Record) -> None:
         """Take note of what became of an object."""
         self._forget(place)
         if record.is_deleted:

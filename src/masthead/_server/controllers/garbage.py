@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.registry import registry
 from masthead._server.controllers.places import Place, set_or_drop, uid_of
-from masthead._server.kinds import catalog
+from masthead._server.resources import catalog
 from masthead._server.verbs.deleting import FOREGROUND, ORPHAN
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, text
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._server.controllers.places import Places
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["Collector"]
@@ -40,7 +40,7 @@ class Collector:
         self._dependents: dict[str, _Dependents] = {}
         """The objects that name an owner, by its uid."""
 
-    def hear(self, served: Served, place: Place, record: Record) -> set[Place]:
+    def hear(self, served: ServedResource, place: Place, record: Record) -> set[Place]:
         """Take note of who an object belongs to; returns the owners to look at again because that changed."""
         before = self._references.pop(place, [])
         found: Plain = {}
@@ -188,7 +188,7 @@ def _policy_of(found: Plain) -> str:
     return "Foreground" if FOREGROUND in finalizers else "Background"
 
 
-def _owner_resource(reference: Plain) -> Served | None:
+def _owner_resource(reference: Plain) -> ServedResource | None:
     group, _, version = text(reference, "apiVersion").rpartition("/")
     try:
         found = registry.object_class(GroupVersionKind(group, version, text(reference, "kind")))

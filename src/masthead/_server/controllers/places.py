@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from masthead._server.kinds import catalog, conversion
+from masthead._server.resources import catalog, conversion
 from masthead._server.storage import JournalError
 from masthead._server.verbs import deleting, writing
 from masthead._server.wire.failures import Failure
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
 
 __all__ = ["Place", "Places", "set_or_drop", "uid_of"]
 
@@ -37,9 +37,9 @@ class Places:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self._served: dict[str, Served] = {}
+        self._served: dict[str, ServedResource] = {}
 
-    def served(self, table: str) -> Served | None:
+    def served(self, table: str) -> ServedResource | None:
         """The resource of a table, in a version whose shape is the stored one; None if there is none any more."""
         if table not in self._served:
             group, _, name = table.rpartition("/")
@@ -56,7 +56,7 @@ class Places:
         served = self.served(place.table)
         return None if record is None or served is None else served.load(record)
 
-    def everywhere(self) -> Iterator[tuple[Served, Place]]:
+    def everywhere(self) -> Iterator[tuple[ServedResource, Place]]:
         """Every place that has an object."""
         for name, _ in self.cluster.storage.tables():
             served = self.served(name)
@@ -146,6 +146,6 @@ def uid_of(found: Plain) -> str:
     return text(metadata(found), "uid")
 
 
-def _split(served: Served, place: Place) -> tuple[str, str]:
+def _split(served: ServedResource, place: Place) -> tuple[str, str]:
     namespace, _, name = place.key.rpartition("/") if served.is_namespaced else ("", "", place.key)
     return namespace, name

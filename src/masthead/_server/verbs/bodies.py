@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead._server.kinds.defaults import apply_defaults
-from masthead._server.kinds.schema import Mismatch, schema_of
+from masthead._server.resources.defaults import apply_defaults
+from masthead._server.resources.schema import Mismatch, schema_of
 from masthead._server.wire import go_json
 from masthead._server.wire.failures import Failure, bad_request
 from masthead._server.wire.go_yaml import decode_yaml
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.apitype import ApiType
     from masthead._meta.object import Object
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import Request
@@ -43,7 +43,7 @@ _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are read in a moment; it can take a hundred times longer than JSON."""
 
 
-def read_object(request: Request, served: Served, options: WriteOptions) -> Plain:
+def read_object(request: Request, served: ServedResource, options: WriteOptions) -> Plain:
     """Read the object that a request brings, in its stored shape and with its defaults.
 
     Raises:
@@ -105,7 +105,7 @@ def clean(body: Plain, cls: type[Object], options: WriteOptions, said: list[str]
     return found
 
 
-def finish(found: Plain, served: Served) -> Plain:
+def finish(found: Plain, served: ServedResource) -> Plain:
     """Give a clean object its defaults, and the shape in which it is stored."""
     apply_defaults(served.group, served.version, served.kind, found)
     return served.to_storage(found)

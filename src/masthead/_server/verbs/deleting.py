@@ -12,7 +12,7 @@ from masthead._server.wire.plain import Plain, metadata, part
 
 if TYPE_CHECKING:
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import DeleteOptions
 
@@ -37,7 +37,9 @@ class Deleted:
     is_gone: bool
 
 
-def delete(cluster: Cluster, served: Served, namespace: str, name: str, options: DeleteOptions) -> Deleted:
+def delete(
+    cluster: Cluster, served: ServedResource, namespace: str, name: str, options: DeleteOptions
+) -> Deleted:
     """Delete an object, or begin to.
 
     Raises:
@@ -54,7 +56,7 @@ def delete(cluster: Cluster, served: Served, namespace: str, name: str, options:
     return _delete_object(cluster, served, record, found, options)
 
 
-def check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> None:
+def check_preconditions(served: ServedResource, meta: Plain, options: DeleteOptions) -> None:
     """Make sure that an object is the one that a deletion means.
 
     Raises:
@@ -77,7 +79,7 @@ def check_preconditions(served: Served, meta: Plain, options: DeleteOptions) -> 
 
 
 def _delete_object(
-    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
 ) -> Deleted:
     meta = metadata(found)
     grace = _grace(found, options) if served.strategy.graceful else None
@@ -102,7 +104,13 @@ def _delete_object(
 
 
 def _update_then_remove(
-    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions, *, goes: bool
+    cluster: Cluster,
+    served: ServedResource,
+    record: Record,
+    found: Plain,
+    options: DeleteOptions,
+    *,
+    goes: bool,
 ) -> Deleted:
     """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
     if options.is_dry_run:
@@ -115,7 +123,7 @@ def _update_then_remove(
 
 
 def _remove(
-    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
 ) -> Deleted:
     if not options.is_dry_run:
         found = served.load(cluster.remove(served, record.key, found))
@@ -123,7 +131,7 @@ def _remove(
 
 
 def _delete_namespace(
-    cluster: Cluster, served: Served, record: Record, found: Plain, options: DeleteOptions
+    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
 ) -> Deleted:
     """A namespace is only marked; whoever empties it takes its finalizer off afterwards."""
     meta = metadata(found)
@@ -175,7 +183,7 @@ def _mark(cluster: Cluster, meta: Plain, grace: int | None) -> None:
         meta["generation"] += 1
 
 
-def _finalizers(served: Served, meta: Plain, options: DeleteOptions) -> list[str]:
+def _finalizers(served: ServedResource, meta: Plain, options: DeleteOptions) -> list[str]:
     """The finalizers that an object has once it is told what is to become of its dependents."""
     present: list[str] = list(meta.get("finalizers") or ())
     if served.strategy.dependents == "ignore":

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from masthead._server.kinds import catalog, conversion
+from masthead._server.resources import catalog, conversion
 from masthead._server.wire.request import Answer, json_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._meta.resource import Subresource
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import Request
 
@@ -135,7 +135,7 @@ def _resource_list(group: str, version: str) -> bytes:
     return msgspec.json.encode({**head, "resources": sorted(resources, key=lambda each: each["name"])})
 
 
-def _resources(served: Served) -> Iterator[Plain]:
+def _resources(served: ServedResource) -> Iterator[Plain]:
     resource = served.resource
     if resource.verbs:
         found: Plain = {
@@ -156,7 +156,7 @@ def _resources(served: Served) -> Iterator[Plain]:
         yield _subresource(served, part)
 
 
-def _subresource(served: Served, part: Subresource) -> Plain:
+def _subresource(served: ServedResource, part: Subresource) -> Plain:
     found: dict[str, Any] = {
         "name": f"{served.name}/{part.name}",
         "singularName": "",
@@ -193,7 +193,7 @@ def _group_discovery(group: str) -> Plain:
     return {"metadata": {"name": group} if group else {}, "versions": versions}
 
 
-def _discovered(served: Served) -> Plain:
+def _discovered(served: ServedResource) -> Plain:
     resource = served.resource
     found: Plain = {
         "resource": resource.name,
@@ -211,7 +211,7 @@ def _discovered(served: Served) -> Plain:
     return found
 
 
-def _discovered_part(served: Served, part: Subresource) -> Plain:
+def _discovered_part(served: ServedResource, part: Subresource) -> Plain:
     is_own = (part.kind.group, part.kind.version) == (served.group, served.version)
     group, version = ("", "") if is_own else (part.kind.group, part.kind.version)
     return {

@@ -9,7 +9,7 @@ import msgspec
 from masthead._meta import typeinfo
 
 if TYPE_CHECKING:
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
     from masthead._server.verbs.selection import Selection
     from masthead._server.wire.failures import Failure
@@ -36,7 +36,7 @@ class Writer(Protocol):
 class WholeObjects:
     """Writes objects whole."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedResource) -> None:
         self._served = served
 
     def stored(self, value: bytes) -> bytes:
@@ -103,7 +103,7 @@ def event_of(record: Record, selection: Selection, writer: Writer) -> bytes | No
     return None
 
 
-def _as_of(served: Served, record: Record, revision: int) -> bytes:
+def _as_of(served: ServedResource, record: Record, revision: int) -> bytes:
     found = served.load(record)
     found["metadata"]["resourceVersion"] = str(revision)
     return served.dump(found)

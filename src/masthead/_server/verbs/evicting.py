@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
-from masthead._server.kinds import catalog
+from masthead._server.resources import catalog
 from masthead._server.verbs import deleting, writing
 from masthead._server.wire.failures import Failure, bad_request, details_of, invalid, quoted, refused_fields
 from masthead._server.wire.options import DeleteOptions, WriteOptions
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
 
 __all__ = ["OLDER_VERSIONS", "evict"]
 
@@ -34,7 +34,7 @@ _ALLOWED: Final = "DisruptionAllowed"
 
 
 def evict(
-    cluster: Cluster, served: Served, namespace: str, name: str, body: Plain, options: WriteOptions
+    cluster: Cluster, served: ServedResource, namespace: str, name: str, body: Plain, options: WriteOptions
 ) -> None:
     """Delete a pod as the eviction says, and let its budget count that.
 
@@ -97,7 +97,9 @@ def _is_unguarded(pod: Plain) -> bool:
     return is_being_deleted(pod) or part(pod, "status").get("phase") in _UNGUARDED
 
 
-def _end(cluster: Cluster, served: Served, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...]) -> None:
+def _end(
+    cluster: Cluster, served: ServedResource, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...]
+) -> None:
     """Note in a pod's status why it ends, and delete it, as two writes."""
     meta = metadata(pod)
     place = meta["namespace"], meta["name"]
@@ -121,7 +123,12 @@ def _end(cluster: Cluster, served: Served, pod: Plain, how: DeleteOptions, dry_r
 
 
 def _end_unready(
-    cluster: Cluster, served: Served, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...], budget: str
+    cluster: Cluster,
+    served: ServedResource,
+    pod: Plain,
+    how: DeleteOptions,
+    dry_run: tuple[str, ...],
+    budget: str,
 ) -> None:
     """Delete a pod in the state in which it was seen: the version that a client gave does not count here."""
     try:
@@ -183,8 +190,8 @@ def _budget_of(cluster: Cluster, pod: Plain) -> Plain | None:
     return budgets[0] if budgets else None
 
 
-def _served_budgets() -> Served:
-    return cast("Served", catalog.find("policy", "v1", "poddisruptionbudgets"))
+def _served_budgets() -> ServedResource:
+    return cast("ServedResource", catalog.find("policy", "v1", "poddisruptionbudgets"))
 
 
 def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:

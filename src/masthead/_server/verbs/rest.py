@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._server.faults import Call, Effect
-from masthead._server.kinds import catalog
-from masthead._server.kinds import warnings as kind_warnings
+from masthead._server.resources import catalog
+from masthead._server.resources import warnings as kind_warnings
 from masthead._server.verbs import bodies, deleting, discovery, reviews, subresources, writing
 from masthead._server.verbs.events import MetadataOnly, WholeObjects, Writer
 from masthead._server.verbs.lists import check_not_ahead, read_page
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._server.cluster import Cluster
     from masthead._server.faults import Faults
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.verbs.lists import Page
     from masthead._server.verbs.watching import WatchLimits
     from masthead._server.verbs.writing import Written
@@ -48,7 +48,7 @@ class Context:
 
     request: Request
     target: Target
-    served: Served
+    served: ServedResource
     call: Call
     form: Form
     warnings: list[str] = field(default_factory=list[str])
@@ -312,7 +312,7 @@ def _verb(request: Request, target: Target) -> str:
     return verb
 
 
-def _fits(target: Target, served: Served) -> bool:
+def _fits(target: Target, served: ServedResource) -> bool:
     """Whether a path to a resource is one that leads somewhere."""
     if target.namespace and not served.is_namespaced:
         return False
@@ -323,7 +323,7 @@ def _fits(target: Target, served: Served) -> bool:
     return not target.subresource or served.resource.subresource(target.subresource) is not None
 
 
-def _check_allowed(served: Served, target: Target, call: Call) -> None:
+def _check_allowed(served: ServedResource, target: Target, call: Call) -> None:
     part = served.resource.subresource(target.subresource) if target.subresource else None
     verbs = frozenset(part.verbs) if part else served.verbs
     lacks_namespace = served.is_namespaced and not target.namespace and call.verb in _NEED_NAMESPACE
@@ -359,7 +359,7 @@ def _listed(context: Context, page: Page) -> bytes:
     return b'%b,"items":%b}' % (head[:-1], listed)
 
 
-def _package(served: Served) -> str:
+def _package(served: ServedResource) -> str:
     """Where Go has a kind's type, which messages name."""
     return served.stored_group.partition(".")[0] or "core"
 

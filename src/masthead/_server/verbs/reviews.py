@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.kinds import user
+from masthead._server.resources import user
 from masthead._server.verbs import bodies
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import Answer, json_answer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.request import Request, Target
 
@@ -23,7 +23,7 @@ _USER: Final[Plain] = {"username": user.NAME, "groups": list(user.GROUPS)}
 
 
 def create(
-    cluster: Cluster, served: Served, target: Target, request: Request, options: WriteOptions
+    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Answer a question.
 
@@ -50,7 +50,7 @@ def _bind(cluster: Cluster, target: Target, request: Request, found: Plain, opti
     """The old way to bind a pod: a Binding that is named like it."""
     from dataclasses import replace
 
-    from masthead._server.kinds import catalog
+    from masthead._server.resources import catalog
     from masthead._server.verbs import subresources
 
     pods = catalog.find("", "v1", "pods")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta import fields, labels, typeinfo
-from masthead._server.kinds.selectable import field_values, supported_fields, unsupported_field_message
-from masthead._server.kinds.selector_errors import field_problem, label_problem
+from masthead._server.resources.selectable import field_values, supported_fields, unsupported_field_message
+from masthead._server.resources.selector_errors import field_problem, label_problem
 from masthead._server.wire.failures import Failure, bad_request
 from masthead._server.wire.limits import too_large
 from masthead.errors import SelectorError
@@ -17,7 +17,7 @@ from masthead.errors import SelectorError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import ListOptions
 
@@ -55,7 +55,9 @@ class Selection:
         Failure: A selector cannot be read, or names a field that the resource does not offer.
     """
 
-    def __init__(self, served: Served, namespace: str, options: ListOptions, *, name: str = "") -> None:
+    def __init__(
+        self, served: ServedResource, namespace: str, options: ListOptions, *, name: str = ""
+    ) -> None:
         if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
             raise Failure(500, "", f'invalid key: "/{served.name}/{namespace}"')
         for text in (options.label_selector, options.field_selector):
@@ -125,7 +127,7 @@ def _label_selector(text: str) -> labels.Selector:
         raise bad_request(label_problem(text)) from None
 
 
-def _field_selector(served: Served, text: str) -> fields.FieldSelector:
+def _field_selector(served: ServedResource, text: str) -> fields.FieldSelector:
     try:
         selector = fields.parse(text)
     except SelectorError:

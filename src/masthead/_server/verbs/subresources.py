@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.request import Request, Target
 
@@ -52,7 +52,7 @@ def is_special(subresource: str) -> bool:
     return subresource not in _GENERIC
 
 
-def read(cluster: Cluster, served: Served, target: Target) -> Answer:
+def read(cluster: Cluster, served: ServedResource, target: Target) -> Answer:
     """Answer a GET of a part.
 
     Raises:
@@ -67,7 +67,7 @@ def read(cluster: Cluster, served: Served, target: Target) -> Answer:
 
 
 def update(
-    cluster: Cluster, served: Served, target: Target, request: Request, options: WriteOptions
+    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Answer a PUT of a part that is a kind of its own.
 
@@ -83,7 +83,7 @@ def update(
 
 def patch(
     cluster: Cluster,
-    served: Served,
+    served: ServedResource,
     target: Target,
     apply: Callable[[Plain], Plain],
     options: WriteOptions,
@@ -104,7 +104,7 @@ def patch(
 
 
 def create(
-    cluster: Cluster, served: Served, target: Target, request: Request, options: WriteOptions
+    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
 ) -> Answer:
     """Answer a POST to a part of an object.
 
@@ -123,7 +123,7 @@ def create(
 
 def _rescale(
     cluster: Cluster,
-    served: Served,
+    served: ServedResource,
     target: Target,
     change: Callable[[Plain], Plain],
     options: WriteOptions,
@@ -150,7 +150,7 @@ def _rescale(
     return json_answer(200, _scale_of(served, msgspec.json.decode(written.body)))
 
 
-def _scale_of(served: Served, found: Plain) -> Plain:
+def _scale_of(served: ServedResource, found: Plain) -> Plain:
     meta, spec, status = part(found, "metadata"), part(found, "spec"), part(found, "status")
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     replicas = spec.get("replicas", 1 if served.group == "" else 0)
@@ -169,7 +169,9 @@ def _scale_of(served: Served, found: Plain) -> Plain:
     }
 
 
-def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
+def _bind(
+    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
+) -> Answer:
     """Give a pod its node."""
     if text(part(body, "metadata"), "name") != target.name:
         raise bad_request("name in URL does not match name in Binding object")
@@ -202,14 +204,16 @@ def _bind(cluster: Cluster, served: Served, target: Target, body: Plain, options
     return json_answer(201, {**_SUCCESS, "code": 201})
 
 
-def _evict(cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions) -> Answer:
+def _evict(
+    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
+) -> Answer:
     """Delete a pod as kindly as the eviction and its budget say."""
     evicting.evict(cluster, served, target.namespace, target.name, body, options)
     return json_answer(201, {**_SUCCESS, "code": 201})
 
 
 def _issue_token(
-    cluster: Cluster, served: Served, target: Target, body: Plain, options: WriteOptions
+    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
 ) -> Answer:
     """Make a token for a service account; it opens nothing, but looks like one and says when it expires."""
     del options
@@ -246,14 +250,14 @@ def _check_lifetime(seconds: int) -> None:
     raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
-def _kind_of(served: Served, target: Target) -> type[Object]:
+def _kind_of(served: ServedResource, target: Target) -> type[Object]:
     described = served.resource.subresource(target.subresource)
     if described is None:
         raise _nobody_there(served, target)
     return registry.object_class(described.kind)
 
 
-def _nobody_there(served: Served, target: Target) -> Failure:
+def _nobody_there(served: ServedResource, target: Target) -> Failure:
     message = (
         f"{served.name}/{target.subresource} needs a node that runs pods, and this server has none; "
         "point the same code at a cluster for that"

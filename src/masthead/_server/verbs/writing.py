@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.kinds import warnings as kind_warnings
-from masthead._server.kinds.metadata import create_errors, keep_system_fields, update_errors
-from masthead._server.kinds.rules import rules_of
+from masthead._server.resources import warnings as kind_warnings
+from masthead._server.resources.metadata import create_errors, keep_system_fields, update_errors
+from masthead._server.resources.rules import rules_of
 from masthead._server.verbs.parts import ONLY
 from masthead._server.wire.failures import (
     MODIFIED,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._server.cluster import Cluster
-    from masthead._server.kinds.catalog import Served
+    from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import WriteOptions
 
@@ -45,7 +45,9 @@ class Written:
     is_new: bool = False
 
 
-def create(cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions) -> Written:
+def create(
+    cluster: Cluster, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
+) -> Written:
     """Store a new object.
 
     Args:
@@ -80,7 +82,7 @@ def _check_version_unset(meta: Plain) -> None:
         raise Failure(500, "", "resourceVersion should not be set on objects to be created")
 
 
-def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> None:
+def _begin(cluster: Cluster, served: ServedResource, namespace: str, found: Plain) -> None:
     """Give a new object what the server alone decides."""
     meta, strategy = metadata(found), served.strategy
     if served.is_namespaced:
@@ -101,7 +103,7 @@ def _begin(cluster: Cluster, served: Served, namespace: str, found: Plain) -> No
         found["status"] = served.stored_schema.blank("status")
 
 
-def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
+def _check_new(cluster: Cluster, served: ServedResource, found: Plain) -> None:
     meta, rules = metadata(found), served.rules
     if refusal := rules.admit_create(found, cluster.allocator):
         raise refusal
@@ -118,7 +120,13 @@ def _check_new(cluster: Cluster, served: Served, found: Plain) -> None:
 
 
 def _store_new(
-    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions, *, tries: int
+    cluster: Cluster,
+    served: ServedResource,
+    namespace: str,
+    found: Plain,
+    options: WriteOptions,
+    *,
+    tries: int,
 ) -> Written:
     """Store a new object; one whose name was generated gets another as often as `tries` says if it is taken."""
     meta = metadata(found)
@@ -135,7 +143,7 @@ def _store_new(
     return Written(served.write(record.value), is_new=True)
 
 
-def _taken(served: Served, meta: Plain, present: Plain) -> Failure:
+def _taken(served: ServedResource, meta: Plain, present: Plain) -> Failure:
     refusal = already_exists(served.group, served.name, meta["name"])
     if is_being_deleted(present):
         refusal.message = f"object is being deleted: {refusal.message}"
@@ -148,7 +156,7 @@ def _taken(served: Served, meta: Plain, present: Plain) -> Failure:
 
 def update(
     cluster: Cluster,
-    served: Served,
+    served: ServedResource,
     namespace: str,
     name: str,
     change: Callable[[Plain | None], Plain],
@@ -194,7 +202,7 @@ def update(
 
 
 def _create_by_update(
-    cluster: Cluster, served: Served, namespace: str, found: Plain, options: WriteOptions
+    cluster: Cluster, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
 ) -> Written:
     meta = metadata(found)
     if uid := text(meta, "uid"):
@@ -204,7 +212,7 @@ def _create_by_update(
     return create(cluster, served, namespace, found, options)
 
 
-def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresource: str) -> Plain:
+def _settle(cluster: Cluster, served: ServedResource, new: Plain, old: Plain, subresource: str) -> Plain:
     """Turn what a client wants into what it may have, or refuse it."""
     meta, stored = metadata(new), metadata(old)
     _check_version(served, meta, stored)
@@ -235,14 +243,14 @@ def _settle(cluster: Cluster, served: Served, new: Plain, old: Plain, subresourc
     return new
 
 
-def _settle_main(cluster: Cluster, served: Served, new: Plain, old: Plain) -> None:
+def _settle_main(cluster: Cluster, served: ServedResource, new: Plain, old: Plain) -> None:
     if served.strategy.has_status:
         _keep("status", new, old)
     served.rules.reallocate(new, old, cluster.allocator)
     served.rules.prepare_update(new, old)
 
 
-def _only_status(served: Served, new: Plain, old: Plain) -> Plain:
+def _only_status(served: ServedResource, new: Plain, old: Plain) -> Plain:
     settled = {**old, "metadata": metadata(new)}
     _keep("status", settled, new)
     for field in served.strategy.status_keeps:
@@ -250,7 +258,7 @@ def _only_status(served: Served, new: Plain, old: Plain) -> Plain:
     return settled
 
 
-def _check_version(served: Served, meta: Plain, stored: Plain) -> None:
+def _check_version(served: ServedResource, meta: Plain, stored: Plain) -> None:
     name = text(stored, "name")
     version = text(meta, "resourceVersion")
     if not version or version == "0":
@@ -263,14 +271,14 @@ def _check_version(served: Served, meta: Plain, stored: Plain) -> None:
         raise conflict(served.group, served.name, name, MODIFIED)
 
 
-def _check_uid(served: Served, meta: Plain, stored: Plain) -> None:
+def _check_uid(served: ServedResource, meta: Plain, stored: Plain) -> None:
     uid = text(meta, "uid")
     if uid and uid != stored["uid"]:
         problem = _uid_problem(served, stored, uid, stored["uid"])
         raise conflict(served.group, served.name, stored["name"], problem)
 
 
-def _uid_problem(served: Served, meta: Plain, wanted: str, actual: str) -> str:
+def _uid_problem(served: ServedResource, meta: Plain, wanted: str, actual: str) -> str:
     """What the real server lets its storage say."""
     place = served.key(text(meta, "namespace"), text(meta, "name"))
     return (
@@ -280,7 +288,7 @@ def _uid_problem(served: Served, meta: Plain, wanted: str, actual: str) -> str:
 
 
 def _store_change(
-    cluster: Cluster, served: Served, record: Record, new: Plain, old: Plain, options: WriteOptions
+    cluster: Cluster, served: ServedResource, record: Record, new: Plain, old: Plain, options: WriteOptions
 ) -> Written:
     if goes_now(served, new, old):
         if not options.is_dry_run:
@@ -295,7 +303,7 @@ def _store_change(
     return Written(served.write(written.value))
 
 
-def goes_now(served: Served, new: Plain, old: Plain) -> bool:
+def goes_now(served: ServedResource, new: Plain, old: Plain) -> bool:
     """Tell whether an object that is being deleted lost the last thing that held it back."""
     if not is_being_deleted(old) or has_finalizers(new):
         return False

@@ -1,0 +1,48 @@
+"""Labels of nodes that have newer names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.names import LABEL_VALUE
+from masthead._server.wire.plain import items
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+DEPRECATED: Final = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
+}
+"""What is said of a label, by its key."""
+
+
+def key_warnings(path: str, key: object) -> list[str]:
+    """Say that a key should be another one; the text repeats it."""
+    said = DEPRECATED.get(key) if isinstance(key, str) else None
+    return [f"{path}: {key} is {said}"] if said else []
+
+
+def expression_warnings(path: str, selector: Plain, *, with_values: bool = False) -> list[str]:
+    """Say what is questionable about the expressions that select nodes.
+
+    Args:
+        path: The selector's.
+        selector: What has ``matchExpressions``.
+        with_values: Whether values that no label can have are told; where they are refused they need not be.
+    """
+    found: list[str] = []
+    for index, expression in enumerate(items(selector, "matchExpressions")):
+        at = f"{path}.matchExpressions[{index}]"
+        found += key_warnings(f"{at}.key", expression.get("key"))
+        if with_values:
+            for number, value in enumerate(expression.get("values") or ()):
+                said = LABEL_VALUE(value)
+                found += [f"{at}.values[{number}]: {value} is invalid, {each}" for each in said]
+    return found
