@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import inspect
+import pkgutil
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +16,6 @@ import masthead.aio
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-_ASYNC_HOMES = ("masthead._client.{}", "masthead.cache.{}", "masthead.discovery.{}", "masthead.{}.client")
 _END = object()
 
 
@@ -87,19 +88,13 @@ def _plain(value: Any) -> Any:
 
 def faced(value: Any) -> Any:
     """Wrap what belongs to the blocking façade; leave values alone."""
-    return Awaited(value) if type(value).__module__.startswith("masthead._sync") else value
+    return Awaited(value) if type(value) in _blocking_classes() else value
 
 
 def async_twin(blocking: type) -> type:
     """The async class of the same name."""
-    home = blocking.__module__.removeprefix("masthead._sync.")
-    for place in _ASYNC_HOMES:
-        try:
-            module = importlib.import_module(place.format(home))
-        except ModuleNotFoundError:
-            continue
-        if found := vars(module).get(blocking.__name__):
-            assert isinstance(found, type)
+    for found in _async_classes():
+        if found.__name__ == blocking.__name__:
             return found
     raise LookupError(f"{blocking} has no async twin")
 
@@ -112,3 +107,21 @@ async def _iterate(begin: Callable[[], Any]) -> AsyncIterator[Any]:
     items: Iterator[Any] = iter(await asyncio.to_thread(begin))
     while (item := await asyncio.to_thread(next, items, _END)) is not _END:
         yield faced(item)
+
+
+@functools.cache
+def _blocking_classes() -> frozenset[type]:
+    return _classes_in("masthead._sync") - _async_classes()
+
+
+@functools.cache
+def _async_classes() -> frozenset[type]:
+    layers = ("_client", "_cache", "_discovery", "_rest", "_meta", "_sansio")
+    return frozenset().union(*(_classes_in(f"masthead.{layer}") for layer in layers))
+
+
+def _classes_in(package: str) -> frozenset[type]:
+    """Every class that a module below this package defines or imports."""
+    path = importlib.import_module(package).__path__
+    modules = [importlib.import_module(each.name) for each in pkgutil.walk_packages(path, f"{package}.")]
+    return frozenset(each for module in modules for each in vars(module).values() if isinstance(each, type))
