@@ -106,7 +106,7 @@ class Cluster:
 
     def _under_way_for(self, resource: str) -> list[Fault]:
         # Each fault takes one watch, in this order: the last one is over when a sound watch was opened behind it.
-        calls = [seen.call for seen in self.server.requests]
+        calls = [seen.info for seen in self.server.requests]
         watches = sum(call.verb == "watch" and call.resource == resource for call in calls)
         where: Where = {"verb": "watch", "resource": resource}
         met = [fault for fault in self._armed.values() if fault.hits and fault.where == where]

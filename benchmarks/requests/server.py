@@ -23,7 +23,7 @@ from benchmarks.harness import pods
 from benchmarks.harness.measure import positive
 from benchmarks.requests.clients import DATA, NAMESPACE, SMALL, namespace_of
 from masthead._server.resources import catalog
-from masthead._server.running import run_alone, serving
+from masthead._server.runner import run_alone, serving
 from masthead._server.settings import Settings
 
 if TYPE_CHECKING:

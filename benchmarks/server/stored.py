@@ -17,12 +17,13 @@ from benchmarks.decode.workloads import MEASURES
 from benchmarks.harness import pods
 from benchmarks.harness.measure import positive
 from masthead._server.clock import SystemClock
-from masthead._server.cluster import Cluster
+from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watching import WatchLimits
-from masthead._server.wire.request import Answer, Request
+from masthead._server.verbs.watch import WatchLimits
+from masthead._server.wire.request import ApiRequest, ApiResponse
+from masthead._server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,24 +31,24 @@ if TYPE_CHECKING:
 _PODS = "/api/v1/namespaces/default/pods"
 
 
-def empty_store() -> Callable[[Request], bytes]:
+def empty_store() -> Callable[[ApiRequest], bytes]:
     """Make a store and what answers requests to it; returns the latter."""
-    cluster = Cluster(Storage(), SystemClock())
+    cluster = ClusterState(Storage(), SystemClock())
     cluster.add_first_namespaces()
     rest = Rest(cluster, Faults(), WatchLimits(), lambda: None)
 
-    def ask(request: Request) -> bytes:
-        answer = rest.answer(request, *rest.call_of(request))
-        if not isinstance(answer, Answer) or answer.code not in {200, 201}:
+    def ask(request: ApiRequest) -> bytes:
+        answer = rest.answer(request, RequestInfo.of(request))
+        if not isinstance(answer, ApiResponse) or answer.code not in {200, 201}:
             raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {answer}")
         return answer.body
 
     return ask
 
 
-def create(ask: Callable[[Request], bytes], name: str) -> None:
+def create(ask: Callable[[ApiRequest], bytes], name: str) -> None:
     """Create a pod."""
-    ask(Request("POST", _PODS, body=pods.new_pod("default", name, 0)))
+    ask(ApiRequest("POST", _PODS, body=pods.new_pod("default", name, 0)))
 
 
 def main() -> None:
@@ -64,7 +65,7 @@ def main() -> None:
             create(ask, f"pod-{number:07d}")
 
     grown = MEASURES[options.measure](create_all, b"", 1)
-    written = len(ask(Request("GET", f"{_PODS}/pod-{0:07d}")))
+    written = len(ask(ApiRequest("GET", f"{_PODS}/pod-{0:07d}")))
     per_pod = None if grown is None else grown / options.count
     print(json.dumps({"per pod": per_pod, "bytes": written}), flush=True)
     os._exit(0)  # taking all of it down takes a while

@@ -247,6 +247,6 @@ async def test_to_find_out_what_is_served_takes_two_requests_and_leaves_no_files
     names = ("deploy", "pods", "ingresses.networking.k8s.io", "cj", "ConfigMap", "crd")
     await asyncio.gather(*(client.dynamic(name).list() for name in names))
 
-    asked = [each.path for each in server.requests[before:] if each.call.verb != "list"]
+    asked = [each.path for each in server.requests[before:] if each.info.verb != "list"]
     assert sorted(asked) == ["/api", "/apis"]
     assert files_in(temporary) == []

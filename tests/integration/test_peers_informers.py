@@ -259,7 +259,7 @@ async def test_bookmarks_are_asked_for(cluster: Cluster, maps: Any) -> None:
     """Without, the version of a quiet watch grows old until it is forgotten."""
     async with quick(maps) as informer:
         await informer.wait_synced(30)
-    watches = [each for each in embedded(cluster).requests if each.call.verb == "watch"]
+    watches = [each for each in embedded(cluster).requests if each.info.verb == "watch"]
     assert "allowWatchBookmarks=true" in watches[-1].query
 
 
@@ -431,7 +431,7 @@ async def test_an_informer_of_a_namespace_asks_for_nothing_else(
     before = len(embedded(cluster).requests)
     async with quick([secrets, client.core_v1.secrets("default")]) as informer:
         await informer.wait_synced(30)
-    paths = {each.path for each in embedded(cluster).requests[before:] if each.call.resource == "secrets"}
+    paths = {each.path for each in embedded(cluster).requests[before:] if each.info.resource == "secrets"}
     assert paths == {f"/api/v1/namespaces/{each}/secrets" for each in (namespace, "default")}
 
 

@@ -100,7 +100,7 @@ async def test_a_watch_with_a_timeout_of_the_servers_goes_on(facade: str) -> Non
                 server.advance(60)
                 await maps.create(ConfigMap.new("b"))
                 assert await told(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.call.verb == "watch"]
+        watches = [each for each in server.requests if each.info.verb == "watch"]
 
     assert len(watches) == 2
 
@@ -243,7 +243,7 @@ async def test_bookmarks_are_asked_for(cluster: Cluster, client: Any, namespace:
     (watch,) = [
         each
         for each in embedded(cluster).requests
-        if each.call.verb == "watch" and each.call.namespace == namespace
+        if each.info.verb == "watch" and each.info.namespace == namespace
     ]
     assert "allowWatchBookmarks=true" in watch.query
 
@@ -325,7 +325,7 @@ async def test_a_refusal_disturbs_no_other_call(tmp_path: Path, facade: str, cod
                     await maps.get("a")
                 await maps.create(ConfigMap.new("b"))
                 assert await told(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.call.verb == "watch"]
+        watches = [each for each in server.requests if each.info.verb == "watch"]
 
     assert len(watches) == 1
     assert program.runs == (2 if code == 401 else 1)

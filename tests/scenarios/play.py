@@ -271,7 +271,7 @@ class Play:
             allowed += max(1, len(plan.namespaces)) * (10 + 14 * trouble + 4 * opened)
         asked = self.world.requests
         if len(asked) > allowed:
-            last = [f"{each.call} {each.query} {each.code}" for each in asked[-10:]]
+            last = [f"{each.info} {each.query} {each.code}" for each in asked[-10:]]
             self.problems.append(f"{len(asked)} lists and watches, where {allowed:.0f} are enough: {last}")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.informer import SharedInformer
     from masthead.aio import Client
-    from masthead.server import Faults, Seen
+    from masthead.server import Faults, RecordedRequest
 
 PLAIN: Final = Informer((Handler("only"),))
 _WITHIN: Final = 300.0
@@ -106,9 +106,9 @@ async def staged(
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-def _word(seen: Seen) -> str:
+def _word(seen: RecordedRequest) -> str:
     query = seen.query
-    if seen.call.verb == "watch":
+    if seen.info.verb == "watch":
         return "watch-list" if "sendInitialEvents" in query else "watch"
     if "metadata.name" in query:
         return "proof"

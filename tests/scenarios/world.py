@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.scenarios.story import Plain
 
     from masthead._rest.client import RestClient
-    from masthead.server import Running, Seen, Server
+    from masthead.server import RecordedRequest, Server, ServerRunner
 
 _FIRST_PORT, _PROCESSES, _PORTS = 20_000, 120, 100
 """Ports that no system gives to those who name none, a hundred for each process of a run: or somebody else could have one
@@ -72,10 +72,10 @@ class World:
         self._lives = 0
         self._seed = seed
         self._has_watch_list = has_watch_list
-        self._running: Running | None = None
+        self._running: ServerRunner | None = None
         self._port = 0
         self._count = itertools.count()
-        self._requests: list[Seen] = []
+        self._requests: list[RecordedRequest] = []
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[masthead.aio.Client]:
@@ -108,10 +108,10 @@ class World:
         await self._start()
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedRequest]:
         """The lists and watches that all the servers have seen."""
         seen = [*self._requests, *(self.server.requests if self._running else ())]
-        return [each for each in seen if each.call.verb in {"list", "watch"}]
+        return [each for each in seen if each.info.verb in {"list", "watch"}]
 
     async def put(self, namespace: str, name: str, color: str) -> Plain:
         """Create an object, or change it if it is there."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.server.calls import Caller
-from tests.server.settled import Cluster
+from tests.server.quiet_cluster import QuietCluster
 
 import masthead.server
 from masthead.server import VirtualClock
@@ -31,8 +31,8 @@ def caller(server: Server) -> Iterator[Caller]:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[QuietCluster]:
     with masthead.server.run(clock=VirtualClock, token=None) as running:
-        made = Cluster(running)
+        made = QuietCluster(running)
         yield made
         made.caller.close()

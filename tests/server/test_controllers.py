@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.server.calls import MAPS, MERGE_PATCH, PODS, config_map
-from tests.server.settled import Cluster, pod
+from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
-from masthead._server.controllers.places import Place, Places
+from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def owned_by(owner: Any, *, blocks: bool = False, **rest: Any) -> Any:
 # Namespaces
 
 
-def test_a_deleted_namespace_is_emptied_and_gone(cluster: Cluster) -> None:
+def test_a_deleted_namespace_is_emptied_and_gone(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     for path in ("configmaps", "secrets", "services"):
         body: Any = {"metadata": {"name": "a"}}
@@ -47,7 +47,7 @@ def test_a_deleted_namespace_is_emptied_and_gone(cluster: Cluster) -> None:
     assert cluster.call("GET", f"{NAMESPACES}/x/secrets")["items"] == []
 
 
-def test_a_namespace_waits_for_finalizers_of_what_it_holds_and_says_so(cluster: Cluster) -> None:
+def test_a_namespace_waits_for_finalizers_of_what_it_holds_and_says_so(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     held = f"{NAMESPACES}/x/configmaps/held"
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("held", finalizers=["example.com/one"]))
@@ -80,7 +80,7 @@ def test_a_namespace_waits_for_finalizers_of_what_it_holds_and_says_so(cluster: 
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_a_namespace_with_a_finalizer_of_its_own_is_emptied_and_waits(cluster: Cluster) -> None:
+def test_a_namespace_with_a_finalizer_of_its_own_is_emptied_and_waits(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x", "finalizers": ["example.com/one"]}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -92,7 +92,7 @@ def test_a_namespace_with_a_finalizer_of_its_own_is_emptied_and_waits(cluster: C
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_pods_go_before_everything_else_of_a_namespace_and_have_their_time(cluster: Cluster) -> None:
+def test_pods_go_before_everything_else_of_a_namespace_and_have_their_time(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a"))
@@ -108,7 +108,7 @@ def test_pods_go_before_everything_else_of_a_namespace_and_have_their_time(clust
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_nothing_can_be_made_in_a_namespace_that_goes(cluster: Cluster) -> None:
+def test_nothing_can_be_made_in_a_namespace_that_goes(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("held", finalizers=["example.com/one"]))
     cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -118,7 +118,7 @@ def test_nothing_can_be_made_in_a_namespace_that_goes(cluster: Cluster) -> None:
     assert refused.failure[:2] == (403, "Forbidden")
 
 
-def test_a_large_namespace_goes_while_others_are_served(cluster: Cluster) -> None:
+def test_a_large_namespace_goes_while_others_are_served(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     for index in range(300):
         cluster.caller.call("POST", f"{NAMESPACES}/x/configmaps", config_map(f"a-{index}"))
@@ -131,7 +131,7 @@ def test_a_large_namespace_goes_while_others_are_served(cluster: Cluster) -> Non
 # Garbage
 
 
-def test_in_the_background_dependents_go_after_their_owner(cluster: Cluster) -> None:
+def test_in_the_background_dependents_go_after_their_owner(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     child = cluster.create("child", owners=[owned_by(owner)])
     cluster.create("grandchild", owners=[owned_by(child)])
@@ -143,7 +143,7 @@ def test_in_the_background_dependents_go_after_their_owner(cluster: Cluster) -> 
     assert cluster.meta("stranger")
 
 
-def test_orphans_stay_and_belong_to_nobody(cluster: Cluster) -> None:
+def test_orphans_stay_and_belong_to_nobody(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
 
@@ -153,7 +153,7 @@ def test_orphans_stay_and_belong_to_nobody(cluster: Cluster) -> None:
     assert "ownerReferences" not in cluster.meta("child")
 
 
-def test_in_the_foreground_dependents_that_block_go_first(cluster: Cluster) -> None:
+def test_in_the_foreground_dependents_that_block_go_first(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("blocks", owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
     cluster.create("free", owners=[owned_by(owner)])
@@ -167,7 +167,7 @@ def test_in_the_foreground_dependents_that_block_go_first(cluster: Cluster) -> N
     assert [cluster.meta(name) for name in ("owner", "blocks")] == [None] * 2
 
 
-def test_in_the_foreground_dependents_that_do_not_block_are_not_waited_for(cluster: Cluster) -> None:
+def test_in_the_foreground_dependents_that_do_not_block_are_not_waited_for(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)], finalizers=["example.com/one"])
 
@@ -177,7 +177,7 @@ def test_in_the_foreground_dependents_that_do_not_block_are_not_waited_for(clust
     assert cluster.meta("child")["deletionTimestamp"]
 
 
-def test_an_owner_in_the_foreground_goes_when_the_last_that_blocks_turns_away(cluster: Cluster) -> None:
+def test_an_owner_in_the_foreground_goes_when_the_last_that_blocks_turns_away(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
     cluster.delete("owner", "Foreground")
@@ -189,7 +189,7 @@ def test_an_owner_in_the_foreground_goes_when_the_last_that_blocks_turns_away(cl
     assert cluster.meta("child")
 
 
-def test_one_owner_is_enough_to_stay(cluster: Cluster) -> None:
+def test_one_owner_is_enough_to_stay(cluster: QuietCluster) -> None:
     first, second = cluster.create("first"), cluster.create("second")
     cluster.create("child", owners=[owned_by(first), owned_by(second)])
 
@@ -199,7 +199,7 @@ def test_one_owner_is_enough_to_stay(cluster: Cluster) -> None:
     assert cluster.meta("child") is None
 
 
-def test_an_owner_that_waits_for_its_dependents_is_not_enough(cluster: Cluster) -> None:
+def test_an_owner_that_waits_for_its_dependents_is_not_enough(cluster: QuietCluster) -> None:
     first, second = cluster.create("first"), cluster.create("second")
     cluster.create("child", owners=[owned_by(first, blocks=True), owned_by(second)])
 
@@ -209,7 +209,7 @@ def test_an_owner_that_waits_for_its_dependents_is_not_enough(cluster: Cluster) 
     assert [each["name"] for each in cluster.meta("child")["ownerReferences"]] == ["second"]
 
 
-def test_a_circle_that_blocks_itself_is_broken(cluster: Cluster) -> None:
+def test_a_circle_that_blocks_itself_is_broken(cluster: QuietCluster) -> None:
     first = cluster.create("first")
     second = cluster.create("second", owners=[owned_by(first, blocks=True)])
     patch = {"metadata": {"ownerReferences": [owned_by(second, blocks=True)]}}
@@ -229,7 +229,7 @@ def test_a_circle_that_blocks_itself_is_broken(cluster: Cluster) -> None:
     ],
     ids=["never there", "another of that name", "another kind"],
 )
-def test_objects_of_owners_that_are_not_there_are_collected(cluster: Cluster, reference: Any) -> None:
+def test_objects_of_owners_that_are_not_there_are_collected(cluster: QuietCluster, reference: Any) -> None:
     cluster.create("other")
 
     cluster.create("child", owners=[owned_by({"name": "", "uid": ""}) | reference])
@@ -237,7 +237,7 @@ def test_objects_of_owners_that_are_not_there_are_collected(cluster: Cluster, re
     assert cluster.meta("child") is None
 
 
-def test_owners_of_kinds_that_are_not_served_count_as_there(cluster: Cluster) -> None:
+def test_owners_of_kinds_that_are_not_served_count_as_there(cluster: QuietCluster) -> None:
     reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": NOBODY}
 
     cluster.create("child", owners=[reference])
@@ -245,7 +245,7 @@ def test_owners_of_kinds_that_are_not_served_count_as_there(cluster: Cluster) ->
     assert cluster.meta("child")
 
 
-def test_an_owner_is_looked_for_in_the_namespace_of_what_it_owns(cluster: Cluster) -> None:
+def test_an_owner_is_looked_for_in_the_namespace_of_what_it_owns(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     owner = cluster.create("owner")
     body = config_map("child")
@@ -256,7 +256,7 @@ def test_an_owner_is_looked_for_in_the_namespace_of_what_it_owns(cluster: Cluste
     assert not cluster.is_there(f"{NAMESPACES}/x/configmaps/child")
 
 
-def test_owners_may_be_of_another_kind_and_without_a_namespace(cluster: Cluster) -> None:
+def test_owners_may_be_of_another_kind_and_without_a_namespace(cluster: QuietCluster) -> None:
     owner = cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})["metadata"]
     cluster.create("child", owners=[owned_by(owner, kind="Namespace")])
     assert cluster.meta("child")
@@ -266,7 +266,7 @@ def test_owners_may_be_of_another_kind_and_without_a_namespace(cluster: Cluster)
     assert cluster.meta("child") is None
 
 
-def test_replica_sets_and_pods_go_with_their_deployment(cluster: Cluster) -> None:
+def test_replica_sets_and_pods_go_with_their_deployment(cluster: QuietCluster) -> None:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": template}
@@ -296,7 +296,7 @@ def test_replica_sets_and_pods_go_with_their_deployment(cluster: Cluster) -> Non
 # Pods and volumes
 
 
-def test_a_pod_with_a_finalizer_ends_in_time_and_stays_until_it_is_free(cluster: Cluster) -> None:
+def test_a_pod_with_a_finalizer_ends_in_time_and_stays_until_it_is_free(cluster: QuietCluster) -> None:
     body = pod("a")
     body["metadata"]["finalizers"] = ["example.com/one"]
     cluster.call("POST", PODS, body)
@@ -310,7 +310,7 @@ def test_a_pod_with_a_finalizer_ends_in_time_and_stays_until_it_is_free(cluster:
     assert not cluster.is_there(f"{PODS}/a")
 
 
-def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(cluster: Cluster) -> None:
+def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(cluster: QuietCluster) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
     cluster.call("DELETE", f"{PODS}/a?gracePeriodSeconds=0")
@@ -327,7 +327,7 @@ def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(clus
 
 def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> None:
     with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
-        cluster = Cluster(server)
+        cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a"))
         cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -336,7 +336,7 @@ def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> Non
         cluster.delete("owner", "Foreground")
         cluster.caller.close()
     with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
-        cluster = Cluster(server)
+        cluster = QuietCluster(server)
         server.wait_until_quiet()
         assert cluster.is_there(f"{NAMESPACES}/x/pods/a")
         server.advance(31)
@@ -349,7 +349,7 @@ def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> Non
 
 def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path) -> None:
     with masthead.server.run(data=tmp_path / "data", token=None, controllers=False) as server:
-        cluster = Cluster(server)
+        cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("DELETE", f"{NAMESPACES}/x")
         cluster.create("child", owners=[owned_by({"name": "never", "uid": NOBODY})])
@@ -357,14 +357,14 @@ def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path
         assert cluster.meta("child")
         cluster.caller.close()
     with masthead.server.run(data=tmp_path / "data", token=None) as server:
-        cluster = Cluster(server)
+        cluster = QuietCluster(server)
         server.wait_until_quiet()
         assert not cluster.is_there(f"{NAMESPACES}/x")
         assert cluster.meta("child") is None
         cluster.caller.close()
 
 
-def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: Cluster) -> None:
+def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
     cluster.delete("owner")
@@ -376,16 +376,16 @@ def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: Cluster) ->
 # Many objects
 
 
-class CountingPlaces(Places):
+class CountingPlaces(ObjectClient):
     """Counts the objects that are looked for."""
 
     looks = 0
 
-    def load(self, place: Place) -> Plain | None:
+    def load(self, place: ObjectRef) -> Plain | None:
         self.looks += 1
         return super().load(place)
 
-    def within(self, namespace: str, *, only: str = "") -> Iterator[Place]:
+    def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
         for each in super().within(namespace, only=only):
             self.looks += 1
             yield each
@@ -399,7 +399,7 @@ def counted(server: Server) -> CountingPlaces:
     return places
 
 
-def looks_for_each(cluster: Cluster, paths: list[str]) -> list[int]:
+def looks_for_each(cluster: QuietCluster, paths: list[str]) -> list[int]:
     """Free objects one by one; returns how much was looked for after each."""
     places = counted(cluster.server)
     looks: list[int] = []
@@ -410,7 +410,7 @@ def looks_for_each(cluster: Cluster, paths: list[str]) -> list[int]:
     return looks
 
 
-def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(cluster: Cluster) -> None:
+def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     names = [f"held-{index}" for index in range(10)]
     for name in names:
@@ -427,7 +427,9 @@ def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(c
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_left(cluster: Cluster) -> None:
+def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_left(
+    cluster: QuietCluster,
+) -> None:
     owner = cluster.create("owner")
     names = [f"held-{index}" for index in range(10)]
     for name in names:
@@ -440,7 +442,7 @@ def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_l
     assert cluster.meta("owner") is None
 
 
-def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: Cluster) -> None:
+def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -453,7 +455,7 @@ def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: Cluster) -> 
 
 @pytest.mark.parametrize("steps", [[60], [30, 30], [1] * 60, [59.5, 0.5]], ids=["one", "two", "sixty", "odd"])
 def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
-    cluster: Cluster, steps: list[float]
+    cluster: QuietCluster, steps: list[float]
 ) -> None:
     owner = cluster.call("POST", PODS, pod("owner"))["metadata"]
     body = pod("child")
@@ -473,7 +475,7 @@ def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
     assert not cluster.is_there(f"{PODS}/child")
 
 
-def test_a_grace_period_that_is_shortened_to_what_has_passed_is_over(cluster: Cluster) -> None:
+def test_a_grace_period_that_is_shortened_to_what_has_passed_is_over(cluster: QuietCluster) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
     cluster.server.advance(20)

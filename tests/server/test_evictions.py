@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.server.calls import MERGE_PATCH, PODS
-from tests.server.settled import pod
+from tests.server.quiet_cluster import pod
 
 if TYPE_CHECKING:
-    from tests.server.settled import Cluster
+    from tests.server.quiet_cluster import QuietCluster
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 EVICTION = {"metadata": {"name": "a"}}
 
 
-def run_pod(cluster: Cluster) -> None:
+def run_pod(cluster: QuietCluster) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("PATCH", f"{PODS}/a/status", {"status": {"phase": "Running"}}, content_type=MERGE_PATCH)
 
 
-def allow(cluster: Cluster, **status: Any) -> None:
+def allow(cluster: QuietCluster, **status: Any) -> None:
     """Write what a budget for every pod allows."""
     counts = {"observedGeneration": 1, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
     cluster.call("PATCH", f"{BUDGETS}/b/status", {"status": {**counts, **status}}, content_type=MERGE_PATCH)
 
 
-def test_an_evicted_pod_ends_after_its_grace_period(cluster: Cluster) -> None:
+def test_an_evicted_pod_ends_after_its_grace_period(cluster: QuietCluster) -> None:
     run_pod(cluster)
 
     cluster.call("POST", f"{PODS}/a/eviction", {**EVICTION, "deleteOptions": {"gracePeriodSeconds": 60}})
@@ -38,7 +38,7 @@ def test_an_evicted_pod_ends_after_its_grace_period(cluster: Cluster) -> None:
     assert not cluster.is_there(f"{PODS}/a")
 
 
-def test_a_budget_with_too_many_evictions_that_nobody_noticed_allows_no_other(cluster: Cluster) -> None:
+def test_a_budget_with_too_many_evictions_that_nobody_noticed_allows_no_other(cluster: QuietCluster) -> None:
     run_pod(cluster)
     cluster.call("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
     disrupted = {f"p{number}": "2001-02-03T04:05:06Z" for number in range(2001)}

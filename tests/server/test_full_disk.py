@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.server.calls import PODS, config_map
-from tests.server.settled import pod
+from tests.server.quiet_cluster import pod
 
 from masthead._server.storage import JournalError
 
 if TYPE_CHECKING:
-    from tests.server.settled import Cluster
+    from tests.server.quiet_cluster import QuietCluster
 
     from masthead._server.storage import Record
 
@@ -51,18 +51,18 @@ class Disk:
 
 
 @pytest.fixture
-def disk(cluster: Cluster) -> Disk:
+def disk(cluster: QuietCluster) -> Disk:
     made = cluster.server._storage._journal = Disk()
     return made
 
 
-def advance(cluster: Cluster, seconds: float) -> None:
+def advance(cluster: QuietCluster, seconds: float) -> None:
     cluster.server.advance(seconds)
     cluster.server.wait_until_quiet()
 
 
 @pytest.mark.parametrize("room", range(1, 6))
-def test_a_namespace_goes_once_the_disk_has_room_again(cluster: Cluster, disk: Disk, room: int) -> None:
+def test_a_namespace_goes_once_the_disk_has_room_again(cluster: QuietCluster, disk: Disk, room: int) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a", nodeName=""))
@@ -77,7 +77,7 @@ def test_a_namespace_goes_once_the_disk_has_room_again(cluster: Cluster, disk: D
 
 
 @pytest.mark.parametrize("room", [0, 1])
-def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: Cluster, disk: Disk, room: int) -> None:
+def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: QuietCluster, disk: Disk, room: int) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
     disk.room = room
@@ -92,7 +92,7 @@ def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: Cluster, disk: Di
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
 def test_dependents_are_seen_to_once_the_disk_has_room_again(
-    cluster: Cluster, disk: Disk, policy: str
+    cluster: QuietCluster, disk: Disk, policy: str
 ) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
@@ -108,7 +108,7 @@ def test_dependents_are_seen_to_once_the_disk_has_room_again(
 
 
 def test_a_full_disk_is_tried_ever_more_seldom_and_after_a_success_as_soon_as_ever(
-    cluster: Cluster, disk: Disk
+    cluster: QuietCluster, disk: Disk
 ) -> None:
     disk.room = 1
     cluster.create("first", owners=[owned_by(NOBODY)])

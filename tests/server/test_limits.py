@@ -186,7 +186,7 @@ def test_a_request_without_a_token_is_seen_without_its_body(server: Server) -> N
     stranger.close()
 
     [seen] = server.requests
-    assert (seen.method, seen.call.verb, seen.code, seen.body) == ("POST", "create", 403, b"")
+    assert (seen.method, seen.info.verb, seen.code, seen.body) == ("POST", "create", 403, b"")
 
 
 def test_what_anybody_may_ask_needs_no_body(server: Server) -> None:

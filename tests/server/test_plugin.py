@@ -211,7 +211,7 @@ import pytest
 async def test_it(kube_server):
     await asyncio.to_thread(call, kube_server, "/api/v1/namespaces")
     await kube_server.quiesce()
-    assert [each.call.verb for each in kube_server.requests] == ["list"]
+    assert [each.info.verb for each in kube_server.requests] == ["list"]
 """,
         1,
     )
@@ -228,7 +228,7 @@ def maps(kube_aio_client):
 async def test_awaited(kube_server, maps, kube_aio_client):
     await maps.create({"metadata": {"name": "a"}})
     assert [each.metadata.name for each in await maps.list()] == ["a"]
-    assert [each.call.verb for each in kube_server.requests] == ["create", "list"]
+    assert [each.info.verb for each in kube_server.requests] == ["create", "list"]
     closed.append(kube_aio_client)
 
 @MARK

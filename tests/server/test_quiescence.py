@@ -51,7 +51,7 @@ async def test_a_write_that_nobody_was_told_of_yet_is_no_rest() -> None:
     async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
         stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
         await server.quiesce()
-        [watch] = server._front.watches
+        [watch] = server._handler.watches
         assert watch.is_told
         cluster_map = config_map("a")
         async with client.post(MAPS, json=cluster_map) as answer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.server.calls import MERGE_PATCH, PODS
-from tests.server.settled import pod
+from tests.server.quiet_cluster import pod
 
 if TYPE_CHECKING:
-    from tests.server.settled import Cluster
+    from tests.server.quiet_cluster import QuietCluster
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
@@ -21,7 +21,7 @@ def claim(name: str = "c", *owners: Any) -> Any:
     }
 
 
-def test_a_claim_that_nothing_uses_goes_at_once(cluster: Cluster) -> None:
+def test_a_claim_that_nothing_uses_goes_at_once(cluster: QuietCluster) -> None:
     made = cluster.call("POST", CLAIMS, claim())
     assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
 
@@ -30,7 +30,7 @@ def test_a_claim_that_nothing_uses_goes_at_once(cluster: Cluster) -> None:
     assert not cluster.is_there(f"{CLAIMS}/c")
 
 
-def test_a_claim_that_a_pod_uses_goes_after_the_pod(cluster: Cluster) -> None:
+def test_a_claim_that_a_pod_uses_goes_after_the_pod(cluster: QuietCluster) -> None:
     cluster.call("POST", CLAIMS, claim())
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     cluster.call("POST", PODS, pod("a", volumes=volumes))
@@ -42,7 +42,7 @@ def test_a_claim_that_a_pod_uses_goes_after_the_pod(cluster: Cluster) -> None:
     assert not cluster.is_there(f"{CLAIMS}/c")
 
 
-def test_a_pod_that_has_ended_uses_its_claims_until_it_is_gone(cluster: Cluster) -> None:
+def test_a_pod_that_has_ended_uses_its_claims_until_it_is_gone(cluster: QuietCluster) -> None:
     cluster.call("POST", CLAIMS, claim())
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     cluster.call("POST", PODS, pod("a", volumes=volumes))
@@ -55,7 +55,7 @@ def test_a_pod_that_has_ended_uses_its_claims_until_it_is_gone(cluster: Cluster)
     assert not cluster.is_there(f"{CLAIMS}/c")
 
 
-def pod_with_a_claim_of_its_own(cluster: Cluster) -> Any:
+def pod_with_a_claim_of_its_own(cluster: QuietCluster) -> Any:
     """Make a pod whose volume is to be made for it, with a finalizer; returns a reference to it."""
     template = {"spec": claim()["spec"]}
     body = pod("a", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}])
@@ -64,7 +64,7 @@ def pod_with_a_claim_of_its_own(cluster: Cluster) -> Any:
     return {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": made["uid"], "controller": True}
 
 
-def test_a_claim_made_for_a_pod_goes_when_only_finalizers_are_left_of_the_pod(cluster: Cluster) -> None:
+def test_a_claim_made_for_a_pod_goes_when_only_finalizers_are_left_of_the_pod(cluster: QuietCluster) -> None:
     owner = pod_with_a_claim_of_its_own(cluster)
     cluster.call("POST", CLAIMS, claim("a-v", owner))
 
@@ -76,7 +76,7 @@ def test_a_claim_made_for_a_pod_goes_when_only_finalizers_are_left_of_the_pod(cl
     assert not cluster.is_there(f"{CLAIMS}/a-v")
 
 
-def test_a_claim_that_is_only_called_like_one_made_for_a_pod_is_not_used_by_it(cluster: Cluster) -> None:
+def test_a_claim_that_is_only_called_like_one_made_for_a_pod_is_not_used_by_it(cluster: QuietCluster) -> None:
     pod_with_a_claim_of_its_own(cluster)
     cluster.call("POST", CLAIMS, claim("a-v"))
 
@@ -85,7 +85,7 @@ def test_a_claim_that_is_only_called_like_one_made_for_a_pod_is_not_used_by_it(c
     assert not cluster.is_there(f"{CLAIMS}/a-v")
 
 
-def test_a_volume_that_is_bound_stays_until_it_is_not(cluster: Cluster) -> None:
+def test_a_volume_that_is_bound_stays_until_it_is_not(cluster: QuietCluster) -> None:
     path = "/api/v1/persistentvolumes"
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
     cluster.call("POST", path, {"metadata": {"name": "v"}, "spec": spec})

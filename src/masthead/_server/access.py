@@ -7,16 +7,16 @@ import secrets
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import Failure, details_of, qualified, quoted
+from masthead._server.wire.failures import StatusFailure, details_of, qualified, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._server.faults import Call
     from masthead._server.hosts import AllowedHosts
-    from masthead._server.wire.request import Request
+    from masthead._server.wire.request import ApiRequest
+    from masthead._server.wire.request_info import RequestInfo
 
-__all__ = ["Access"]
+__all__ = ["AccessControl"]
 
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """What anybody may ask."""
@@ -30,7 +30,7 @@ class _Proof(Enum):
     NONE = ""
 
 
-class Access:
+class AccessControl:
     """Lets requests in, or refuses them.
 
     Args:
@@ -42,7 +42,9 @@ class Access:
         self._token = token.encode() if token is not None else None
         self._hosts = hosts
 
-    def check(self, request: Request, call: Call, headers: Callable[[str, list[str]], list[str]]) -> bool:
+    def check(
+        self, request: ApiRequest, info: RequestInfo, headers: Callable[[str, list[str]], list[str]]
+    ) -> bool:
         """Refuse those who may not do what they ask; returns whether what they send may be read.
 
         A bearer token proves more than names do: no browser sends one by itself. So names are for those who show
@@ -50,11 +52,11 @@ class Access:
 
         Args:
             request: Its head.
-            call: What it is about.
+            info: What it is about.
             headers: Gives what all headers of a name say, or else the list that it is given.
 
         Raises:
-            Failure: It is refused.
+            StatusFailure: It is refused.
         """
         is_open = request.path.rstrip("/") in _OPEN
         if self._token is not None:
@@ -64,18 +66,18 @@ class Access:
             if proof is _Proof.NONE and is_open:
                 return False  # anybody may ask this, but has nothing to send
             if proof is _Proof.NONE:
-                raise _anonymous(request, call)
+                raise _anonymous(request, info)
         if not is_open:
             self._hosts.check(headers("Host", []), headers("Origin", []))
         return True
 
-    def _proof(self, request: Request) -> _Proof:
+    def _proof(self, request: ApiRequest) -> _Proof:
         shown = request.headers.get("authorization", "")
         scheme, _, token = shown.partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             if self._is_token(_bytes_of(token.strip())):
                 return _Proof.BEARER
-            raise Failure(401, "Unauthorized", "Unauthorized")
+            raise StatusFailure(401, "Unauthorized", "Unauthorized")
         # A password that is wrong is no password: kube-apiserver does not look at any.
         return _Proof.PASSWORD if self._is_token(_password(shown)) else _Proof.NONE
 
@@ -99,14 +101,14 @@ def _password(authorization: str) -> bytes:
         return b""
 
 
-def _anonymous(request: Request, call: Call) -> Failure:
+def _anonymous(request: ApiRequest, info: RequestInfo) -> StatusFailure:
     """What somebody is told who shows no token: who that is, and what they may not."""
     user = 'User "system:anonymous" cannot'
-    if not call.resource:
-        message = f'forbidden: {user} {call.verb} path "{request.path}"'
-        return Failure(403, "Forbidden", message, details={})
-    resource = f"{call.resource}/{call.subresource}" if call.subresource else call.resource
-    where = f'in the namespace "{call.namespace}"' if call.namespace else "at the cluster scope"
-    subject = f"{qualified(call.group, call.resource)}{f' {quoted(call.name)}' if call.name else ''}"
-    message = f'{subject} is forbidden: {user} {call.verb} resource "{resource}" in API group "{call.group}" {where}'
-    return Failure(403, "Forbidden", message, details=details_of(call.name, call.group, call.resource))
+    if not info.resource:
+        message = f'forbidden: {user} {info.verb} path "{request.path}"'
+        return StatusFailure(403, "Forbidden", message, details={})
+    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    where = f'in the namespace "{info.namespace}"' if info.namespace else "at the cluster scope"
+    subject = f"{qualified(info.group, info.resource)}{f' {quoted(info.name)}' if info.name else ''}"
+    message = f'{subject} is forbidden: {user} {info.verb} resource "{resource}" in API group "{info.group}" {where}'
+    return StatusFailure(403, "Forbidden", message, details=details_of(info.name, info.group, info.resource))

@@ -9,7 +9,7 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from masthead._server.limits import BODIES_LIMIT, BODY_SECONDS, Budget
 from masthead._server.verbs.bodies import BODY_LIMIT
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Clock
 
-__all__ = ["Bodies", "Body"]
+__all__ = ["BodyLimiter", "BodyReader"]
 
 _RETRY_AFTER: Final = 1
 
 
-class Bodies:
+class BodyLimiter:
     """What all requests under way hold.
 
     Args:
@@ -34,15 +34,15 @@ class Bodies:
         self.clock = clock
         self.held = Budget(BODIES_LIMIT)
 
-    def of(self, incoming: BaseRequest) -> Body:
+    def of(self, incoming: BaseRequest) -> BodyReader:
         """The body of a request, to be read within a block."""
-        return Body(incoming, self)
+        return BodyReader(incoming, self)
 
 
-class Body:
+class BodyReader:
     """The body of one request; at the end of the block it is no longer held."""
 
-    def __init__(self, incoming: BaseRequest, owner: Bodies) -> None:
+    def __init__(self, incoming: BaseRequest, owner: BodyLimiter) -> None:
         self._incoming = incoming
         self._owner = owner
         self._size = 0
@@ -59,7 +59,7 @@ class Body:
         """Wait for all of it.
 
         Raises:
-            Failure: It is too long, all bodies together are, it takes too long, or the client went away.
+            StatusFailure: It is too long, all bodies together are, it takes too long, or the client went away.
         """
         incoming = self._incoming
         if (incoming.content_length or 0) > BODY_LIMIT:
@@ -74,9 +74,9 @@ class Body:
             return await self._read_all()
         except TimeoutError:
             message = "Timeout: request did not complete within the allotted timeout"
-            raise Failure(504, "Timeout", message, details={}) from None
+            raise StatusFailure(504, "Timeout", message, details={}) from None
         except (ConnectionError, HTTPException, RequestPayloadError):
-            raise Failure(400, "BadRequest", "the body of the request could not be read") from None
+            raise StatusFailure(400, "BadRequest", "the body of the request could not be read") from None
         finally:
             if timer is not None:
                 timer.cancel()
@@ -91,7 +91,7 @@ class Body:
                 raise _too_large()
             if held.is_exceeded:
                 message = "the server has received too many requests and has asked us to try again later"
-                raise Failure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)
+                raise StatusFailure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -99,5 +99,5 @@ class Body:
         self._incoming.content.set_exception(TimeoutError())
 
 
-def _too_large() -> Failure:
-    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
+def _too_large() -> StatusFailure:
+    return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._server.clock import stamp
 from masthead._server.resources import catalog
 from masthead._server.resources.rules import Allocator
-from masthead._server.wire.failures import Failure, details_of, not_found, qualified, quoted
+from masthead._server.wire.failures import StatusFailure, details_of, not_found, qualified, quoted
 from masthead._server.wire.limits import too_large
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._server.storage import Record, Storage
     from masthead._server.wire.plain import Plain
 
-__all__ = ["FIRST_NAMESPACES", "Cluster"]
+__all__ = ["FIRST_NAMESPACES", "ClusterState"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Those that every cluster has."""
@@ -29,7 +29,7 @@ _SUFFIX_LENGTH: Final = 5
 _LONGEST_PREFIX: Final = 58
 
 
-class Cluster:
+class ClusterState:
     """The state that requests read and change, all of them in one thread.
 
     Args:
@@ -57,7 +57,7 @@ class Cluster:
         """The object of a name.
 
         Raises:
-            Failure: There is none.
+            StatusFailure: There is none.
         """
         record = self.storage.table(served.table).get(served.place(namespace, name))
         if record is None:
@@ -74,7 +74,7 @@ class Cluster:
             most: How many bytes it may have.
 
         Raises:
-            Failure: It has more.
+            StatusFailure: It has more.
         """
         found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
         value = served.dump(found)
@@ -116,7 +116,7 @@ class Cluster:
         """Make sure that something may be created in a namespace.
 
         Raises:
-            Failure: The namespace is not there, or on its way out.
+            StatusFailure: The namespace is not there, or on its way out.
         """
         record = self.storage.table("namespaces").get(namespace)
         if record is None:
@@ -129,7 +129,7 @@ class Cluster:
             "message": f"namespace {namespace} is being terminated",
             "field": "metadata.namespace",
         }
-        raise Failure(
+        raise StatusFailure(
             403,
             "Forbidden",
             f"{qualified(served.group, served.name)} {quoted(name)} is forbidden: unable to create new content in "

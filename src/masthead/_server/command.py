@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masth
     chosen = _parser(name).parse_args(arguments)
     _log_requests(chosen.verbose)
     try:
-        from masthead._server.running import run_alone
+        from masthead._server.runner import run_alone
 
         run_alone(_serve(chosen))
     except ConfigError as error:
@@ -115,7 +115,7 @@ def _log_requests(is_verbose: bool) -> None:
 
 
 async def _serve(chosen: argparse.Namespace) -> None:
-    from masthead._server.running import run
+    from masthead._server.runner import run
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

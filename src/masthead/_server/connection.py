@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[[BaseRequest], Awaitable[StreamResponse]]
 
-__all__ = ["TOO_LARGE", "Connection", "Connections", "hang_up"]
+__all__ = ["TOO_LARGE", "ClientConnection", "HttpServer", "hang_up"]
 
 TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _REFUSAL: Final = (
@@ -52,8 +52,8 @@ def hang_up(transport: asyncio.Transport) -> None:
         transport.abort()
 
 
-class Connections(Server):
-    """Makes a `Connection` for each client.
+class HttpServer(Server):
+    """Makes a `ClientConnection` for each client.
 
     Args:
         handler: Answers a request.
@@ -82,13 +82,13 @@ class Connections(Server):
         """How many bytes of heads each connection may have waiting while there are too many in all."""
         return self.heads.limit // max(1, len(self.connections))
 
-    def __call__(self) -> Connection:
+    def __call__(self) -> ClientConnection:
         """Make the protocol of a new connection."""
-        return Connection(self, loop=self._loop, **self._kwargs)
+        return ClientConnection(self, loop=self._loop, **self._kwargs)
 
 
-class Connection(RequestHandler):
-    """One client's connection, of those that `Connections` makes."""
+class ClientConnection(RequestHandler):
+    """One client's connection, of those that `HttpServer` makes."""
 
     __slots__ = (
         "_body",
@@ -105,7 +105,7 @@ class Connection(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first head."""
-        assert isinstance(self._manager, Connections)
+        assert isinstance(self._manager, HttpServer)
         self._owner = self._manager
         self._incomplete = 0  # bytes of the head that is arriving
         self._waiting = 0  # bytes of heads that are complete and not handled yet
@@ -242,7 +242,7 @@ class Connection(RequestHandler):
             hang_up(transport)
             return
         if self._messages:
-            return  # the handler is about to run, and says it: see `Front`
+            return  # the handler is about to run, and says it: see `HttpHandler`
         self._hold(0, 0)
         transport.write(_REFUSAL)
         if transport.can_write_eof():

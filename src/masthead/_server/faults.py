@@ -23,14 +23,24 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
-from masthead._server.refusals import Refuse, answering, conflicting, expiring, name_in, throttling, too_large
+from masthead._server.fault_responses import (
+    FaultResponder,
+    answering,
+    conflicting,
+    expiring,
+    name_in,
+    throttling,
+    too_large,
+)
 from masthead._server.resources import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Unpack
 
-__all__ = ["Call", "Effect", "Fault", "Faults", "Where"]
+    from masthead._server.wire.request_info import RequestInfo
+
+__all__ = ["Effect", "Fault", "Faults", "Where"]
 
 _CHANGES: Final = ("update", "patch")
 _READS: Final = ("get", "list", "watch")
@@ -78,33 +88,6 @@ class Where(TypedDict, total=False):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What a request is about, as faults and the record of requests see it.
-
-    Attributes:
-        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for
-            what is no resource, the method in small letters.
-        group: The resource's group.
-        resource: Its plural; empty for what is no resource.
-        namespace: The path's.
-        name: The path's.
-        subresource: The path's.
-    """
-
-    verb: str
-    group: str = ""
-    resource: str = ""
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-
-    def __str__(self) -> str:
-        place = "/".join(each for each in (self.namespace, self.name) if each)
-        what = "/".join(each for each in (self.resource, self.subresource) if each)
-        return " ".join(each for each in (self.verb, what, place) if each)
-
-
 @dataclass(eq=False, slots=True)
 class Fault:
     """One thing that goes wrong.
@@ -127,17 +110,17 @@ class Fault:
     hits: int = 0
     after: int = 0
     amount: int = 0
-    refuse: Refuse | None = field(default=None, repr=False)
+    refuse: FaultResponder | None = field(default=None, repr=False)
     in_stream: bool = False
     home: Faults | None = field(default=None, repr=False)
 
-    def fits(self, call: Call, body: bytes = b"") -> bool:
+    def fits(self, info: RequestInfo, body: bytes = b"") -> bool:
         """Tell whether a request is one that this fault is meant for."""
         for name, wanted in self.where.items():
-            found: str = getattr(call, name)
+            found: str = getattr(info, name)
             if name == "verb":
                 is_met = found in _meant(wanted)
-            elif name == "name" and wanted and not found and call.verb == "create":
+            elif name == "name" and wanted and not found and info.verb == "create":
                 is_met = name_in(body) == wanted
             else:
                 is_met = found == wanted
@@ -272,15 +255,15 @@ class Faults:
         with self._lock:
             return iter(tuple(self._waiting))
 
-    def awaits(self, call: Call, effect: Effect) -> bool:
+    def awaits(self, info: RequestInfo, effect: Effect) -> bool:
         """Tell whether a fault waits for such a request, without letting it strike."""
-        return any(fault.effect is effect and fault.fits(call) for fault in self)
+        return any(fault.effect is effect and fault.fits(info) for fault in self)
 
-    def strike(self, call: Call, *effects: Effect, body: bytes = b"") -> Fault | None:
+    def strike(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
         """The oldest fault that is meant for a request, counted as having struck; the body may tell its name."""
         with self._lock:
             for fault in self._waiting:
-                if fault.effect in effects and fault.fits(call, body):
+                if fault.effect in effects and fault.fits(info, body):
                     fault.hits += 1
                     if fault.times is not None:
                         fault.times -= 1
@@ -297,7 +280,7 @@ class Faults:
         *,
         after: int = 0,
         amount: int = 0,
-        refuse: Refuse | None = None,
+        refuse: FaultResponder | None = None,
         in_stream: bool = False,
     ) -> Fault:
         _check(where, times)

@@ -11,7 +11,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ class AllowedHosts:
             origins: What its Origin headers say; only browsers send one.
 
         Raises:
-            Failure: It is refused, with what to do if that is wrong.
+            StatusFailure: It is refused, with what to do if that is wrong.
         """
         for host in hosts:
             if host not in self._known and not self._allows(_name_in(f"//{host}")):
@@ -94,7 +94,7 @@ def _shown(text: str) -> str:
     return ascii(cut)
 
 
-def _refused(problem: str) -> Failure:
+def _refused(problem: str) -> StatusFailure:
     advice = "If that is intended, start the server with --allow-host NAME (allowed_hosts=[NAME])."
     message = f"forbidden: {problem}, which is not a name of this server's. {advice}"
-    return Failure(403, "Forbidden", message, details={})
+    return StatusFailure(403, "Forbidden", message, details={})

@@ -9,37 +9,38 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aiohttp.web_response import Response, StreamResponse
 
-from masthead._server import streaming
-from masthead._server.body import Bodies
-from masthead._server.connection import TOO_LARGE, Connection
-from masthead._server.faults import Call, Effect
-from masthead._server.refusals import Asked, answer_of
+from masthead._server import stream
+from masthead._server.body import BodyLimiter
+from masthead._server.connection import TOO_LARGE, ClientConnection
+from masthead._server.fault_responses import FaultContext, response_of
+from masthead._server.faults import Effect
+from masthead._server.request_recorder import RecordedRequest, RequestRecorder
 from masthead._server.requestlog import LogLine
-from masthead._server.seen import Requests, Seen
 from masthead._server.verbs import bodies
-from masthead._server.verbs.watching import Watch
-from masthead._server.wire.failures import Failure
-from masthead._server.wire.request import BAD_ESCAPE, Request, parse_query, refusal
+from masthead._server.verbs.watch import Watcher
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.request import BAD_ESCAPE, ApiRequest, parse_query, status_response
+from masthead._server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aiohttp.web_request import BaseRequest
 
-    from masthead._server.access import Access
+    from masthead._server.access import AccessControl
     from masthead._server.clock import Clock
     from masthead._server.faults import Faults
     from masthead._server.verbs.rest import Rest
-    from masthead._server.wire.request import Answer, Target
+    from masthead._server.wire.request import ApiResponse
 
-__all__ = ["Front"]
+__all__ = ["HttpHandler"]
 
 _log: Final = logging.getLogger(__name__)
 NOT_MODIFIED: Final = 304
 ResponseT = TypeVar("ResponseT", bound=StreamResponse)
 
 
-class Front:
+class HttpHandler:
     """Takes requests and sends answers.
 
     Args:
@@ -56,129 +57,143 @@ class Front:
         rest: Rest,
         faults: Faults,
         *,
-        access: Access,
+        access: AccessControl,
         clock: Clock,
         revision: Callable[[], int],
         on_idle: Callable[[], object],
     ) -> None:
-        self.seen = Requests()
-        self.under_way: set[Seen] = set()
+        self.recorder = RequestRecorder()
+        self.under_way: set[RecordedRequest] = set()
         """Requests that came in whole and are not answered; a watch is answered when its stream begins."""
-        self.watches: dict[Watch, Call] = {}
+        self.watches: dict[Watcher, RequestInfo] = {}
         """The streams that are open, and what they are about."""
         self._rest = rest
         self._faults = faults
         self._access = access
-        self._bodies = Bodies(clock)
+        self._bodies = BodyLimiter(clock)
         self._revision = revision
         self._on_idle = on_idle
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Answer one request; when this returns, all of the answer is on its way."""
         line = LogLine(incoming)
-        if isinstance(incoming.protocol, Connection) and incoming.protocol.is_refused:
+        if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
             return _as_go_says(431, TOO_LARGE, line)
         if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
             return _as_go_says(400, "400 Bad Request", line)
         request = _head_of(incoming)
-        call, target = self._rest.call_of(request)
-        seen = Seen(request.method, request.path, incoming.query_string, call, _without_token(request), b"")
+        info = RequestInfo.of(request)
+        recorded = RecordedRequest(
+            request.method, request.path, incoming.query_string, info, _without_token(request), b""
+        )
         try:
-            may_send = self._access.check(request, call, incoming.headers.getall)
-        except Failure as failure:
-            self.seen.add(seen, is_refused=True)
-            seen.code = failure.code
+            may_send = self._access.check(request, info, incoming.headers.getall)
+        except StatusFailure as failure:
+            self.recorder.add(recorded, is_refused=True)
+            recorded.code = failure.code
             return _refused_unread(incoming, failure, line)
         if not may_send or not incoming.body_exists:
-            return await self._handle_whole(incoming, request, seen, target, line)
+            return await self._handle_whole(incoming, request, recorded, line)
         with self._bodies.of(incoming) as body:
             try:
-                seen.body = await body.read()
-            except Failure as failure:
+                recorded.body = await body.read()
+            except StatusFailure as failure:
                 return _refused_unread(incoming, failure, line)
-            whole = Request(request.method, request.path, request.query, request.headers, seen.body)
-            return await self._handle_whole(incoming, whole, seen, target, line)
+            whole = ApiRequest(request.method, request.path, request.query, request.headers, recorded.body)
+            return await self._handle_whole(incoming, whole, recorded, line)
 
     async def _handle_whole(
-        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None, line: LogLine
+        self,
+        incoming: BaseRequest,
+        request: ApiRequest,
+        recorded: RecordedRequest,
+        line: LogLine,
     ) -> StreamResponse:
-        self.seen.add(seen)
-        self.under_way.add(seen)
+        self.recorder.add(recorded)
+        self.under_way.add(recorded)
         try:
             if bodies.is_slow(request):
                 request = await asyncio.to_thread(bodies.read_ahead, request)
-            return await self._answer(incoming, request, seen, target, line)
+            return await self._answer(incoming, request, recorded, line)
         finally:
-            self.under_way.discard(seen)
+            self.under_way.discard(recorded)
             self._on_idle()
 
     async def _answer(
-        self, incoming: BaseRequest, request: Request, seen: Seen, target: Target | None, line: LogLine
+        self,
+        incoming: BaseRequest,
+        request: ApiRequest,
+        recorded: RecordedRequest,
+        line: LogLine,
     ) -> StreamResponse:
-        call = seen.call
+        info = recorded.info
         try:
-            answer: Answer | Watch
-            fault = self._faults.strike(call, Effect.REFUSE, body=request.body)
+            answer: ApiResponse | Watcher
+            fault = self._faults.strike(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.refuse is None:
-                answer = self._rest.answer(request, call, target)
+                answer = self._rest.answer(request, info)
             else:
-                refused = fault.refuse(Asked(call, request, self._revision()))
-                if call.verb == "watch" and fault.in_stream and isinstance(refused, Failure):
-                    seen.code = 200
+                refused = fault.refuse(FaultContext(info, request, self._revision()))
+                if info.verb == "watch" and fault.in_stream and isinstance(refused, StatusFailure):
+                    recorded.code = 200
                     line.write(200)
-                    return await streaming.refuse_in_stream(incoming, refused)
-                answer = answer_of(refused)
-        except Failure as failure:
-            answer = refusal(failure)
+                    return await stream.refuse_in_stream(incoming, refused)
+                answer = response_of(refused)
+        except StatusFailure as failure:
+            answer = status_response(failure)
         except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and the others are served
             _log.exception(
-                "%s %s could not be answered: a mistake of the server's own", seen.method, seen.path
+                "%s %s could not be answered: a mistake of the server's own", recorded.method, recorded.path
             )
-            answer = refusal(Failure(500, "InternalError", "Internal error occurred: see the server's log"))
-        if isinstance(answer, Watch):
-            return await self._stream(incoming, answer, seen, line)
-        seen.code = answer.code
+            answer = status_response(
+                StatusFailure(500, "InternalError", "Internal error occurred: see the server's log")
+            )
+        if isinstance(answer, Watcher):
+            return await self._stream(incoming, answer, recorded, line)
+        recorded.code = answer.code
         line.write(answer.code)
-        if len(answer.body) > streaming.LARGE and incoming.method != "HEAD":
+        if len(answer.body) > stream.LARGE and incoming.method != "HEAD":
             large = _described(StreamResponse(status=answer.code), answer)
             with suppress(ConnectionError):  # the client went away
-                await streaming.send_body(incoming, large, answer.body)
+                await stream.send_body(incoming, large, answer.body)
             return large
         response = _response(answer)
         await response.prepare(incoming)
         await response.write_eof()
         return response
 
-    async def _stream(self, incoming: BaseRequest, watch: Watch, seen: Seen, line: LogLine) -> StreamResponse:
-        call = seen.call
-        fault = self._faults.strike(call, *streaming.STREAM_EFFECTS)
-        watch.count_bookmarks = lambda: self._count_bookmarks(call)
-        self.watches[watch] = call
+    async def _stream(
+        self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: LogLine
+    ) -> StreamResponse:
+        info = recorded.info
+        fault = self._faults.strike(info, *stream.STREAM_EFFECTS)
+        watch.count_bookmarks = lambda: self._count_bookmarks(info)
+        self.watches[watch] = info
         try:
-            response = await streaming.open_stream(incoming, watch.headers)
-            seen.code = response.status
+            response = await stream.open_stream(incoming, watch.headers)
+            recorded.code = response.status
             line.write(response.status)
             # From here on it is a stream, and nobody waits for its end.
-            self.under_way.discard(seen)
+            self.under_way.discard(recorded)
             with suppress(ConnectionError):  # the client went away, or a fault hung up
                 with watch:
-                    await streaming.send(incoming, response, watch, fault)
+                    await stream.send(incoming, response, watch, fault)
                 await response.write_eof()
         finally:
             del self.watches[watch]
         return response
 
-    def _count_bookmarks(self, call: Call) -> int:
-        if self._faults.strike(call, Effect.HOLD_BOOKMARKS):
+    def _count_bookmarks(self, info: RequestInfo) -> int:
+        if self._faults.strike(info, Effect.HOLD_BOOKMARKS):
             return 0
-        repeated = self._faults.strike(call, Effect.REPEAT_BOOKMARKS)
+        repeated = self._faults.strike(info, Effect.REPEAT_BOOKMARKS)
         return repeated.amount if repeated else 1
 
 
-def _head_of(incoming: BaseRequest) -> Request:
+def _head_of(incoming: BaseRequest) -> ApiRequest:
     query = parse_query(incoming.rel_url.raw_query_string)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
-    return Request(incoming.method, incoming.rel_url.raw_path, query, headers)
+    return ApiRequest(incoming.method, incoming.rel_url.raw_path, query, headers)
 
 
 def _as_go_says(code: int, text: str, line: LogLine) -> Response:
@@ -189,24 +204,24 @@ def _as_go_says(code: int, text: str, line: LogLine) -> Response:
     return response
 
 
-def _refused_unread(incoming: BaseRequest, failure: Failure, line: LogLine) -> Response:
+def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: LogLine) -> Response:
     """Refuse a request whose body was not read to its end: what is left of it is not waited for."""
     line.write(failure.code)
-    response = _response(refusal(failure))
+    response = _response(status_response(failure))
     if not incoming.content.is_eof():
         response.force_close()
     return response
 
 
-def _without_token(request: Request) -> dict[str, str]:
+def _without_token(request: ApiRequest) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name != "authorization"}
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: ApiResponse) -> Response:
     return _described(Response(status=answer.code, body=answer.body), answer)
 
 
-def _described(response: ResponseT, answer: Answer) -> ResponseT:
+def _described(response: ResponseT, answer: ApiResponse) -> ResponseT:
     """Give a response the headers of an answer."""
     headers = response.headers
     if answer.code != NOT_MODIFIED:

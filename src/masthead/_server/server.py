@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aiohttp.http_exceptions import HttpProcessingError
 
-from masthead._server.access import Access
+from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
-from masthead._server.cluster import Cluster
-from masthead._server.connection import Connections, hang_up
+from masthead._server.cluster import ClusterState
+from masthead._server.connection import HttpServer, hang_up
 from masthead._server.controllers import Controllers
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
-from masthead._server.http import Front
+from masthead._server.http import HttpHandler
 from masthead._server.resources import catalog
 from masthead._server.storage import JournalError, Storage
 from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watching import WatchLimits
+from masthead._server.verbs.watch import WatchLimits
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead._server.clock import Timer
+    from masthead._server.request_recorder import RecordedRequest
     from masthead._server.resources.catalog import ServedResource
-    from masthead._server.seen import Seen
     from masthead._server.settings import Settings
     from masthead._server.storage import Record
     from masthead._server.tls import Certificates
@@ -107,7 +107,7 @@ class Server:
         self._storage = Storage(
             settings.journal(), window=settings.history, most_bytes=settings.history_bytes
         )
-        self._cluster = Cluster(self._storage, settings.clock, seed=settings.seed, token=settings.token)
+        self._cluster = ClusterState(self._storage, settings.clock, seed=settings.seed, token=settings.token)
         self._controllers = Controllers(self._cluster, self._moved.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -115,15 +115,15 @@ class Server:
             backlog=settings.backlog,
             has_watch_list=settings.watch_list,
         )
-        self._front = Front(
+        self._handler = HttpHandler(
             Rest(self._cluster, self.faults, limits, self._moved.set),
             self.faults,
-            access=Access(settings.token, settings.hosts()),
+            access=AccessControl(settings.token, settings.hosts()),
             clock=settings.clock,
             revision=lambda: self._storage.revision,
             on_idle=self._moved.set,
         )
-        self._http = Connections(self._front.handle, clock=settings.clock, logger=_CONNECTIONS)
+        self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
         self._ageing: Timer | None = None
         self._earlier = self._storage.revision
@@ -171,7 +171,7 @@ class Server:
         if self._ageing is not None:
             self._ageing.cancel()
         self._controllers.stop()
-        for watch in tuple(self._front.watches):
+        for watch in tuple(self._handler.watches):
             watch.end()
         transports = [each.transport for each in self._http.connections]
         self._http.pre_shutdown()  # or connections without a request would be waited for
@@ -223,7 +223,7 @@ class Server:
         return self._storage.revision
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedRequest]:
         """The requests that came in, oldest first: the last 10,000, with the bodies of the last, 8 MiB in all.
 
         A request is there once all of it has come in, before it is answered. One that was refused before its body was
@@ -231,7 +231,7 @@ class Server:
         from the others. Paths, queries and headers take 16 MiB at most, of the refused 2 MiB: before that is
         exceeded, the oldest requests go.
         """
-        return self._read(lambda: list(self._front.seen))
+        return self._read(lambda: list(self._handler.recorder))
 
     def history(self, obj: ObjectT) -> list[Change[ObjectT]]:
         """Everything that happened to the object of this kind, namespace and name since the last compaction.
@@ -337,11 +337,11 @@ class Server:
 
     def _restless(self) -> list[str]:
         """What keeps the server from being at rest."""
-        found = [f"{each.call} is not answered" for each in self._front.under_way]
+        found = [f"{each.info} is not answered" for each in self._handler.under_way]
         if not self._controllers.is_idle:
             found.append("the controllers have work to do")
-        unread = [call for watch, call in self._front.watches.items() if not watch.is_told]
-        return found + [f"the client of {call} does not take what it is sent" for call in unread]
+        unread = [info for watch, info in self._handler.watches.items() if not watch.is_told]
+        return found + [f"the client of {info} does not take what it is sent" for info in unread]
 
     def _age(self) -> None:
         """Forget what was there two times ago, and come back."""
@@ -352,8 +352,8 @@ class Server:
 
     def _release_bookmarks(self) -> None:
         def release() -> None:
-            for watch, call in tuple(self._front.watches.items()):
-                if not self.faults.awaits(call, Effect.HOLD_BOOKMARKS):
+            for watch, info in tuple(self._handler.watches.items()):
+                if not self.faults.awaits(info, Effect.HOLD_BOOKMARKS):
                     watch.release_bookmarks()
 
         with suppress(ClosedError):

@@ -17,12 +17,12 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "Table"]
+__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "RecordTable"]
 
 FIRST_REVISION: Final = 1
 """The revision of an empty store: above 0, which means "any" to those who ask."""
@@ -43,7 +43,7 @@ class CompactedError(Exception):
         self.oldest = oldest
 
 
-class JournalError(Failure):
+class JournalError(StatusFailure):
     """What was to be kept could not be: the disk is full, say. It is answered as kube-apiserver answers for etcd."""
 
     def __init__(self, problem: str) -> None:
@@ -113,7 +113,7 @@ class Journal(Protocol):
         ...
 
 
-class Table:
+class RecordTable:
     """All objects of one resource."""
 
     def __init__(self) -> None:
@@ -237,7 +237,7 @@ class Storage:
         self._journal = journal
         self._window = window
         self._past = _Past(most_bytes)
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, RecordTable] = {}
         if journal is not None:
             try:
                 self._restore(journal)
@@ -245,14 +245,14 @@ class Storage:
                 journal.close()
                 raise
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> RecordTable:
         """The objects of one resource; an empty table if there were none yet."""
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = Table()
+            table = self._tables[name] = RecordTable()
         return table
 
-    def tables(self) -> list[tuple[str, Table]]:
+    def tables(self) -> list[tuple[str, RecordTable]]:
         """Every table that something was ever asked of, by name."""
         return sorted(self._tables.items())
 

@@ -22,21 +22,22 @@ from masthead._lazy import exports
 
 if TYPE_CHECKING:
     from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
-    from masthead._server.faults import Call, Effect, Fault, Faults, Where
-    from masthead._server.running import Running, run
-    from masthead._server.seen import Seen
+    from masthead._server.faults import Effect, Fault, Faults, Where
+    from masthead._server.request_recorder import RecordedRequest
+    from masthead._server.runner import ServerRunner, run
     from masthead._server.server import Change, Server
     from masthead._server.settings import Token
+    from masthead._server.wire.request_info import RequestInfo
 
 __all__ = [
-    "Call",
     "Change",
     "Clock",
     "Effect",
     "Fault",
     "Faults",
-    "Running",
-    "Seen",
+    "ServerRunner",
+    "RecordedRequest",
+    "RequestInfo",
     "Server",
     "SystemClock",
     "Timer",
@@ -51,17 +52,17 @@ _HOMES = {
     "SystemClock": "masthead._server.clock",
     "Timer": "masthead._server.clock",
     "VirtualClock": "masthead._server.clock",
-    "Call": "masthead._server.faults",
     "Effect": "masthead._server.faults",
     "Fault": "masthead._server.faults",
     "Faults": "masthead._server.faults",
     "Where": "masthead._server.faults",
-    "Running": "masthead._server.running",
-    "run": "masthead._server.running",
-    "Seen": "masthead._server.seen",
+    "ServerRunner": "masthead._server.runner",
+    "run": "masthead._server.runner",
+    "RecordedRequest": "masthead._server.request_recorder",
     "Change": "masthead._server.server",
     "Server": "masthead._server.server",
     "Token": "masthead._server.settings",
+    "RequestInfo": "masthead._server.wire.request_info",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

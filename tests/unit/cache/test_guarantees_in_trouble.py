@@ -234,8 +234,8 @@ async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: Embed
     await embedded.put("a")
     async with embedded.informer() as informer:
         await informer.wait_synced(30)
-    asked = [each for each in embedded.server.requests if each.call.verb in {"list", "watch"}]
-    assert [each.call.verb for each in asked] == ["watch"]
+    asked = [each for each in embedded.server.requests if each.info.verb in {"list", "watch"}]
+    assert [each.info.verb for each in asked] == ["watch"]
     assert "sendInitialEvents=true" in asked[0].query
     assert "allowWatchBookmarks=true" in asked[0].query
 
@@ -252,10 +252,10 @@ async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembere
                 await informer.wait_for(await world.put("b"), timeout=30)
             async with world.informer() as another:
                 await another.wait_synced(30)
-        asked = [each for each in server.requests if each.call.verb in {"list", "watch"}]
+        asked = [each for each in server.requests if each.info.verb in {"list", "watch"}]
     begun = [each for each in asked if "sendInitialEvents" in each.query]
     assert len(begun) == 1
-    assert [each.call.verb for each in asked[:3]] == ["watch", "list", "watch"]
+    assert [each.info.verb for each in asked[:3]] == ["watch", "list", "watch"]
 
 
 @pytest.mark.guarantee(9)

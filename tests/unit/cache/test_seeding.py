@@ -300,7 +300,7 @@ async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
         await story.until("delete c=1")
     assert story.told == ["update b=1>2", "delete c=1"]
     asked = [each for each in embedded.server.requests[before:] if each.method == "GET"]
-    assert [each.call.verb for each in asked] == ["list", "watch"]
+    assert [each.info.verb for each in asked] == ["list", "watch"]
     assert "fieldSelector=metadata.name" in asked[0].query  # one object, to recognise the server by
     assert "sendInitialEvents" not in asked[1].query
 

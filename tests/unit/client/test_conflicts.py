@@ -49,7 +49,7 @@ async def config_maps(
 
 
 def verbs(server: Server) -> list[str]:
-    return [each.call.verb for each in server.requests]
+    return [each.info.verb for each in server.requests]
 
 
 class Flaky:

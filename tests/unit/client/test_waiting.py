@@ -75,7 +75,7 @@ async def test_what_is_true_already_needs_no_watch(kube_server: Server) -> None:
         made = await maps.create(ConfigMap.new("a"))
         assert await maps.wait_for("a", exists(), timeout=PATIENCE) == made
         assert await maps.wait_for("b", deleted(), timeout=PATIENCE) is None
-    assert {each.call.verb for each in kube_server.requests} == {"create", "list"}
+    assert {each.info.verb for each in kube_server.requests} == {"create", "list"}
 
 
 async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server) -> None:

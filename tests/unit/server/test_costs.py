@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from masthead._server.clock import VirtualClock
-from masthead._server.cluster import Cluster
+from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.resources import names
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watching import Watch, WatchLimits
-from masthead._server.wire.failures import Failure
-from masthead._server.wire.request import Answer, Request, refusal
+from masthead._server.verbs.watch import Watcher, WatchLimits
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.request import ApiRequest, ApiResponse, status_response
+from masthead._server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -106,12 +107,12 @@ class Case:
     accept: str = ""
 
     @property
-    def request(self) -> Request:
+    def request(self) -> ApiRequest:
         headers = {"content-type": self.content_type, "accept": self.accept}
         brought = self.body()
         body = brought if isinstance(brought, bytes) else written(brought)
         assert len(body) <= LIMIT
-        return Request(self.method, self.path, self.query(), headers, body)
+        return ApiRequest(self.method, self.path, self.query(), headers, body)
 
 
 def patching(title: str, code: int, body: Callable[[], object], path: str = f"{MAPS}/kept") -> Case:
@@ -363,7 +364,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def rest() -> Iterator[Rest]:
     """What answers requests, without HTTP, and with objects for those that change some."""
-    cluster = Cluster(Storage(), VirtualClock())
+    cluster = ClusterState(Storage(), VirtualClock())
     cluster.add_first_namespaces()
     made = Rest(cluster, Faults(lambda: None), WatchLimits(), lambda: None)
     job = {
@@ -380,19 +381,19 @@ def rest() -> Iterator[Rest]:
         (REVISIONS, {**revision, "metadata": {"name": "deep"}, "data": deep}),
         (REVISIONS, {**revision, "metadata": {"name": "long"}, "data": {"l": [1] * 55_000}}),
     ):
-        assert answer_of(made, Request("POST", path, {}, {}, written(found))).code == 201
+        assert answer_of(made, ApiRequest("POST", path, {}, {}, written(found))).code == 201
     logging.disable(logging.CRITICAL)
     yield made
     logging.disable(logging.NOTSET)
 
 
-def answer_of(rest: Rest, request: Request) -> Answer:
-    call, target = rest.call_of(request)
+def answer_of(rest: Rest, request: ApiRequest) -> ApiResponse:
+    info = RequestInfo.of(request)
     try:
-        found = rest.answer(request, call, target)
-    except Failure as failure:
-        return refusal(failure)
-    assert not isinstance(found, Watch)
+        found = rest.answer(request, info)
+    except StatusFailure as failure:
+        return status_response(failure)
+    assert not isinstance(found, Watcher)
     return found
 
 
@@ -420,7 +421,7 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
 def test_refused_names_leave_nothing_behind(rest: Rest) -> None:
     def refuse(number: int) -> None:
         body = written(config_map(f"-{number}" * 20_000, metadata={"labels": {f"-{number}" * 20_000: "a"}}))
-        assert answer_of(rest, Request("POST", MAPS, {}, {}, body)).code == 422
+        assert answer_of(rest, ApiRequest("POST", MAPS, {}, {}, body)).code == 422
 
     refuse(0)
     gc.collect()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.go_json import (
     JsonError,
     check_delete_options,
@@ -116,7 +116,7 @@ def test_a_body_is_refused_as_the_real_server_refuses_it(
     body: str, kind: str, api_version: str, content_type: str, message: str
 ) -> None:
     sent = body.encode("latin-1")
-    failure: Failure | None
+    failure: StatusFailure | None
     try:
         document = decode_yaml(sent) if content_type == "application/yaml" else decode(sent)
     except JsonError as problem:
@@ -188,7 +188,7 @@ def test_options_of_any_version_are_taken(version: str) -> None:
     ],
 )
 def test_options_of_the_wrong_type_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(StatusFailure) as failure:
         check_delete_options(options)
 
     assert failure.value.message == f"json: cannot unmarshal {problem}"

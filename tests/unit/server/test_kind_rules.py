@@ -20,7 +20,7 @@ from masthead._server.resources import conversion
 from masthead._server.resources.defaults import apply_defaults
 from masthead._server.resources.rules import Allocator, KindRules, rules_of
 from masthead._server.resources.rules.allocator import Spent, Taken
-from masthead._server.wire.failures import Failure, refused_fields
+from masthead._server.wire.failures import StatusFailure, refused_fields
 
 Plain = dict[str, Any]
 
@@ -176,7 +176,7 @@ def test_a_new_object_is_what_the_real_server_makes_of_it(case: Case) -> None:
 
 @cases("refused.json")
 def test_a_new_object_is_refused_for_the_reasons_of_the_real_server(case: Case) -> None:
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(StatusFailure) as refused:
         create(case.given, Allocator(network=NETWORK))
     assert refused.value.code == case.code
     if case.causes:
@@ -194,7 +194,7 @@ def test_a_change_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
         made = update(case.given, case.stored, allocate)
         assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
         return
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(StatusFailure) as refused:
         update(case.given, case.stored, allocate)
     assert (refused.value.details or {}).get("causes") == case.causes
 
@@ -205,7 +205,7 @@ def test_a_status_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
         made = update_status(case.given, case.stored, case.part)
         assert meaning(made["status"], in_status=True) == meaning(case.answer["status"], in_status=True)
         return
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(StatusFailure) as refused:
         update_status(case.given, case.stored, case.part)
     causes = (refused.value.details or {}).get("causes", [])
     # Amounts are looked at in no order there.
@@ -353,7 +353,7 @@ def test_stored_services_keep_what_they_hold_after_a_restart() -> None:
     allocate.reserve(made)
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["clusterIP"] = "10.96.0.1"
-    with pytest.raises(Failure, match="provided IP is already allocated"):
+    with pytest.raises(StatusFailure, match="provided IP is already allocated"):
         create(wanted, allocate)
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.2"
 
@@ -368,14 +368,14 @@ def test_stored_services_keep_what_they_hold_after_a_restart() -> None:
 def test_an_address_outside_of_the_range_is_refused(address: str, why: str) -> None:
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["clusterIP"] = address
-    with pytest.raises(Failure, match=why):
+    with pytest.raises(StatusFailure, match=why):
         create(wanted, Allocator())
 
 
 def test_a_node_port_outside_of_the_range_is_refused() -> None:
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["ports"][0]["nodePort"] = 80
-    with pytest.raises(Failure, match=r"valid range\. The range of valid ports is 30000-32767"):
+    with pytest.raises(StatusFailure, match=r"valid range\. The range of valid ports is 30000-32767"):
         create(wanted, Allocator())
 
 
@@ -383,7 +383,7 @@ def test_a_full_network_is_said_to_be_full() -> None:
     allocate = Allocator(network=IPv4Network("10.0.0.0/30"))
     create(SERVICE, allocate)
     create(SERVICE, allocate)
-    with pytest.raises(Failure, match="range is full"):
+    with pytest.raises(StatusFailure, match="range is full"):
         create(SERVICE, allocate)
 
 
@@ -416,10 +416,10 @@ def test_nothing_is_held_by_two_and_nothing_is_lost(steps: list[str]) -> None:
 
 def test_a_runtime_keeps_its_handler() -> None:
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "a"}}
-    with pytest.raises(Failure, match="handler: Required value"):
+    with pytest.raises(StatusFailure, match="handler: Required value"):
         create(runtime, Allocator())
     known = create({**runtime, "handler": "a"}, Allocator())
-    with pytest.raises(Failure, match='handler: Invalid value: "b": field is immutable'):
+    with pytest.raises(StatusFailure, match='handler: Invalid value: "b": field is immutable'):
         update({**known, "handler": "b"}, known, Allocator())
 
 
@@ -430,11 +430,11 @@ def test_a_revision_keeps_its_data() -> None:
         "metadata": {"name": "a"},
         "revision": 1,
     }
-    with pytest.raises(Failure, match="data: Required value: data is mandatory"):
+    with pytest.raises(StatusFailure, match="data: Required value: data is mandatory"):
         create(revision, Allocator())
     known = create({**revision, "data": {"a": [None, 1]}}, Allocator())
     assert update({**known, "revision": 2}, known, Allocator())["revision"] == 2
-    with pytest.raises(Failure, match=r'data: Invalid value: \{"a":1\}: field is immutable'):
+    with pytest.raises(StatusFailure, match=r'data: Invalid value: \{"a":1\}: field is immutable'):
         update({**known, "data": {"a": 1}}, known, Allocator())
 
 
@@ -442,10 +442,10 @@ def test_an_attachment_keeps_all_that_it_asks_for() -> None:
     spec = {"attacher": "a.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
     wanted = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "a"}}
     known = create({**wanted, "spec": spec}, Allocator())
-    with pytest.raises(Failure, match=r'spec: Invalid value: \{"Attacher":.*field is immutable'):
+    with pytest.raises(StatusFailure, match=r'spec: Invalid value: \{"Attacher":.*field is immutable'):
         update({**known, "spec": {**spec, "nodeName": "m"}}, known, Allocator())
     with pytest.raises(
-        Failure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+        StatusFailure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     ):
         create({**wanted, "spec": {**spec, "source": {}}}, Allocator())
 
@@ -455,7 +455,7 @@ def test_a_class_of_attributes_is_protected_and_stays_as_it_is() -> None:
     kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": "a"}}
     known = create({**kind, **attributes}, Allocator())
     assert known["metadata"]["finalizers"] == ["kubernetes.io/vac-protection"]
-    with pytest.raises(Failure, match="parameters: Forbidden: updates to parameters are forbidden"):
+    with pytest.raises(StatusFailure, match="parameters: Forbidden: updates to parameters are forbidden"):
         update({**known, "parameters": {"k": "w"}}, known, Allocator())
 
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from masthead._meta import patch as meta
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.patches import (
     apply_json_patch,
     apply_merge_patch,
@@ -46,7 +46,7 @@ def test_patches_do_what_the_real_server_did(document: dict[str, Any], case: lis
     content_type, body, lenient, code, expected = case
     before = copy.deepcopy(document)
     if code != 200:
-        with pytest.raises(Failure) as failure:
+        with pytest.raises(StatusFailure) as failure:
             APPLIES[content_type](document, body.encode(), lenient=lenient)
         assert (failure.value.code, failure.value.message) == (code, expected)
     else:
@@ -143,7 +143,7 @@ def test_a_document_is_equal_to_itself_as_go_writes_it(document: dict[str, Any],
 
 @pytest.mark.parametrize("value", ["1.0", "true", '"1"', "[1]", '{"a":1}', "null", "2"])
 def test_one_is_nothing_but_one(value: str) -> None:
-    with pytest.raises(Failure, match=REJECTED) as failure:
+    with pytest.raises(StatusFailure, match=REJECTED) as failure:
         apply_json_patch({"a": 1}, f'[{{"op":"test","path":"/a","value":{value}}}]'.encode())
 
     assert failure.value.status() == {
@@ -178,7 +178,7 @@ def test_what_a_patch_brings_is_shared_by_nothing() -> None:
 
 
 def test_an_object_cannot_be_moved_into_itself() -> None:
-    with pytest.raises(Failure, match=REJECTED):
+    with pytest.raises(StatusFailure, match=REJECTED):
         patched({"a": {"b": 1}}, {"op": "move", "from": "/a", "path": "/a/c"})
 
 
@@ -186,7 +186,7 @@ def test_ten_thousand_operations_are_enough() -> None:
     operation = {"op": "test", "path": "/a"}
 
     assert patched({}, *[operation] * 10_000) == {}
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(StatusFailure) as failure:
         patched({}, *[operation] * 10_001)
     assert (failure.value.code, failure.value.reason, failure.value.message) == (
         413,

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.options import read_version
-from masthead._server.wire.request import parse_path, parse_query
+from masthead._server.wire.request import ApiRequest, parse_query
+from masthead._server.wire.request_info import RequestInfo
 
 pieces = st.sampled_from(
     ["%3d", "%3D", "=", "a", "%20", "%0a", "%0D", "+", "é", "%C3%A9", "%ff", "%00", "%25", ".", "~"]
@@ -25,10 +26,9 @@ def test_the_values_of_a_query_are_unescaped(text: str) -> None:
 
 @given(texts)
 def test_the_names_in_a_path_are_unescaped(text: str) -> None:
-    found = parse_path(f"/api/v1/pods/{text}")
+    info = RequestInfo.of(ApiRequest("GET", f"/api/v1/pods/{text}"))
 
-    assert found is not None
-    assert found.name == urllib.parse.unquote(text)
+    assert info.name == urllib.parse.unquote(text)
 
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
@@ -36,7 +36,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
 
 
 def test_a_version_that_is_no_number_is_quoted_as_go_quotes() -> None:
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(StatusFailure) as refused:
         read_version('a"b')
 
     assert refused.value.message == (

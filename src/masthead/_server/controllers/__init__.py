@@ -14,18 +14,18 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.emptying import Emptier
-from masthead._server.controllers.garbage import Collector
-from masthead._server.controllers.places import Place, Places, uid_of
+from masthead._server.controllers.garbage import GarbageCollector
+from masthead._server.controllers.namespaces import NamespaceController
+from masthead._server.controllers.objects import ObjectClient, ObjectRef, uid_of
 from masthead._server.storage import JournalError
-from masthead._server.verbs.deleting import FOREGROUND, ORPHAN
+from masthead._server.verbs.delete import FOREGROUND, ORPHAN
 from masthead._server.wire.plain import Plain, has_finalizers, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._server.clock import Timer
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
@@ -57,18 +57,18 @@ class Controllers:
         on_idle: Called when there is nothing left to do.
     """
 
-    def __init__(self, cluster: Cluster, on_idle: Callable[[], object]) -> None:
+    def __init__(self, cluster: ClusterState, on_idle: Callable[[], object]) -> None:
         self._cluster = cluster
         self._on_idle = on_idle
-        self._places = Places(cluster)
-        self._emptier = Emptier(self._places)
-        self._garbage = Collector(self._places)
-        self._due: dict[Place, None] = {}
+        self._places = ObjectClient(cluster)
+        self._emptier = NamespaceController(self._places)
+        self._garbage = GarbageCollector(self._places)
+        self._due: dict[ObjectRef, None] = {}
         """Objects to look at, each once, in order."""
         self._turn: asyncio.Handle | None = None
-        self._graces: dict[Place, tuple[str, Timer]] = {}
+        self._graces: dict[ObjectRef, tuple[str, Timer]] = {}
         """Until when each pod that is being deleted has time, and what ends it then."""
-        self._postponed: dict[Place, None] = {}
+        self._postponed: dict[ObjectRef, None] = {}
         """Objects to look at again when the journal may have recovered."""
         self._retry: Timer | None = None
         self._delay = _FIRST_DELAY
@@ -105,7 +105,7 @@ class Controllers:
             self._look_at_some()
 
     def _hear(self, served: ServedResource, record: Record) -> None:
-        place = Place(served.table, record.key)
+        place = ObjectRef(served.table, record.key)
         self._emptier.hear(served, place, record)
         for owner in self._garbage.hear(served, place, record):
             self._look_at(owner)
@@ -116,7 +116,7 @@ class Controllers:
         if place.table == _PODS and any(each in record.value for each in _NAMES_CLAIMS):
             self._look_at_claims(place, served.load(record))
 
-    def _look_after(self, served: ServedResource, place: Place, gone: Plain) -> None:
+    def _look_after(self, served: ServedResource, place: ObjectRef, gone: Plain) -> None:
         """See to those who may have waited for an object to go."""
         if place in self._graces:
             self._graces.pop(place)[1].cancel()
@@ -125,13 +125,13 @@ class Controllers:
         if served.is_namespaced:
             record = self._cluster.storage.table(_NAMESPACES).get(place.namespace)
             if record is not None and b'"deletionTimestamp"' in record.value:
-                self._look_at(Place(_NAMESPACES, place.namespace))
+                self._look_at(ObjectRef(_NAMESPACES, place.namespace))
 
-    def _look_at_claims(self, place: Place, pod: Plain) -> None:
+    def _look_at_claims(self, place: ObjectRef, pod: Plain) -> None:
         for name in _claims_of(pod):
-            self._look_at(Place(_CLAIMS, f"{place.namespace}/{name}"))
+            self._look_at(ObjectRef(_CLAIMS, f"{place.namespace}/{name}"))
 
-    def _look_at(self, place: Place) -> None:
+    def _look_at(self, place: ObjectRef) -> None:
         self._due[place] = None
         if self._turn is None:
             self._turn = asyncio.get_running_loop().call_soon(self._work)
@@ -156,7 +156,7 @@ class Controllers:
         if not self._due and not self._postponed:
             self._delay = _FIRST_DELAY
 
-    def _postpone(self, place: Place) -> None:
+    def _postpone(self, place: ObjectRef) -> None:
         """Look at an object later. All wait for the same journal, and so for the same moment."""
         self._postponed[place] = None
         if self._retry is None:
@@ -169,7 +169,7 @@ class Controllers:
         for place in places:
             self._look_at(place)
 
-    def _settle(self, place: Place) -> None:
+    def _settle(self, place: ObjectRef) -> None:
         """Do the next thing that an object needs."""
         found = self._places.load(place)
         if found is None:
@@ -192,13 +192,13 @@ class Controllers:
             # It was marked, but its removal could not be kept. Any write lets it go.
             self._places.change(place, _as_it_is)
 
-    def _is_used(self, place: Place, found: Plain) -> bool:
+    def _is_used(self, place: ObjectRef, found: Plain) -> bool:
         if place.table == _VOLUMES:
             return text(part(found, "status"), "phase") == "Bound"
         pods = (self._places.load(each) for each in self._places.within(place.namespace, only=_PODS))
         return any(pod is not None and _uses(pod, found) for pod in pods)
 
-    def _end_in_time(self, place: Place, pod: Plain) -> None:
+    def _end_in_time(self, place: ObjectRef, pod: Plain) -> None:
         """Do what a kubelet does: end a pod when its grace period is over, or when that is shortened."""
         meta = metadata(pod)
         until = text(meta, "deletionTimestamp")
@@ -217,7 +217,7 @@ class Controllers:
         timer = self._cluster.clock.call_later(left, lambda: self._end(place, uid_of(pod)))
         self._graces[place] = (until, timer)
 
-    def _end(self, place: Place, uid: str) -> None:
+    def _end(self, place: ObjectRef, uid: str) -> None:
         self._graces.pop(place, None)
         try:
             self._places.delete(place, uid, grace=0)

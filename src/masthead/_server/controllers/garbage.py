@@ -12,35 +12,35 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.registry import registry
-from masthead._server.controllers.places import Place, set_or_drop, uid_of
+from masthead._server.controllers.objects import ObjectRef, set_or_drop, uid_of
 from masthead._server.resources import catalog
-from masthead._server.verbs.deleting import FOREGROUND, ORPHAN
+from masthead._server.verbs.delete import FOREGROUND, ORPHAN
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, text
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
-    from masthead._server.controllers.places import Places
+    from masthead._server.controllers.objects import ObjectClient
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
-__all__ = ["Collector"]
+__all__ = ["GarbageCollector"]
 
 _SOLID: Final = "solid"
 _ABSENT: Final = "absent"
 _WAITING: Final = "waiting"
 
 
-class Collector:
+class GarbageCollector:
     """Knows who belongs to whom, and collects those who belong to nobody any more."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ObjectClient) -> None:
         self._places = places
-        self._references: dict[Place, list[Plain]] = {}
+        self._references: dict[ObjectRef, list[Plain]] = {}
         """The owners that each object names."""
         self._dependents: dict[str, _Dependents] = {}
         """The objects that name an owner, by its uid."""
 
-    def hear(self, served: ServedResource, place: Place, record: Record) -> set[Place]:
+    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> set[ObjectRef]:
         """Take note of who an object belongs to; returns the owners to look at again because that changed."""
         before = self._references.pop(place, [])
         found: Plain = {}
@@ -59,15 +59,15 @@ class Collector:
         owners = (_owner_place(reference, place.namespace) for reference in before)
         return {owner for owner in owners if owner is not None}
 
-    def belongs_to_somebody(self, place: Place) -> bool:
+    def belongs_to_somebody(self, place: ObjectRef) -> bool:
         """Whether an object names owners."""
         return place in self._references
 
-    def dependents(self, uid: str) -> list[Place]:
+    def dependents(self, uid: str) -> list[ObjectRef]:
         """The objects that name this owner."""
         return sorted(self._known(uid).every)
 
-    def collect(self, place: Place) -> None:
+    def collect(self, place: ObjectRef) -> None:
         """Delete an object if its owners are gone or wait for that; or take off the references to those.
 
         Raises:
@@ -88,7 +88,7 @@ class Collector:
         else:
             self._places.delete(place, uid_of(found), policy=_policy_of(found))
 
-    def delete_dependents_first(self, place: Place, owner: Plain) -> None:
+    def delete_dependents_first(self, place: ObjectRef, owner: Plain) -> None:
         """Do what foreground deletion needs next: delete dependents, and let go when none blocks any more.
 
         Raises:
@@ -100,7 +100,7 @@ class Collector:
         if not self._known(uid).blocking:
             self._places.take_off(place, FOREGROUND)
 
-    def orphan_dependents(self, place: Place, owner: Plain) -> None:
+    def orphan_dependents(self, place: ObjectRef, owner: Plain) -> None:
         """Let dependents belong to nobody, and let go of the owner.
 
         Raises:
@@ -111,18 +111,18 @@ class Collector:
             self._drop_references(dependent, {uid})
         self._places.take_off(place, ORPHAN)
 
-    def _state_of(self, dependent: Place, reference: Plain) -> str:
+    def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
         served = _owner_resource(reference)
         if served is None or (served.is_namespaced and not dependent.namespace):
             return _SOLID  # nobody can tell where such an owner would be
         key = served.key(dependent.namespace, text(reference, "name"))
-        owner = self._places.load(Place(served.table, key))
+        owner = self._places.load(ObjectRef(served.table, key))
         if owner is None or uid_of(owner) != text(reference, "uid"):
             return _ABSENT
         is_waiting = is_being_deleted(owner) and FOREGROUND in (metadata(owner).get("finalizers") or ())
         return _WAITING if is_waiting else _SOLID
 
-    def _break_circle(self, place: Place, found: Plain) -> None:
+    def _break_circle(self, place: ObjectRef, found: Plain) -> None:
         """Let an object not hold up its owners if one of its own dependents is already waiting for dependents."""
         for dependent in self.dependents(uid_of(found)):
             below = self._places.load(dependent)
@@ -130,7 +130,7 @@ class Collector:
                 self._places.change(place, _unblock)
                 return
 
-    def _drop_references(self, place: Place, uids: set[str]) -> None:
+    def _drop_references(self, place: ObjectRef, uids: set[str]) -> None:
         def without(found: Plain) -> None:
             meta = metadata(found)
             left = [each for each in items(meta, "ownerReferences") if text(each, "uid") not in uids]
@@ -138,7 +138,7 @@ class Collector:
 
         self._places.change(place, without)
 
-    def _forget(self, uid: str, place: Place) -> None:
+    def _forget(self, uid: str, place: ObjectRef) -> None:
         known = self._known(uid)
         known.discard(place)
         if not known.every:
@@ -154,13 +154,13 @@ class _Dependents:
     __slots__ = ("blocking", "every", "staying")
 
     def __init__(self) -> None:
-        self.every: set[Place] = set()
-        self.staying: set[Place] = set()
+        self.every: set[ObjectRef] = set()
+        self.staying: set[ObjectRef] = set()
         """Those that are not being deleted."""
-        self.blocking: set[Place] = set()
+        self.blocking: set[ObjectRef] = set()
         """Those that an owner in the foreground waits for."""
 
-    def add(self, place: Place, reference: Plain, *, stays: bool) -> None:
+    def add(self, place: ObjectRef, reference: Plain, *, stays: bool) -> None:
         """Take one in; it may name its owner more than once."""
         self.every.add(place)
         if stays:
@@ -168,7 +168,7 @@ class _Dependents:
         if reference.get("blockOwnerDeletion") is True:
             self.blocking.add(place)
 
-    def discard(self, place: Place) -> None:
+    def discard(self, place: ObjectRef) -> None:
         """Leave one out."""
         self.every.discard(place)
         self.staying.discard(place)
@@ -198,6 +198,6 @@ def _owner_resource(reference: Plain) -> ServedResource | None:
     return catalog.find(group, version, resource.name) if resource is not None else None
 
 
-def _owner_place(reference: Plain, namespace: str) -> Place | None:
+def _owner_place(reference: Plain, namespace: str) -> ObjectRef | None:
     served = _owner_resource(reference)
-    return Place(served.table, served.key(namespace, text(reference, "name"))) if served else None
+    return ObjectRef(served.table, served.key(namespace, text(reference, "name"))) if served else None

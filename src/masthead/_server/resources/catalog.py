@@ -14,7 +14,7 @@ from masthead._server.resources.names import path_segment
 from masthead._server.resources.rules import rules_of
 from masthead._server.resources.schema import schema_of
 from masthead._server.resources.strategy import strategy_of
-from masthead._server.wire.failures import Failure, bad_request, not_found, quoted
+from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class ServedResource:
         """Where an object lies that a client named.
 
         Raises:
-            Failure: No object can have that name.
+            StatusFailure: No object can have that name.
         """
         if problems := path_segment(name):
             raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
@@ -189,7 +189,7 @@ class ServedResource:
         cleaned, _ = self.schema.clean({})
         return self.head + self.dump({**cleaned, "metadata": metadata})
 
-    def missing(self, name: str) -> Failure:
+    def missing(self, name: str) -> StatusFailure:
         """There is no such object."""
         return not_found(self.group, self.name, name)
 
@@ -242,6 +242,6 @@ def resources_in(group: str, version: str) -> Iterator[ServedResource]:
             yield resource
 
 
-def unknown_resource() -> Failure:
+def unknown_resource() -> StatusFailure:
     """There is no such path."""
-    return Failure(404, "NotFound", "the server could not find the requested resource", details={})
+    return StatusFailure(404, "NotFound", "the server could not find the requested resource", details={})

@@ -64,7 +64,7 @@ class Findings:
         """Count the items of lists. A text, which may have to be read as an address, counts as a quarter of a struct.
 
         Raises:
-            Failure: There are too many in the object.
+            StatusFailure: There are too many in the object.
         """
         self._items += 4 * count if are_structs else count
         if self._items > 4 * MOST_ITEMS:

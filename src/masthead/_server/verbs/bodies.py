@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from masthead._server.resources.defaults import apply_defaults
 from masthead._server.resources.schema import Mismatch, schema_of
 from masthead._server.wire import go_json
-from masthead._server.wire.failures import Failure, bad_request
+from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_yaml import decode_yaml
 from masthead._server.wire.limits import BODY_LIMIT
 from masthead._server.wire.request import JSON_TYPE
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
-    from masthead._server.wire.request import Request
+    from masthead._server.wire.request import ApiRequest
 
-    Refuse: TypeAlias = Callable[[Plain, str], Failure]
+    RefusalFactory: TypeAlias = Callable[[Plain, str], StatusFailure]
 
 __all__ = [
     "BODY_LIMIT",
@@ -43,17 +43,17 @@ _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are read in a moment; it can take a hundred times longer than JSON."""
 
 
-def read_object(request: Request, served: ServedResource, options: WriteOptions) -> Plain:
+def read_object(request: ApiRequest, served: ServedResource, options: WriteOptions) -> Plain:
     """Read the object that a request brings, in its stored shape and with its defaults.
 
     Raises:
-        Failure: It cannot be read, is of another kind, or has fields that its kind has not and the client is strict.
+        StatusFailure: It cannot be read, is of another kind, or has fields that its kind has not and the client is strict.
     """
     return finish(read_part(request, served.cls, options), served)
 
 
 def read_part(
-    request: Request, cls: type[Object], options: WriteOptions, *, older: tuple[str, ...] = ()
+    request: ApiRequest, cls: type[Object], options: WriteOptions, *, older: tuple[str, ...] = ()
 ) -> Plain:
     """Read an object of any kind, such as a Scale; it gets no defaults.
 
@@ -64,7 +64,7 @@ def read_part(
         older: Versions of the same shape that it may be of as well.
 
     Raises:
-        Failure: As for `read_object`.
+        StatusFailure: As for `read_object`.
     """
     gvk = cls.GVK
     body = _read(request, gvk.kind, gvk.api_version, older)
@@ -72,7 +72,7 @@ def read_part(
     if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
         twice = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
 
-    def refuse(_: Plain, problem: str) -> Failure:
+    def refuse(_: Plain, problem: str) -> StatusFailure:
         return bad_request(
             f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
         )
@@ -80,7 +80,9 @@ def read_part(
     return clean(body, cls, options, twice, refuse)
 
 
-def clean(body: Plain, cls: type[Object], options: WriteOptions, said: list[str], refuse: Refuse) -> Plain:
+def clean(
+    body: Plain, cls: type[Object], options: WriteOptions, said: list[str], refuse: RefusalFactory
+) -> Plain:
     """Drop what a kind does not have, and complain of it as the client wishes.
 
     Args:
@@ -91,7 +93,7 @@ def clean(body: Plain, cls: type[Object], options: WriteOptions, said: list[str]
         refuse: Makes the refusal.
 
     Raises:
-        Failure: A field has the wrong type, or the client is strict and there is something to complain of.
+        StatusFailure: A field has the wrong type, or the client is strict and there is something to complain of.
     """
     try:
         found, unknown = schema_of(cast("ApiType", cls)).clean(body)
@@ -111,11 +113,11 @@ def finish(found: Plain, served: ServedResource) -> Plain:
     return served.to_storage(found)
 
 
-def read_options(request: Request) -> Plain | None:
+def read_options(request: ApiRequest) -> Plain | None:
     """Read the options that a deletion brings in its body; None if there is no body.
 
     Raises:
-        Failure: They cannot be read.
+        StatusFailure: They cannot be read.
     """
     if not request.body:
         return None
@@ -124,12 +126,12 @@ def read_options(request: Request) -> Plain | None:
     return options
 
 
-def is_slow(request: Request) -> bool:
+def is_slow(request: ApiRequest) -> bool:
     """Whether a body takes so long to read that nobody should wait for it in the meantime: YAML of some length."""
     return len(request.body) > _QUICK_YAML and media_type(request) == YAML_TYPE
 
 
-def read_ahead(request: Request) -> Request:
+def read_ahead(request: ApiRequest) -> ApiRequest:
     """Read a body before it is known what it should be; safe in any thread. What is wrong with it is said later."""
     return replace(request, document=_document_of(request.body))
 
@@ -138,7 +140,7 @@ def _document_of(body: bytes) -> Callable[[], object]:
     """Read YAML; returns what gives the document, or raises what was raised."""
     try:
         found = decode_yaml(body)
-    except (go_json.JsonError, Failure) as error:
+    except (go_json.JsonError, StatusFailure) as error:
         problem = error
 
         def fail() -> object:
@@ -148,12 +150,12 @@ def _document_of(body: bytes) -> Callable[[], object]:
     return lambda: found
 
 
-def media_type(request: Request) -> str:
+def media_type(request: ApiRequest) -> str:
     """The format of a body; JSON if nothing is said."""
     return request.headers.get("content-type", JSON_TYPE).partition(";")[0].strip().lower() or JSON_TYPE
 
 
-def _read(request: Request, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
+def _read(request: ApiRequest, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
     match media_type(request):
         case "application/json":
             found = _read_json(request.body, kind)
@@ -162,7 +164,7 @@ def _read(request: Request, kind: str, api_version: str, older: tuple[str, ...] 
         case "application/vnd.kubernetes.protobuf":
             found = _read_protobuf(request.body, kind, api_version)
         case _:
-            raise Failure(
+            raise StatusFailure(
                 415,
                 "UnsupportedMediaType",
                 "the body of the request was in an unknown format - accepted media types include: application/json, "
@@ -188,7 +190,7 @@ def _read_json(body: bytes, kind: str) -> object:
         raise go_json.malformed(body, kind, problem) from None
 
 
-def _read_yaml(request: Request, kind: str) -> object:
+def _read_yaml(request: ApiRequest, kind: str) -> object:
     try:
         return (request.document or _document_of(request.body))()
     except go_json.JsonError as problem:
@@ -205,7 +207,7 @@ def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:
         raise bad_request(message) from None
 
 
-def _duplicates(request: Request, body: Plain) -> list[str]:
+def _duplicates(request: ApiRequest, body: Plain) -> list[str]:
     if media_type(request) == YAML_TYPE:
         return []
     return go_json.duplicate_keys(request.body, body)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from masthead._server.resources import catalog, conversion
-from masthead._server.wire.request import Answer, json_answer
+from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._meta.resource import Subresource
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.plain import Plain
-    from masthead._server.wire.request import Request
+    from masthead._server.wire.request import ApiRequest
 
 __all__ = ["VERSION", "describe"]
 
@@ -45,50 +45,50 @@ _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check i
 _PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
 
 
-def describe(request: Request) -> Answer | None:
+def describe(request: ApiRequest) -> ApiResponse | None:
     """Answer a question about the server itself; None if the path asks about something else."""
     path = request.path.rstrip("/") or "/"
     if path in _HEALTH or path in _CHECKS:
-        return Answer(200, b"ok", "text/plain; charset=utf-8")
+        return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
     if path == "/version":
-        return json_answer(200, VERSION)
+        return json_response(200, VERSION)
     if path == "/":
         groups = [f"/apis/{group}" for group in catalog.GROUPS]
-        return json_answer(200, {"paths": sorted([*_PATHS, *groups])})
+        return json_response(200, {"paths": sorted([*_PATHS, *groups])})
     if path in {"/api", "/apis"}:
         return _top(request, path)
     return _of_group(path.split("/")[1:])
 
 
-def takes_any_method(request: Request) -> bool:
+def takes_any_method(request: ApiRequest) -> bool:
     """Tell whether a path answers whatever the method is; so the real server has it."""
     return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
 
 
-def _top(request: Request, path: str) -> Answer:
+def _top(request: ApiRequest, path: str) -> ApiResponse:
     version = _aggregated_version(request.headers.get("accept", ""))
     if not version:
-        return json_answer(200, _api_versions(request) if path == "/api" else _group_list())
+        return json_response(200, _api_versions(request) if path == "/api" else _group_list())
     body, etag = _aggregated(path, version)
     headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
     if request.headers.get("if-none-match", "").strip() == etag:
-        return Answer(304, b"", _AGGREGATED.format(version), headers)
-    return Answer(200, body, _AGGREGATED.format(version), headers)
+        return ApiResponse(304, b"", _AGGREGATED.format(version), headers)
+    return ApiResponse(200, body, _AGGREGATED.format(version), headers)
 
 
-def _of_group(steps: list[str]) -> Answer | None:
+def _of_group(steps: list[str]) -> ApiResponse | None:
     match steps:
         case ["api", version]:
             group = ""
         case ["apis", group] if catalog.versions_in(group) and group:
-            return json_answer(200, {"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
+            return json_response(200, {"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
         case ["apis", group, version] if group:
             pass
         case _:
             return None
     if version not in catalog.versions_in(group):
         return None
-    return Answer(200, _resource_list(group, version))
+    return ApiResponse(200, _resource_list(group, version))
 
 
 def _aggregated_version(accept: str) -> str:
@@ -108,7 +108,7 @@ def _aggregated_version(accept: str) -> str:
     return ""
 
 
-def _api_versions(request: Request) -> Plain:
+def _api_versions(request: ApiRequest) -> Plain:
     address = {"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("host", "")}
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [address]}
 
@@ -221,6 +221,6 @@ def _discovered_part(served: ServedResource, part: Subresource) -> Plain:
     }
 
 
-def not_found_page() -> Answer:
+def not_found_page() -> ApiResponse:
     """What a path gets that leads nowhere at all."""
-    return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8")
+    return ApiResponse(404, b"404 page not found\n", "text/plain; charset=utf-8")

@@ -11,17 +11,25 @@ from masthead._meta import typeinfo
 if TYPE_CHECKING:
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
-    from masthead._server.verbs.selection import Selection
-    from masthead._server.wire.failures import Failure
+    from masthead._server.verbs.selection import SelectionPredicate
+    from masthead._server.wire.failures import StatusFailure
     from masthead._server.wire.plain import Plain
 
-__all__ = ["INITIAL_EVENTS_END", "MetadataOnly", "WholeObjects", "Writer", "error_line", "event_of", "line"]
+__all__ = [
+    "INITIAL_EVENTS_END",
+    "MetadataOnly",
+    "WholeObjects",
+    "Representation",
+    "error_line",
+    "event_of",
+    "line",
+]
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 """The annotation of the bookmark that follows the last object of a watch-list."""
 
 
-class Writer(Protocol):
+class Representation(Protocol):
     """Writes objects in the form that a client asked for."""
 
     def stored(self, value: bytes) -> bytes:
@@ -81,12 +89,12 @@ def line(kind: bytes, body: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (kind, body)
 
 
-def error_line(failure: Failure) -> bytes:
+def error_line(failure: StatusFailure) -> bytes:
     """Write the event that ends a watch which went wrong."""
     return line(b"ERROR", msgspec.json.encode(failure.status()))
 
 
-def event_of(record: Record, selection: Selection, writer: Writer) -> bytes | None:
+def event_of(record: Record, selection: SelectionPredicate, writer: Representation) -> bytes | None:
     """Write what a record means to those who watch a selection; None if it means nothing to them.
 
     An object that begins to match is added; one that no longer does is deleted, and is shown as it last matched,

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._server.storage import Record, Storage
-    from masthead._server.verbs.selection import Selection
-    from masthead._server.wire.failures import Failure
-    from masthead._server.wire.options import ListOptions
+    from masthead._server.verbs.selection import SelectionPredicate
+    from masthead._server.wire.failures import StatusFailure
+    from masthead._server.wire.options import CollectionOptions
 
 __all__ = ["Page", "ahead_of", "check_not_ahead", "read_page"]
 
@@ -40,7 +40,7 @@ class Page:
 
 
 def read_page(
-    storage: Storage, selection: Selection, options: ListOptions, *, latest: int | None = None
+    storage: Storage, selection: SelectionPredicate, options: CollectionOptions, *, latest: int | None = None
 ) -> Page:
     """Read a list, or the page of it that the options ask for.
 
@@ -51,7 +51,7 @@ def read_page(
         latest: What passes for the present where the client does not insist on one; a fault sets it back.
 
     Raises:
-        Failure: The moment is too old, or has not come yet, or the token or version cannot be read.
+        StatusFailure: The moment is too old, or has not come yet, or the token or version cannot be read.
     """
     token = ContinueToken.of(options.token) if options.token else None
     if token is not None and options.version not in {"", "0"}:
@@ -74,18 +74,20 @@ def check_not_ahead(storage: Storage, wanted: int) -> None:
     """Make sure that a version has been reached.
 
     Raises:
-        Failure: It has not.
+        StatusFailure: It has not.
     """
     if failure := ahead_of(storage, wanted):
         raise failure
 
 
-def ahead_of(storage: Storage, wanted: int) -> Failure | None:
+def ahead_of(storage: Storage, wanted: int) -> StatusFailure | None:
     """What a client is told that asks for a version which has not come yet: to ask again in a second."""
     return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
 
 
-def _moment(storage: Storage, options: ListOptions, token: ContinueToken | None, latest: int | None) -> int:
+def _moment(
+    storage: Storage, options: CollectionOptions, token: ContinueToken | None, latest: int | None
+) -> int:
     newest = storage.revision if latest is None else latest
     if token is not None:
         check_not_ahead(storage, token.rv)
@@ -100,7 +102,7 @@ def _moment(storage: Storage, options: ListOptions, token: ContinueToken | None,
     return max(newest, wanted) if options.version else storage.revision
 
 
-def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selection) -> Page:
+def _cut(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
     records = list(itertools.islice(selection.among(found), limit))
     # A full page leads to another if anything comes after it, selected or not: the last page may be empty.
     if selection.names_one or next(found, None) is None:
@@ -110,6 +112,6 @@ def _cut(found: Iterator[Record], limit: int, revision: int, selection: Selectio
     return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
 
 
-def _write_token(revision: int, selection: Selection, last: str) -> str:
+def _write_token(revision: int, selection: SelectionPredicate, last: str) -> str:
     # The next page begins behind the last key: at the smallest one that is greater.
     return ContinueToken.leading_to(revision, f"/{last.removeprefix(selection.prefix)}\0").text

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 from masthead._server.resources import user
 from masthead._server.verbs import bodies
 from masthead._server.wire.plain import Plain, metadata, part, text
-from masthead._server.wire.request import Answer, json_answer
+from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
-    from masthead._server.wire.request import Request, Target
+    from masthead._server.wire.request import ApiRequest
+    from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["create"]
 
@@ -23,16 +24,20 @@ _USER: Final[Plain] = {"username": user.NAME, "groups": list(user.GROUPS)}
 
 
 def create(
-    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState,
+    served: ServedResource,
+    info: RequestInfo,
+    request: ApiRequest,
+    options: WriteOptions,
+) -> ApiResponse:
     """Answer a question.
 
     Raises:
-        Failure: The question cannot be read.
+        StatusFailure: The question cannot be read.
     """
     found = bodies.read_part(request, served.cls, options)
     if served.name == "bindings":
-        return _bind(cluster, target, request, found, options)
+        return _bind(cluster, info, request, found, options)
     if not part(found, "metadata"):
         found["metadata"] = {}
     if served.name == "selfsubjectreviews":
@@ -43,10 +48,12 @@ def create(
         found["status"] = _is_authenticated(found, cluster.token)
     else:
         found["status"] = _ANSWERS[served.name](found)
-    return json_answer(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
+    return json_response(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
 
 
-def _bind(cluster: Cluster, target: Target, request: Request, found: Plain, options: WriteOptions) -> Answer:
+def _bind(
+    cluster: ClusterState, info: RequestInfo, request: ApiRequest, found: Plain, options: WriteOptions
+) -> ApiResponse:
     """The old way to bind a pod: a Binding that is named like it."""
     from dataclasses import replace
 
@@ -56,7 +63,7 @@ def _bind(cluster: Cluster, target: Target, request: Request, found: Plain, opti
     pods = catalog.find("", "v1", "pods")
     if pods is None:
         raise catalog.unknown_resource()
-    pod = replace(target, resource="pods", name=text(part(found, "metadata"), "name"), subresource="binding")
+    pod = replace(info, resource="pods", name=text(part(found, "metadata"), "name"), subresource="binding")
     return subresources.create(cluster, pods, pod, request, options)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from masthead._meta import fields, labels, typeinfo
 from masthead._server.resources.selectable import field_values, supported_fields, unsupported_field_message
 from masthead._server.resources.selector_errors import field_problem, label_problem
-from masthead._server.wire.failures import Failure, bad_request
+from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.limits import too_large
 from masthead.errors import SelectorError
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
-    from masthead._server.wire.options import ListOptions
+    from masthead._server.wire.options import CollectionOptions
 
-__all__ = ["Selection"]
+__all__ = ["SelectionPredicate"]
 
 _VOID = frozenset({"=", "==", "!="})
 """Terms without a field and a value; the real server takes them, and they select everything."""
@@ -42,7 +42,7 @@ class _Labels(msgspec.Struct):
 _read_labels = typeinfo.json_decoder(_Labelled).decode
 
 
-class Selection:
+class SelectionPredicate:
     """A namespace, or all of them, and selectors.
 
     Args:
@@ -52,14 +52,14 @@ class Selection:
         name: Only the object of this name.
 
     Raises:
-        Failure: A selector cannot be read, or names a field that the resource does not offer.
+        StatusFailure: A selector cannot be read, or names a field that the resource does not offer.
     """
 
     def __init__(
-        self, served: ServedResource, namespace: str, options: ListOptions, *, name: str = ""
+        self, served: ServedResource, namespace: str, options: CollectionOptions, *, name: str = ""
     ) -> None:
         if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
-            raise Failure(500, "", f'invalid key: "/{served.name}/{namespace}"')
+            raise StatusFailure(500, "", f'invalid key: "/{served.name}/{namespace}"')
         for text in (options.label_selector, options.field_selector):
             _refuse_large(text)
         self.served = served

@@ -13,9 +13,9 @@ from masthead._meta.labels import from_label_selector
 from masthead._meta.registry import registry
 from masthead._meta.v1 import LabelSelector
 from masthead._server.clock import stamp
-from masthead._server.verbs import bodies, evicting, writing
+from masthead._server.verbs import bodies, eviction, write
 from masthead._server.wire.failures import (
-    Failure,
+    StatusFailure,
     bad_request,
     conflict,
     invalid,
@@ -25,16 +25,17 @@ from masthead._server.wire.failures import (
 )
 from masthead._server.wire.patches import refused_patch
 from masthead._server.wire.plain import Plain, metadata, part, text
-from masthead._server.wire.request import Answer, json_answer
+from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._meta.object import Object
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.wire.options import WriteOptions
-    from masthead._server.wire.request import Request, Target
+    from masthead._server.wire.request import ApiRequest
+    from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["create", "is_special", "patch", "read", "update"]
 
@@ -52,91 +53,99 @@ def is_special(subresource: str) -> bool:
     return subresource not in _GENERIC
 
 
-def read(cluster: Cluster, served: ServedResource, target: Target) -> Answer:
+def read(cluster: ClusterState, served: ServedResource, info: RequestInfo) -> ApiResponse:
     """Answer a GET of a part.
 
     Raises:
-        Failure: There is no such object, or nothing behind it that could answer.
+        StatusFailure: There is no such object, or nothing behind it that could answer.
     """
-    record = cluster.find(served, target.namespace, target.name)
-    if target.subresource in _GENERIC:
-        return Answer(200, served.write(record.value))
-    if target.subresource == _SCALE:
-        return json_answer(200, _scale_of(served, served.load(record)))
-    raise _nobody_there(served, target)
+    record = cluster.find(served, info.namespace, info.name)
+    if info.subresource in _GENERIC:
+        return ApiResponse(200, served.write(record.value))
+    if info.subresource == _SCALE:
+        return json_response(200, _scale_of(served, served.load(record)))
+    raise _nobody_there(served, info)
 
 
 def update(
-    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState,
+    served: ServedResource,
+    info: RequestInfo,
+    request: ApiRequest,
+    options: WriteOptions,
+) -> ApiResponse:
     """Answer a PUT of a part that is a kind of its own.
 
     Raises:
-        Failure: It is refused.
+        StatusFailure: It is refused.
     """
-    if target.subresource != _SCALE:
-        raise _nobody_there(served, target)
-    scale = bodies.read_part(request, _kind_of(served, target), options)
-    writing.check_names(scale, target.namespace, target.name, is_namespaced=True)
-    return _rescale(cluster, served, target, lambda _: scale, options, is_put=True)
+    if info.subresource != _SCALE:
+        raise _nobody_there(served, info)
+    scale = bodies.read_part(request, _kind_of(served, info), options)
+    write.check_names(scale, info.namespace, info.name, is_namespaced=True)
+    return _rescale(cluster, served, info, lambda _: scale, options, is_put=True)
 
 
 def patch(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
-    target: Target,
+    info: RequestInfo,
     apply: Callable[[Plain], Plain],
     options: WriteOptions,
-) -> Answer:
+) -> ApiResponse:
     """Answer a PATCH of a part that is a kind of its own.
 
     Raises:
-        Failure: It is refused.
+        StatusFailure: It is refused.
     """
-    if target.subresource != _SCALE:
-        raise _nobody_there(served, target)
-    kind = _kind_of(served, target)
+    if info.subresource != _SCALE:
+        raise _nobody_there(served, info)
+    kind = _kind_of(served, info)
 
     def patched(scale: Plain) -> Plain:
         return bodies.clean(apply(scale), kind, options, [], refused_patch)
 
-    return _rescale(cluster, served, target, patched, options)
+    return _rescale(cluster, served, info, patched, options)
 
 
 def create(
-    cluster: Cluster, served: ServedResource, target: Target, request: Request, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState,
+    served: ServedResource,
+    info: RequestInfo,
+    request: ApiRequest,
+    options: WriteOptions,
+) -> ApiResponse:
     """Answer a POST to a part of an object.
 
     Raises:
-        Failure: It is refused.
+        StatusFailure: It is refused.
     """
     acts = {"binding": _bind, "eviction": _evict, "token": _issue_token}
-    act = acts.get(target.subresource)
+    act = acts.get(info.subresource)
     if act is None:
-        raise _nobody_there(served, target)
-    older = evicting.OLDER_VERSIONS if target.subresource == "eviction" else ()
-    body = bodies.read_part(request, _kind_of(served, target), options, older=older)
-    writing.check_names(body, target.namespace, "", is_namespaced=True)
-    return act(cluster, served, target, body, options)
+        raise _nobody_there(served, info)
+    older = eviction.OLDER_VERSIONS if info.subresource == "eviction" else ()
+    body = bodies.read_part(request, _kind_of(served, info), options, older=older)
+    write.check_names(body, info.namespace, "", is_namespaced=True)
+    return act(cluster, served, info, body, options)
 
 
 def _rescale(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
-    target: Target,
+    info: RequestInfo,
     change: Callable[[Plain], Plain],
     options: WriteOptions,
     *,
     is_put: bool = False,
-) -> Answer:
+) -> ApiResponse:
     def rescaled(old: Plain | None) -> Plain:
         found: Plain = old or {}
         scale = change(_scale_of(served, found))
         replicas = part(scale, "spec").get("replicas", 0)
         if replicas < 0:
             problem = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise refused_fields("autoscaling", "Scale", target.name, [problem])
+            raise refused_fields("autoscaling", "Scale", info.name, [problem])
         for field in ("resourceVersion", "uid"):
             wanted = text(part(scale, "metadata"), field)
             if wanted:
@@ -146,8 +155,8 @@ def _rescale(
         found.setdefault("spec", {})["replicas"] = replicas
         return found
 
-    written = writing.update(cluster, served, target.namespace, target.name, rescaled, options, is_put=is_put)
-    return json_answer(200, _scale_of(served, msgspec.json.decode(written.body)))
+    written = write.update(cluster, served, info.namespace, info.name, rescaled, options, is_put=is_put)
+    return json_response(200, _scale_of(served, msgspec.json.decode(written.body)))
 
 
 def _scale_of(served: ServedResource, found: Plain) -> Plain:
@@ -170,25 +179,25 @@ def _scale_of(served: ServedResource, found: Plain) -> Plain:
 
 
 def _bind(
-    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
+) -> ApiResponse:
     """Give a pod its node."""
-    if text(part(body, "metadata"), "name") != target.name:
+    if text(part(body, "metadata"), "name") != info.name:
         raise bad_request("name in URL does not match name in Binding object")
     node = text(part(body, "target"), "name")
     kind = text(part(body, "target"), "kind")
     if kind not in {"", "Node"}:
         problem = not_supported("target.kind", kind, ("Node", "<empty>"))
-        raise Failure(500, "", str(problem))
+        raise StatusFailure(500, "", str(problem))
     if not node:
-        raise Failure(500, "", str(required("target.name")))
+        raise StatusFailure(500, "", str(required("target.name")))
 
     def bound(old: Plain | None) -> Plain:
         found: Plain = old or {}
         current = part(found, "spec").get("nodeName")
         if current:
-            problem = f"pod {target.name} is already assigned to node {current!r}".replace("'", '"')
-            raise conflict(served.group, "pods/binding", target.name, problem)
+            problem = f"pod {info.name} is already assigned to node {current!r}".replace("'", '"')
+            raise conflict(served.group, "pods/binding", info.name, problem)
         found.setdefault("spec", {})["nodeName"] = node
         found.setdefault("status", {}).setdefault("conditions", []).append(
             {
@@ -200,34 +209,34 @@ def _bind(
         )
         return found
 
-    writing.update(cluster, served, target.namespace, target.name, bound, options, subresource="binding")
-    return json_answer(201, {**_SUCCESS, "code": 201})
+    write.update(cluster, served, info.namespace, info.name, bound, options, subresource="binding")
+    return json_response(201, {**_SUCCESS, "code": 201})
 
 
 def _evict(
-    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
+) -> ApiResponse:
     """Delete a pod as kindly as the eviction and its budget say."""
-    evicting.evict(cluster, served, target.namespace, target.name, body, options)
-    return json_answer(201, {**_SUCCESS, "code": 201})
+    eviction.evict(cluster, served, info.namespace, info.name, body, options)
+    return json_response(201, {**_SUCCESS, "code": 201})
 
 
 def _issue_token(
-    cluster: Cluster, served: ServedResource, target: Target, body: Plain, options: WriteOptions
-) -> Answer:
+    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
+) -> ApiResponse:
     """Make a token for a service account; it opens nothing, but looks like one and says when it expires."""
     del options
-    cluster.find(served, target.namespace, target.name)
+    cluster.find(served, info.namespace, info.name)
     spec = part(body, "spec")
     spec.setdefault("expirationSeconds", 3600)
     _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
-    subject = f"system:serviceaccount:{target.namespace}:{target.name}"
+    subject = f"system:serviceaccount:{info.namespace}:{info.name}"
     claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
     pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]
     token = ".".join(base64.urlsafe_b64encode(each).rstrip(b"=").decode() for each in pieces)
-    meta = {"name": target.name, "namespace": target.namespace, "creationTimestamp": cluster.now()}
-    return json_answer(
+    meta = {"name": info.name, "namespace": info.namespace, "creationTimestamp": cluster.now()}
+    return json_response(
         201,
         {
             "kind": "TokenRequest",
@@ -250,16 +259,16 @@ def _check_lifetime(seconds: int) -> None:
     raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
-def _kind_of(served: ServedResource, target: Target) -> type[Object]:
-    described = served.resource.subresource(target.subresource)
+def _kind_of(served: ServedResource, info: RequestInfo) -> type[Object]:
+    described = served.resource.subresource(info.subresource)
     if described is None:
-        raise _nobody_there(served, target)
+        raise _nobody_there(served, info)
     return registry.object_class(described.kind)
 
 
-def _nobody_there(served: ServedResource, target: Target) -> Failure:
+def _nobody_there(served: ServedResource, info: RequestInfo) -> StatusFailure:
     message = (
-        f"{served.name}/{target.subresource} needs a node that runs pods, and this server has none; "
+        f"{served.name}/{info.subresource} needs a node that runs pods, and this server has none; "
         "point the same code at a cluster for that"
     )
-    return Failure(501, "NotImplemented", message)
+    return StatusFailure(501, "NotImplemented", message)

@@ -1,6 +1,6 @@
 """What the server says when it refuses: every failure as a Status, worded as kube-apiserver words it.
 
-`Failure` is raised anywhere below the HTTP layer and becomes the answer. `FieldError` is one finding of a
+`StatusFailure` is raised anywhere below the HTTP layer and becomes the answer. `FieldError` is one finding of a
 validation; many of them make one ``Invalid`` failure.
 """
 
@@ -161,7 +161,7 @@ def shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_JSON_ESCAPES)
 
 
-class Failure(Exception):  # noqa: N818 - it is an answer, and becomes a Status on the way out
+class StatusFailure(Exception):  # noqa: N818 - it is an answer, and becomes a Status on the way out
     """A request that is refused.
 
     Attributes:
@@ -219,22 +219,22 @@ def qualified(group: str, resource: str) -> str:
     return f"{resource}.{group}" if group else resource
 
 
-def not_found(group: str, resource: str, name: str) -> Failure:
+def not_found(group: str, resource: str, name: str) -> StatusFailure:
     """There is no such object."""
     message = f"{qualified(group, resource)} {quoted(name)} not found"
-    return Failure(404, "NotFound", message, details=details_of(name, group, resource))
+    return StatusFailure(404, "NotFound", message, details=details_of(name, group, resource))
 
 
-def already_exists(group: str, resource: str, name: str) -> Failure:
+def already_exists(group: str, resource: str, name: str) -> StatusFailure:
     """There is such an object already."""
     message = f"{qualified(group, resource)} {quoted(name)} already exists"
-    return Failure(409, "AlreadyExists", message, details=details_of(name, group, resource))
+    return StatusFailure(409, "AlreadyExists", message, details=details_of(name, group, resource))
 
 
-def conflict(group: str, resource: str, name: str, problem: str) -> Failure:
+def conflict(group: str, resource: str, name: str, problem: str) -> StatusFailure:
     """The object is not what the writer thought that it was."""
     message = f"Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {problem}"
-    return Failure(409, "Conflict", message, details=details_of(name, group, resource))
+    return StatusFailure(409, "Conflict", message, details=details_of(name, group, resource))
 
 
 MODIFIED: Final = (
@@ -242,15 +242,15 @@ MODIFIED: Final = (
 )
 
 
-def bad_request(message: str) -> Failure:
+def bad_request(message: str) -> StatusFailure:
     """The request makes no sense."""
-    return Failure(400, "BadRequest", message)
+    return StatusFailure(400, "BadRequest", message)
 
 
-def too_far_ahead(wanted: int, newest: int) -> Failure:
+def too_far_ahead(wanted: int, newest: int) -> StatusFailure:
     """A version has not come yet: the client is to ask again in a second."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    return Failure(
+    return StatusFailure(
         504,
         "Timeout",
         f"Timeout: Too large resource version: {wanted}, current: {newest}",
@@ -305,7 +305,7 @@ def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
         _gathering.reset(token)
 
 
-def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Failure:
+def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusFailure:
     """Some fields are wrong: 422 with a cause for each, as far as there is room."""
     causes: list[Plain] = []
     said: dict[str, None] = {}
@@ -320,4 +320,4 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
     listed = next(iter(said)) if len(said) == 1 else f"[{', '.join(said)}]"
     kind_name = f"{kind}.{group}" if group else kind
     details = {**details_of(name, group, kind), "causes": causes}
-    return Failure(422, "Invalid", f"{kind_name} {quoted(name)} is invalid: {listed}", details=details)
+    return StatusFailure(422, "Invalid", f"{kind_name} {quoted(name)} is invalid: {listed}", details=details)

@@ -28,7 +28,7 @@ from masthead._server.wire.limits import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._server.wire.failures import Failure
+    from masthead._server.wire.failures import StatusFailure
     from masthead._server.wire.plain import Plain
 
 __all__ = [
@@ -55,7 +55,7 @@ def decode(data: bytes) -> object:
 
     Raises:
         JsonError: It is not JSON.
-        Failure: It has too many values.
+        StatusFailure: It has too many values.
     """
     refuse_many_values(data)
     try:
@@ -219,19 +219,19 @@ def _written_path(steps: _Steps | None) -> str:
 # -- bodies of requests --------------------------------------------------------------------------------------------
 
 
-def malformed(body: bytes, kind: str, problem: JsonError) -> Failure:
+def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:
     """Say that a body could not be read at all.
 
     Args:
         body: What was sent.
-        kind: The kind that was expected; ``DeleteOptions`` has words of its own.
+        kind: The kind that was expected; ``DeletionOptions`` has words of its own.
         problem: Why it could not be read.
     """
     said = str(problem)
     return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
 
 
-def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> Failure | None:
+def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> StatusFailure | None:
     """Say why a document that was read is no object of a kind; None if it can be one.
 
     What it leaves out, or says with null or an empty string, is taken to be as expected; but a custom resource
@@ -261,7 +261,7 @@ def check_delete_options(options: Plain) -> None:
     """Look whether the options of a deletion are of the right types.
 
     Raises:
-        Failure: One is not.
+        StatusFailure: One is not.
     """
     for struct, path, value, (json_type, go_type) in _typed_options(options):
         found = type_name(value)
@@ -342,7 +342,7 @@ def wrong_type(value: object) -> str:
     return f"{_NO_KIND} json: cannot unmarshal {type_name(value)} into Go value of type {_KIND_TYPE}"
 
 
-def _unrecognized(body: bytes, kind: str, problem: str) -> Failure:
+def _unrecognized(body: bytes, kind: str, problem: str) -> StatusFailure:
     if kind == _OPTIONS:
         return bad_request(problem)
     beginning = body[:_SHOWN_BYTES]
@@ -382,7 +382,7 @@ def _completed(said: GroupVersionKind, expected: GroupVersionKind) -> GroupVersi
     return GroupVersionKind(expected.group, expected.version, kind)
 
 
-def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) -> Failure | None:
+def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) -> StatusFailure | None:
     if not document.get("kind"):
         missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
         return _unrecognized(body, expected.kind, missing)
@@ -391,12 +391,12 @@ def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) ->
     return None if said == expected.api_version else _other_version(said, expected)
 
 
-def _other_version(said: str, expected: GroupVersionKind) -> Failure:
+def _other_version(said: str, expected: GroupVersionKind) -> StatusFailure:
     wanted = f"does not match the expected API version ({expected.api_version})"
     return bad_request(f"the API version in the data ({said}) {wanted}")
 
 
-def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -> Failure | None:
+def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -> StatusFailure | None:
     is_options = expected.kind == _OPTIONS
     if not said.version:
         problem = f"Object 'apiVersion' is missing in '{body.decode('utf-8', 'replace')}'"

@@ -19,7 +19,7 @@ def decode_yaml(body: bytes) -> object:
 
     Raises:
         JsonError: It is not YAML; the message is that of Go's reader.
-        Failure: It stands for more than a body may hold.
+        StatusFailure: It stands for more than a body may hold.
     """
     from masthead._meta import yaml
     from masthead.errors import DecodeError
@@ -48,7 +48,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
     Raises:
         DecodeError: It nests too deeply.
         JsonError: Nearly all of it is aliases.
-        Failure: It is too large.
+        StatusFailure: It is too large.
     """
     import yaml as pyyaml
 

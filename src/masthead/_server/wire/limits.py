@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,16 +49,16 @@ _TO_SIGN: Final = rb'(?:[^",{\[]++|"(?:[^"\\]++|\\.)*+")*+[,{\[]'
 _MANY_VALUES: Final = re.compile(rb"(?:%b){%d}+" % (_TO_SIGN, MOST_VALUES), re.DOTALL)
 
 
-def too_large(problem: str) -> Failure:
+def too_large(problem: str) -> StatusFailure:
     """Word the refusal of a request that brings too much."""
-    return Failure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
+    return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
 
 
 def refuse_many_values(body: bytes) -> None:
     """Refuse a body of too many values before it is read.
 
     Raises:
-        Failure: It has too many.
+        StatusFailure: It has too many.
     """
     # Most bodies are shorter, or have fewer such signs; only of the others it matters where these stand.
     if len(body) >= MOST_VALUES and count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
         is_watch: Whether the answer is a stream.
 
     Raises:
-        Failure: There is none.
+        StatusFailure: There is none.
     """
     if not accept or accept == _JSON:
         return _DEFAULT
@@ -72,11 +72,11 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
         raise _only_plain()
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
-    raise Failure(406, "NotAcceptable", message, details={})
+    raise StatusFailure(406, "NotAcceptable", message, details={})
 
 
-def _only_plain() -> Failure:
-    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {_WRITABLE}")
+def _only_plain() -> StatusFailure:
+    return StatusFailure(406, "NotAcceptable", f"only the following media types are accepted: {_WRITABLE}")
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._server.wire.failures import (
-    Failure,
     FieldError,
+    StatusFailure,
     bad_request,
     forbidden,
     invalid,
@@ -19,9 +19,9 @@ from masthead._server.wire.go_numbers import parse_int, parse_uint
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
-    from masthead._server.wire.request import Request
+    from masthead._server.wire.request import ApiRequest
 
-__all__ = ["DeleteOptions", "ListOptions", "WriteOptions", "read_version"]
+__all__ = ["DeletionOptions", "CollectionOptions", "WriteOptions", "read_version"]
 
 _META: Final = "meta.k8s.io"
 _EXACT: Final = "Exact"
@@ -32,7 +32,7 @@ _MANAGER_LENGTH: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class ListOptions:
+class CollectionOptions:
     """What a list, a watch or the deletion of a collection is to cover."""
 
     label_selector: str = ""
@@ -47,11 +47,13 @@ class ListOptions:
     initial_events: bool | None = None
 
     @classmethod
-    def of(cls, request: Request, *, is_watch: bool = False, has_watch_list: bool = True) -> ListOptions:
+    def of(
+        cls, request: ApiRequest, *, is_watch: bool = False, has_watch_list: bool = True
+    ) -> CollectionOptions:
         """Read the query of a list or watch.
 
         Raises:
-            Failure: A value cannot be read, or values do not go together.
+            StatusFailure: A value cannot be read, or values do not go together.
         """
         options = cls(
             label_selector=request.first("labelSelector"),
@@ -121,7 +123,7 @@ class WriteOptions:
     """What the client is to be told, whatever comes of the request."""
 
     @classmethod
-    def of(cls, request: Request, kind: str, warnings: list[str]) -> WriteOptions:
+    def of(cls, request: ApiRequest, kind: str, warnings: list[str]) -> WriteOptions:
         """Read the query of a write.
 
         Args:
@@ -130,7 +132,7 @@ class WriteOptions:
             warnings: Where to put what the client is to be told.
 
         Raises:
-            Failure: A value is none that may be given.
+            StatusFailure: A value is none that may be given.
         """
         manager = request.first("fieldManager")
         validation = request.first("fieldValidation")
@@ -152,7 +154,7 @@ class WriteOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeletionOptions:
     """How a deletion is to be done."""
 
     is_dry_run: bool = False
@@ -163,11 +165,11 @@ class DeleteOptions:
     version: str | None = None
 
     @classmethod
-    def of(cls, request: Request, body: Plain | None) -> DeleteOptions:
+    def of(cls, request: ApiRequest, body: Plain | None) -> DeletionOptions:
         """Read the options from the body if there is one, and from the query otherwise.
 
         Raises:
-            Failure: A value is none that may be given.
+            StatusFailure: A value is none that may be given.
         """
         if body is None:
             options = cls._of_query(request)
@@ -181,7 +183,7 @@ class DeleteOptions:
         return options
 
     @classmethod
-    def _of_query(cls, request: Request) -> DeleteOptions:
+    def _of_query(cls, request: ApiRequest) -> DeletionOptions:
         return cls(
             is_dry_run="dryRun" in request.query,
             grace=_integer(request, "gracePeriodSeconds"),
@@ -192,7 +194,7 @@ class DeleteOptions:
         )
 
     @classmethod
-    def _of_body(cls, body: Plain) -> DeleteOptions:
+    def _of_body(cls, body: Plain) -> DeletionOptions:
         conditions: dict[str, Any] = body.get("preconditions") or {}
         return cls(
             is_dry_run=bool(body.get("dryRun")),
@@ -223,7 +225,7 @@ def read_version(text: str, *, of_list: bool = False) -> int:
         of_list: Whether a list asks; the real server has better words there.
 
     Raises:
-        Failure: It is no version.
+        StatusFailure: It is no version.
     """
     if not text:
         return 0
@@ -232,7 +234,7 @@ def read_version(text: str, *, of_list: bool = False) -> int:
     except ValueError as flaw:
         given = quoted(text)
         problem = f"resourceVersion: Invalid value: {given}: strconv.ParseUint: parsing {given}: {flaw}"
-    raise bad_request(f"invalid resource version: {problem}") if of_list else Failure(500, "", problem)
+    raise bad_request(f"invalid resource version: {problem}") if of_list else StatusFailure(500, "", problem)
 
 
 def _manager_errors(manager: str) -> list[FieldError]:
@@ -255,7 +257,7 @@ def _dry_run_errors(values: tuple[str, ...]) -> list[FieldError]:
     return [not_supported("dryRun", list(values), ("All",))]
 
 
-def _integer(request: Request, name: str) -> int | None:
+def _integer(request: ApiRequest, name: str) -> int | None:
     values = request.query.get(name)
     if not values:
         return None
@@ -265,11 +267,11 @@ def _integer(request: Request, name: str) -> int | None:
         raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": {flaw}') from None
 
 
-def _text(request: Request, name: str) -> str | None:
+def _text(request: ApiRequest, name: str) -> str | None:
     values = request.query.get(name)
     return values[0] if values else None
 
 
-def _flag(request: Request, name: str) -> bool | None:
+def _flag(request: ApiRequest, name: str) -> bool | None:
     values = request.query.get(name)
     return None if not values else values[0].lower() not in {"false", "0"}

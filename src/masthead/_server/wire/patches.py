@@ -20,7 +20,7 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._server.wire.failures import (
     OMITTED,
-    Failure,
+    StatusFailure,
     bad_request,
     invalid,
     quoted,
@@ -78,7 +78,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
         lenient: Whether field validation is ``Ignore``, in which the shape of the patch is looked at later.
 
     Raises:
-        Failure: The patch cannot be read, is too long, or does not apply.
+        StatusFailure: The patch cannot be read, is too long, or does not apply.
     """
     operations, spelling = _operations(body, lenient=lenient)
     if len(operations) > MAX_OPERATIONS:
@@ -109,7 +109,7 @@ def apply_merge_patch(document: Plain, body: bytes, *, lenient: bool = False) ->
         lenient: Whether field validation is ``Ignore``.
 
     Raises:
-        Failure: The patch cannot be read, or is no object.
+        StatusFailure: The patch cannot be read, or is no object.
     """
     bad_patch = bad_request("Invalid JSON Patch")
     try:
@@ -158,20 +158,20 @@ def problem_with_kind(patched: Plain, kind: str, api_version: str) -> str:
     return refusal.message.partition(f"cannot be handled as a {kind}: ")[2] or refusal.message
 
 
-def refused_patch(patched: object, problem: str) -> Failure:
+def refused_patch(patched: object, problem: str) -> StatusFailure:
     """What a patch made of the object is no object of its kind."""
     if type_name(patched) == "object":
         patched = dict(sorted(cast("Plain", patched).items()))
     return refused_fields("", "", "", [invalid("patch", _spelled(patched), problem)])
 
 
-def _rejected() -> Failure:
+def _rejected() -> StatusFailure:
     """The one answer to every patch that does not apply; why is only in the real server's log."""
     message = "the server rejected our request due to an error in our request"
-    return Failure(422, "Invalid", message, details={})
+    return StatusFailure(422, "Invalid", message, details={})
 
 
-def _too_deep() -> Failure:
+def _too_deep() -> StatusFailure:
     return refused_fields("", "", "", [invalid("patch", OMITTED, "exceeded max depth")])
 
 
@@ -282,7 +282,7 @@ class _Patched:
 
         Raises:
             _Inapplicable: It cannot be done.
-            Failure: All of them together take too much.
+            StatusFailure: All of them together take too much.
         """
         name = operation.get("op")
         action = self._actions.get(name) if isinstance(name, str) else None

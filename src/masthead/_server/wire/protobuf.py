@@ -98,7 +98,7 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
 
     Raises:
         ProtobufError: if it is malformed, or of a kind that Kubernetes does not have.
-        Failure: if it has too many values.
+        StatusFailure: if it has too many values.
     """
     if not body:
         raise ProtobufError("empty data")
@@ -126,7 +126,7 @@ class _Budget:
         """Read so many.
 
         Raises:
-            Failure: They are too many.
+            StatusFailure: They are too many.
         """
         self.left -= count
         if self.left < 0:

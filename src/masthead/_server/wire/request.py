@@ -12,18 +12,17 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from masthead._server.wire.failures import Failure
+    from masthead._server.wire.failures import StatusFailure
 
 __all__ = [
     "BAD_ESCAPE",
     "JSON_TYPE",
-    "Answer",
-    "Request",
-    "Target",
-    "json_answer",
-    "parse_path",
+    "ApiResponse",
+    "ApiRequest",
+    "json_response",
     "parse_query",
-    "refusal",
+    "status_response",
+    "unescape",
     "warning_header",
 ]
 
@@ -31,7 +30,7 @@ JSON_TYPE: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """What a client asked.
 
     Attributes:
@@ -57,7 +56,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """What the client gets."""
 
     code: int
@@ -66,17 +65,17 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def json_answer(code: int, body: object, *, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+def json_response(code: int, body: object, *, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
     """Answer with something written as JSON."""
-    return Answer(code, msgspec.json.encode(body), headers=headers)
+    return ApiResponse(code, msgspec.json.encode(body), headers=headers)
 
 
-def refusal(failure: Failure, warnings: Sequence[str] = ()) -> Answer:
+def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> ApiResponse:
     """Answer with a failure's Status."""
     headers = [warning_header(each) for each in warnings]
     if failure.retry_after is not None:
         headers.append(("Retry-After", str(failure.retry_after)))
-    return json_answer(failure.code, failure.status(), headers=tuple(headers))
+    return json_response(failure.code, failure.status(), headers=tuple(headers))
 
 
 def warning_header(text: str) -> tuple[str, str]:
@@ -85,37 +84,6 @@ def warning_header(text: str) -> tuple[str, str]:
     return "Warning", f'299 - "{escaped}"'
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a path points at.
-
-    Attributes:
-        group: Empty for the core group.
-        version: ``v1``.
-        resource: The plural; empty if the path ends with the version.
-        namespace: Empty for all of them, or for a resource that has none.
-        name: Empty for the whole collection.
-        subresource: ``status`` and so on.
-        is_watch: Whether the path has the old ``/watch/`` in it.
-        tail: What comes after the subresource: only proxies have that.
-    """
-
-    group: str
-    version: str
-    resource: str = ""
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    is_watch: bool = False
-    tail: tuple[str, ...] = ()
-
-
-_PARTS_OF_NAMESPACES: Final = frozenset({"status", "finalize"})
-"""After ``/namespaces/NAME/``, these are parts of the namespace; anything else is a resource within it."""
-
-
-_MOST_STEPS: Final = 16
-"""More than any path has that leads somewhere; what comes behind them stays together."""
 BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
 
 
@@ -126,11 +94,11 @@ def parse_query(text: str) -> dict[str, list[str]]:
         if not pair or ";" in pair or BAD_ESCAPE.search(pair):
             continue
         name, _, value = pair.partition("=")
-        found.setdefault(_unescaped(name.replace("+", " ")), []).append(_unescaped(value.replace("+", " ")))
+        found.setdefault(unescape(name.replace("+", " ")), []).append(unescape(value.replace("+", " ")))
     return found
 
 
-def _unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Decode percent escapes, all of which must be right.
 
     The standard library's way takes eighty times the memory of a text that is nothing but escapes. Quoted-printable
@@ -140,32 +108,3 @@ def _unescaped(text: str) -> str:
         return text
     quoted = text.encode("utf-8", "surrogateescape").replace(b"=", b"=3D").replace(b"%", b"=")
     return a2b_qp(quoted).decode("utf-8", "replace")
-
-
-def parse_path(path: str) -> Target | None:
-    """Read a path under ``/api/`` or ``/apis/``; None for one that does not reach a version."""
-    # An escaped slash is a slash: the real server looks at the path after decoding it.
-    steps = _unescaped(path).removeprefix("/").rstrip("/").split("/", _MOST_STEPS)
-    if len(steps) >= 2 and steps[0] == "api":
-        group, version, rest = "", steps[1], steps[2:]
-    elif len(steps) >= 3 and steps[0] == "apis":
-        group, version, rest = steps[1], steps[2], steps[3:]
-    else:
-        return None
-    is_watch = bool(rest) and rest[0] == "watch"
-    if is_watch:
-        rest = rest[1:]
-    namespace = ""
-    if rest and rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
-        namespace, rest = rest[1], rest[2:]
-    padded = [*rest, "", "", ""]
-    return Target(
-        group=group,
-        version=version,
-        resource=padded[0],
-        namespace=namespace,
-        name=padded[1],
-        subresource=padded[2],
-        is_watch=is_watch,
-        tail=tuple(rest[3:]),
-    )

@@ -9,7 +9,7 @@ from typing import Final, Self
 import msgspec
 
 from masthead._meta import typeinfo
-from masthead._server.wire.failures import Failure, bad_request
+from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_base64 import decode_base64
 from masthead._server.wire.go_scanner import problem_with
 
@@ -42,7 +42,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
         """Read a token.
 
         Raises:
-            Failure: It is none.
+            StatusFailure: It is none.
         """
         try:
             decoded = decode_base64(text, is_url=True)
@@ -75,11 +75,11 @@ class ContinueToken(msgspec.Struct, frozen=True):
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode("ascii")
 
 
-def expired(token: ContinueToken | None) -> Failure:
+def expired(token: ContinueToken | None) -> StatusFailure:
     """What a list is told whose moment is forgotten; with a token, it gets one that goes on whatever the moment."""
     if token is None:
-        return Failure(410, "Expired", "The resourceVersion for the provided list is too old.")
-    return Failure(
+        return StatusFailure(410, "Expired", "The resourceVersion for the provided list is too old.")
+    return StatusFailure(
         410,
         "Expired",
         "The provided continue parameter is too old to display a consistent list result. You can start a new list "
@@ -90,5 +90,5 @@ def expired(token: ContinueToken | None) -> Failure:
     )
 
 
-def _refusal(problem: str) -> Failure:
+def _refusal(problem: str) -> StatusFailure:
     return bad_request(f"invalid continue token: continue key is not valid{problem}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from masthead._server.wire.failures import Failure, FieldError
+from masthead._server.wire.failures import FieldError, StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def _accept_change(_new: Plain, _old: Plain) -> Errors:
     return []
 
 
-def _admit(_obj: Plain, _allocate: Allocator) -> Failure | None:
+def _admit(_obj: Plain, _allocate: Allocator) -> StatusFailure | None:
     return None
 
 
@@ -57,8 +57,8 @@ class KindRules:
 
     Attributes:
         admit_create: Says why an object may not be made, or nothing; some of what it needs it fills in.
-        prepare_create: Sets what the server decides. Raises `Failure` if it cannot.
-        reallocate: Takes and gives back what the object holds of shared supplies. Raises `Failure` if it cannot.
+        prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
+        reallocate: Takes and gives back what the object holds of shared supplies. Raises `StatusFailure` if it cannot.
         prepare_update: Keeps what an update may leave out or cannot change.
         validate_create: Finds what is wrong with a new object.
         validate_update: Finds what is wrong with a change.
@@ -67,7 +67,7 @@ class KindRules:
         validate_status: Finds what is wrong with a new status.
     """
 
-    admit_create: Callable[[Plain, Allocator], Failure | None] = _admit
+    admit_create: Callable[[Plain, Allocator], StatusFailure | None] = _admit
     prepare_create: Callable[[Plain, Allocator], None] = _prepare_nothing
     reallocate: Callable[[Plain, Plain, Allocator], None] = _settle_nothing
     prepare_update: Callable[[Plain, Plain], None] = _carry_nothing

@@ -14,7 +14,7 @@ from masthead._server.resources.rules.inner import difference, inner_pod_spec
 from masthead._server.resources.rules.podspecs import pod_spec_errors, toleration_errors
 from masthead._server.resources.rules.podstatus import carry_status, status_errors
 from masthead._server.resources.rules.qos import qos_class
-from masthead._server.wire.failures import Failure, forbidden, invalid, quoted, required
+from masthead._server.wire.failures import StatusFailure, forbidden, invalid, quoted, required
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _system_class(name: str) -> Plain | None:
     return {"metadata": {"name": name}, "value": _SYSTEM_CLASSES[name]}
 
 
-def _admit(pod: Plain, allocate: Allocator) -> Failure | None:
+def _admit(pod: Plain, allocate: Allocator) -> StatusFailure | None:
     spec, name = pod["spec"], text(metadata(pod), "name")
     wanted = text(spec, "priorityClassName")
     found = _class_of(wanted, allocate)
@@ -78,7 +78,7 @@ def _admit(pod: Plain, allocate: Allocator) -> Failure | None:
     return _missing_runtime(pod, allocate)
 
 
-def _missing_runtime(pod: Plain, allocate: Allocator) -> Failure | None:
+def _missing_runtime(pod: Plain, allocate: Allocator) -> StatusFailure | None:
     wanted = pod["spec"].get("runtimeClassName")
     classes = allocate.listed("node.k8s.io", "runtimeclasses") if wanted else ()
     if not wanted or any(metadata(each).get("name") == wanted for each in classes):
@@ -94,9 +94,9 @@ def _clash(given: str, computed: object) -> str:
     )
 
 
-def _refusal(name: str, why: str) -> Failure:
+def _refusal(name: str, why: str) -> StatusFailure:
     details = {"name": name, "kind": "pods"} if name else {"kind": "pods"}
-    return Failure(403, "Forbidden", f"pods {quoted(name)} is forbidden: {why}", details=details)
+    return StatusFailure(403, "Forbidden", f"pods {quoted(name)} is forbidden: {why}", details=details)
 
 
 def _prepare_create(pod: Plain, _allocate: Allocator) -> None:

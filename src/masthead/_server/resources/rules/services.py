@@ -10,7 +10,7 @@ from masthead._server.resources.rules.base import KindRules
 from masthead._server.resources.rules.checks import words
 from masthead._server.resources.rules.servicechecks import address_errors, create_errors, update_errors
 from masthead._server.resources.rules.statuses import balancer_errors
-from masthead._server.wire.failures import Failure, FieldError, invalid, refused_fields
+from masthead._server.wire.failures import FieldError, StatusFailure, invalid, refused_fields
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _OUR_FAMILY: Final = "IPv4"
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 
-def _refuse(service: Plain, *errors: FieldError) -> Failure:
+def _refuse(service: Plain, *errors: FieldError) -> StatusFailure:
     return refused_fields("", "Service", text(metadata(service), "name"), errors)
 
 
@@ -129,9 +129,9 @@ def _misplaced(address: str, allocate: Allocator) -> str:
     return "the provided network does not match the current range" if address in ends else ""
 
 
-def _internal(message: str) -> Failure:
+def _internal(message: str) -> StatusFailure:
     causes = {"causes": [{"message": message}]}
-    return Failure(500, "InternalError", f"Internal error occurred: {message}", details=causes)
+    return StatusFailure(500, "InternalError", f"Internal error occurred: {message}", details=causes)
 
 
 def _take_port(service: Plain, index: int, wanted: int, allocate: Allocator) -> int:
@@ -250,7 +250,7 @@ def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
                 each["nodePort"] = _take_port(new, index, wanted, allocate)
             number, protocol = each["nodePort"], each.get("protocol")
             if (protocol, number) in seen:
-                raise Failure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
+                raise StatusFailure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
             seen.add((protocol, number))
             kept.add(number)
     for number in held - kept:

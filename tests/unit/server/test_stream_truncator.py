@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.streaming import Spoiler
+from masthead._server.stream import StreamTruncator
 
 PIECES = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=4), max_size=6)
 
@@ -14,7 +14,7 @@ def lines_of(pieces: list[list[int]]) -> list[list[bytes]]:
     return [[b"x" * size + b"\n" for size in piece] for piece in pieces]
 
 
-def sent_by(spoiler: Spoiler, pieces: list[list[bytes]]) -> bytes:
+def sent_by(spoiler: StreamTruncator, pieces: list[list[bytes]]) -> bytes:
     """All that passes until it is time."""
     sent = b""
     for piece in pieces:
@@ -26,7 +26,7 @@ def sent_by(spoiler: Spoiler, pieces: list[list[bytes]]) -> bytes:
 
 @given(PIECES, st.integers(0, 12))
 def test_so_many_whole_lines_pass_however_they_are_put_together(pieces: list[list[int]], after: int) -> None:
-    spoiler, written = Spoiler(after, cuts=False), lines_of(pieces)
+    spoiler, written = StreamTruncator(after, cuts=False), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 
     assert sent_by(spoiler, written) == b"".join(lines[:after])
@@ -35,7 +35,7 @@ def test_so_many_whole_lines_pass_however_they_are_put_together(pieces: list[lis
 
 @given(PIECES, st.integers(0, 12))
 def test_a_cut_lets_half_of_the_next_line_pass_too(pieces: list[list[int]], after: int) -> None:
-    spoiler, written = Spoiler(after, cuts=True), lines_of(pieces)
+    spoiler, written = StreamTruncator(after, cuts=True), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 
     sent = sent_by(spoiler, written)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 
-class Cluster:
+class QuietCluster:
     """A server at rest between one call and the next."""
 
     def __init__(self, server: Server) -> None:

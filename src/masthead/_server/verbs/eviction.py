@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
 from masthead._server.resources import catalog
-from masthead._server.verbs import deleting, writing
-from masthead._server.wire.failures import Failure, bad_request, details_of, invalid, quoted, refused_fields
-from masthead._server.wire.options import DeleteOptions, WriteOptions
+from masthead._server.verbs import delete, write
+from masthead._server.wire.failures import (
+    StatusFailure,
+    bad_request,
+    details_of,
+    invalid,
+    quoted,
+    refused_fields,
+)
+from masthead._server.wire.options import DeletionOptions, WriteOptions
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
 
 __all__ = ["OLDER_VERSIONS", "evict"]
@@ -34,7 +41,12 @@ _ALLOWED: Final = "DisruptionAllowed"
 
 
 def evict(
-    cluster: Cluster, served: ServedResource, namespace: str, name: str, body: Plain, options: WriteOptions
+    cluster: ClusterState,
+    served: ServedResource,
+    namespace: str,
+    name: str,
+    body: Plain,
+    options: WriteOptions,
 ) -> None:
     """Delete a pod as the eviction says, and let its budget count that.
 
@@ -47,7 +59,7 @@ def evict(
         options: The query's.
 
     Raises:
-        Failure: There is no such pod, it is not the one that was meant, or its budget allows no disruption now.
+        StatusFailure: There is no such pod, it is not the one that was meant, or its budget allows no disruption now.
     """
     _check_names(name, body)
     dry_run = _dry_run(body, options)
@@ -77,13 +89,13 @@ def _dry_run(body: Plain, options: WriteOptions) -> tuple[str, ...]:
     said = tuple(cast("list[str]", part(body, "deleteOptions").get("dryRun") or ()))
     if asked and said and asked != said:
         problem = f"[{' '.join(asked)}] and [{' '.join(said)}]"
-        raise Failure(500, "", f"Non-matching dry-run options in request and content: {problem}")
+        raise StatusFailure(500, "", f"Non-matching dry-run options in request and content: {problem}")
     return said or asked
 
 
-def _how(wanted: Plain, dry_run: tuple[str, ...]) -> DeleteOptions:
+def _how(wanted: Plain, dry_run: tuple[str, ...]) -> DeletionOptions:
     conditions = part(wanted, "preconditions")
-    return DeleteOptions(
+    return DeletionOptions(
         is_dry_run=bool(dry_run),
         grace=wanted.get("gracePeriodSeconds"),
         policy=wanted.get("propagationPolicy"),
@@ -98,17 +110,17 @@ def _is_unguarded(pod: Plain) -> bool:
 
 
 def _end(
-    cluster: Cluster, served: ServedResource, pod: Plain, how: DeleteOptions, dry_run: tuple[str, ...]
+    cluster: ClusterState, served: ServedResource, pod: Plain, how: DeletionOptions, dry_run: tuple[str, ...]
 ) -> None:
     """Note in a pod's status why it ends, and delete it, as two writes."""
     meta = metadata(pod)
     place = meta["namespace"], meta["name"]
     if not how.is_dry_run:
         # Only what is said counts here, whereas the deletion minds also conditions that are empty.
-        deleting.check_preconditions(
+        delete.check_preconditions(
             served, meta, replace(how, uid=how.uid or None, version=how.version or None)
         )
-        writing.update(
+        write.update(
             cluster,
             served,
             *place,
@@ -119,21 +131,21 @@ def _end(
         how = replace(how, version=None)  # it was met, until the write above
     if errors := how.errors(dry_run):
         raise refused_fields("meta.k8s.io", "DeleteOptions", "", errors)
-    deleting.delete(cluster, served, *place, how)
+    delete.delete(cluster, served, *place, how)
 
 
 def _end_unready(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
     pod: Plain,
-    how: DeleteOptions,
+    how: DeletionOptions,
     dry_run: tuple[str, ...],
     budget: str,
 ) -> None:
     """Delete a pod in the state in which it was seen: the version that a client gave does not count here."""
     try:
         _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
-    except Failure as failure:
+    except StatusFailure as failure:
         if failure.reason == "Conflict" and how.version is None:
             raise _still_processed(budget) from None
         raise
@@ -168,7 +180,7 @@ def _condition(status: Plain, kind: str) -> Plain | None:
     return next((each for each in items(status, "conditions") if each.get("type") == kind), None)
 
 
-def _budgets(cluster: Cluster, pod: Plain) -> Iterator[Plain]:
+def _budgets(cluster: ClusterState, pod: Plain) -> Iterator[Plain]:
     """The disruption budgets that select a pod."""
     served = _served_budgets()
     labels = part(metadata(pod), "labels")
@@ -180,13 +192,13 @@ def _budgets(cluster: Cluster, pod: Plain) -> Iterator[Plain]:
             yield found
 
 
-def _budget_of(cluster: Cluster, pod: Plain) -> Plain | None:
+def _budget_of(cluster: ClusterState, pod: Plain) -> Plain | None:
     budgets = list(_budgets(cluster, pod))
     if len(budgets) > 1:
         problem = (
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         )
-        raise Failure(500, "", problem)
+        raise StatusFailure(500, "", problem)
     return budgets[0] if budgets else None
 
 
@@ -206,7 +218,7 @@ def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
     return bool(needed) and status.get("currentHealthy", 0) >= needed
 
 
-def _spend(cluster: Cluster, budget: Plain, pod: str, *, is_dry_run: bool) -> None:
+def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) -> None:
     """Take one disruption from what a budget allows."""
     meta, status = metadata(budget), part(budget, "status")
     name = meta["name"]
@@ -217,7 +229,7 @@ def _spend(cluster: Cluster, budget: Plain, pod: str, *, is_dry_run: bool) -> No
     if not status.get("disruptionsAllowed"):
         raise _used_up(name, status)
     if not is_dry_run:
-        writing.update(
+        write.update(
             cluster,
             _served_budgets(),
             meta["namespace"],
@@ -240,14 +252,14 @@ def _spent(budget: Plain, pod: str, now: str) -> Plain:
     return budget
 
 
-def _still_processed(budget: str) -> Failure:
+def _still_processed(budget: str) -> StatusFailure:
     """Nobody has worked out yet what a budget allows: the client is to ask again."""
     return _too_many(
         f"The disruption budget {budget} is still being processed by the server.", retry_after=_PATIENCE
     )
 
 
-def _used_up(budget: str, status: Plain) -> Failure:
+def _used_up(budget: str, status: Plain) -> StatusFailure:
     """A budget allows nothing, and its status tells why."""
     condition = _condition(status, _ALLOWED) or {}
     reason, message = text(condition, "reason"), text(condition, "message")
@@ -263,16 +275,16 @@ def _used_up(budget: str, status: Plain) -> Failure:
     return _too_many(f"{refusal} ({reason}): {message}" if says_why else refusal)
 
 
-def _too_many(cause: str, *, retry_after: int | None = None) -> Failure:
+def _too_many(cause: str, *, retry_after: int | None = None) -> StatusFailure:
     details: Plain = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
     if retry_after is not None:
         details["retryAfterSeconds"] = retry_after
-    return Failure(429, "TooManyRequests", _REFUSED, details=details, retry_after=retry_after)
+    return StatusFailure(429, "TooManyRequests", _REFUSED, details=details, retry_after=retry_after)
 
 
-def _too_many_disrupted(budget: str) -> Failure:
+def _too_many_disrupted(budget: str) -> StatusFailure:
     problem = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-    return Failure(
+    return StatusFailure(
         403,
         "Forbidden",
         f"poddisruptionbudget.policy {quoted(budget)} is forbidden: {problem}",

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.clock import stamp
-from masthead._server.wire.failures import Failure, conflict, details_of, quoted
+from masthead._server.wire.failures import StatusFailure, conflict, details_of, quoted
 from masthead._server.wire.plain import Plain, metadata, part
 
 if TYPE_CHECKING:
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
-    from masthead._server.wire.options import DeleteOptions
+    from masthead._server.wire.options import DeletionOptions
 
 __all__ = ["FOREGROUND", "ORPHAN", "Deleted", "check_preconditions", "delete"]
 
@@ -38,29 +38,29 @@ class Deleted:
 
 
 def delete(
-    cluster: Cluster, served: ServedResource, namespace: str, name: str, options: DeleteOptions
+    cluster: ClusterState, served: ServedResource, namespace: str, name: str, options: DeletionOptions
 ) -> Deleted:
     """Delete an object, or begin to.
 
     Raises:
-        Failure: There is none, it is not the one that was meant, or it may not go.
+        StatusFailure: There is none, it is not the one that was meant, or it may not go.
     """
     record = cluster.find(served, namespace, name)
     found = served.load(record)
     if served.table == "namespaces" and name in _IMMORTAL:
         message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
-        raise Failure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
+        raise StatusFailure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
     check_preconditions(served, metadata(found), options)
     if served.table == "namespaces":
         return _delete_namespace(cluster, served, record, found, options)
     return _delete_object(cluster, served, record, found, options)
 
 
-def check_preconditions(served: ServedResource, meta: Plain, options: DeleteOptions) -> None:
+def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOptions) -> None:
     """Make sure that an object is the one that a deletion means.
 
     Raises:
-        Failure: It has another uid or version.
+        StatusFailure: It has another uid or version.
     """
     checks = (
         ("UID", options.uid, "uid", "deleted and then recreated"),
@@ -79,7 +79,7 @@ def check_preconditions(served: ServedResource, meta: Plain, options: DeleteOpti
 
 
 def _delete_object(
-    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
 ) -> Deleted:
     meta = metadata(found)
     grace = _grace(found, options) if served.strategy.graceful else None
@@ -104,11 +104,11 @@ def _delete_object(
 
 
 def _update_then_remove(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
     record: Record,
     found: Plain,
-    options: DeleteOptions,
+    options: DeletionOptions,
     *,
     goes: bool,
 ) -> Deleted:
@@ -123,7 +123,7 @@ def _update_then_remove(
 
 
 def _remove(
-    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
 ) -> Deleted:
     if not options.is_dry_run:
         found = served.load(cluster.remove(served, record.key, found))
@@ -131,7 +131,7 @@ def _remove(
 
 
 def _delete_namespace(
-    cluster: Cluster, served: ServedResource, record: Record, found: Plain, options: DeleteOptions
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
 ) -> Deleted:
     """A namespace is only marked; whoever empties it takes its finalizer off afterwards."""
     meta = metadata(found)
@@ -149,7 +149,7 @@ def _delete_namespace(
     return _delete_object(cluster, served, record, found, options)
 
 
-def _grace(found: Plain, options: DeleteOptions) -> int:
+def _grace(found: Plain, options: DeletionOptions) -> int:
     """The seconds that a pod has to end."""
     spec, status = part(found, "spec"), part(found, "status")
     asked = options.grace
@@ -161,7 +161,7 @@ def _grace(found: Plain, options: DeleteOptions) -> int:
     return asked if asked >= 0 else 1
 
 
-def _shorten(meta: Plain, options: DeleteOptions) -> int | None:
+def _shorten(meta: Plain, options: DeletionOptions) -> int | None:
     """Shorten the grace period of a deletion that is under way; None if it stays as it is."""
     current = meta.get("deletionGracePeriodSeconds")
     if current is None:
@@ -174,7 +174,7 @@ def _shorten(meta: Plain, options: DeleteOptions) -> int | None:
     return options.grace
 
 
-def _mark(cluster: Cluster, meta: Plain, grace: int | None) -> None:
+def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
     when = cluster.clock.now() + timedelta(seconds=grace or 0)
     meta["deletionTimestamp"] = stamp(when)
     if grace is not None:
@@ -183,7 +183,7 @@ def _mark(cluster: Cluster, meta: Plain, grace: int | None) -> None:
         meta["generation"] += 1
 
 
-def _finalizers(served: ServedResource, meta: Plain, options: DeleteOptions) -> list[str]:
+def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -> list[str]:
     """The finalizers that an object has once it is told what is to become of its dependents."""
     present: list[str] = list(meta.get("finalizers") or ())
     if served.strategy.dependents == "ignore":

@@ -6,17 +6,17 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.places import uid_of
+from masthead._server.controllers.objects import uid_of
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._server.controllers.places import Place, Places
+    from masthead._server.controllers.objects import ObjectClient, ObjectRef
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
 
-__all__ = ["Emptier"]
+__all__ = ["NamespaceController"]
 
 _NAMESPACES: Final = "namespaces"
 _PODS: Final = "pods"
@@ -38,19 +38,19 @@ _FINE: Final = {
 """What each condition of a namespace's status says when there is nothing to complain of."""
 
 
-class Emptier:
+class NamespaceController:
     """Empties namespaces that are being deleted, and lets go of them.
 
     It counts what they hold as it changes: to read all of it again after each removal would take ever longer, the more
     there is.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ObjectClient) -> None:
         self._places = places
         self._contents: dict[str, _Contents] = {}
         """What each namespace holds that is being emptied."""
 
-    def hear(self, served: ServedResource, place: Place, record: Record) -> None:
+    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> None:
         """Take note of a write."""
         if place.table == _NAMESPACES and record.is_deleted:
             self._contents.pop(place.key, None)
@@ -58,7 +58,7 @@ class Emptier:
         if contents is not None:
             contents.hear(served, place, record)
 
-    def empty(self, place: Place, namespace: Plain) -> None:
+    def empty(self, place: ObjectRef, namespace: Plain) -> None:
         """Delete what a namespace holds; if that is all gone, let go of the namespace.
 
         Pods go first: only when none is left is the rest deleted, as the real controller does it.
@@ -87,7 +87,7 @@ class Emptier:
                     contents.hear(served, place, record)
         return contents
 
-    def _delete(self, contents: list[Place]) -> None:
+    def _delete(self, contents: list[ObjectRef]) -> None:
         for each in contents:
             found = self._places.load(each)
             if found is not None:
@@ -98,16 +98,16 @@ class _Contents:
     """What one namespace holds, counted."""
 
     def __init__(self) -> None:
-        self._finalizers: dict[Place, list[str]] = {}
+        self._finalizers: dict[ObjectRef, list[str]] = {}
         """Those of each object that is there."""
-        self._unmarked: dict[str, set[Place]] = {}
+        self._unmarked: dict[str, set[ObjectRef]] = {}
         """What is not being deleted yet, by table."""
         self._resources: Counter[str] = Counter()
         """How many objects each table has."""
         self._held: Counter[str] = Counter()
         """How many objects each finalizer holds."""
 
-    def hear(self, served: ServedResource, place: Place, record: Record) -> None:
+    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> None:
         """Take note of what became of an object."""
         self._forget(place)
         if record.is_deleted:
@@ -125,7 +125,7 @@ class _Contents:
         """Whether anything is left, in this table or at all."""
         return bool(self._resources[table]) if table else bool(self._finalizers)
 
-    def unmarked(self, table: str = "") -> list[Place]:
+    def unmarked(self, table: str = "") -> list[ObjectRef]:
         """What is not being deleted yet, in this table or at all."""
         if table:
             return sorted(self._unmarked.get(table, ()))
@@ -142,7 +142,7 @@ class _Contents:
             complaints["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
         return complaints
 
-    def _forget(self, place: Place) -> None:
+    def _forget(self, place: ObjectRef) -> None:
         finalizers = self._finalizers.pop(place, None)
         if finalizers is not None:
             self._resources[place.table] -= 1
@@ -161,7 +161,7 @@ def _resource(table: str) -> str:
     return f"{name}.{group}"
 
 
-def _report(places: Places, place: Place, complaints: dict[str, tuple[str, str]]) -> None:
+def _report(places: ObjectClient, place: ObjectRef, complaints: dict[str, tuple[str, str]]) -> None:
     now = places.cluster.now()
 
     def report(namespace: Plain) -> None:

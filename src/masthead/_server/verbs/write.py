@@ -11,7 +11,7 @@ from masthead._server.resources.rules import rules_of
 from masthead._server.verbs.parts import ONLY
 from masthead._server.wire.failures import (
     MODIFIED,
-    Failure,
+    StatusFailure,
     already_exists,
     bad_request,
     conflict,
@@ -25,7 +25,7 @@ from masthead._server.wire.plain import Plain, has_finalizers, is_being_deleted,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import WriteOptions
@@ -46,7 +46,7 @@ class Written:
 
 
 def create(
-    cluster: Cluster, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
+    cluster: ClusterState, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
 ) -> Written:
     """Store a new object.
 
@@ -58,7 +58,7 @@ def create(
         options: The query's.
 
     Raises:
-        Failure: It may not be.
+        StatusFailure: It may not be.
     """
     meta = metadata(found)
     if served.is_namespaced:
@@ -79,10 +79,10 @@ def create(
 def _check_version_unset(meta: Plain) -> None:
     version = text(meta, "resourceVersion")
     if version.isascii() and version.isdigit() and version.strip("0"):
-        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+        raise StatusFailure(500, "", "resourceVersion should not be set on objects to be created")
 
 
-def _begin(cluster: Cluster, served: ServedResource, namespace: str, found: Plain) -> None:
+def _begin(cluster: ClusterState, served: ServedResource, namespace: str, found: Plain) -> None:
     """Give a new object what the server alone decides."""
     meta, strategy = metadata(found), served.strategy
     if served.is_namespaced:
@@ -103,7 +103,7 @@ def _begin(cluster: Cluster, served: ServedResource, namespace: str, found: Plai
         found["status"] = served.stored_schema.blank("status")
 
 
-def _check_new(cluster: Cluster, served: ServedResource, found: Plain) -> None:
+def _check_new(cluster: ClusterState, served: ServedResource, found: Plain) -> None:
     meta, rules = metadata(found), served.rules
     if refusal := rules.admit_create(found, cluster.allocator):
         raise refusal
@@ -120,7 +120,7 @@ def _check_new(cluster: Cluster, served: ServedResource, found: Plain) -> None:
 
 
 def _store_new(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
     namespace: str,
     found: Plain,
@@ -143,7 +143,7 @@ def _store_new(
     return Written(served.write(record.value), is_new=True)
 
 
-def _taken(served: ServedResource, meta: Plain, present: Plain) -> Failure:
+def _taken(served: ServedResource, meta: Plain, present: Plain) -> StatusFailure:
     refusal = already_exists(served.group, served.name, meta["name"])
     if is_being_deleted(present):
         refusal.message = f"object is being deleted: {refusal.message}"
@@ -155,7 +155,7 @@ def _taken(served: ServedResource, meta: Plain, present: Plain) -> Failure:
 
 
 def update(
-    cluster: Cluster,
+    cluster: ClusterState,
     served: ServedResource,
     namespace: str,
     name: str,
@@ -179,7 +179,7 @@ def update(
             its uid is a condition.
 
     Raises:
-        Failure: It may not be.
+        StatusFailure: It may not be.
     """
     key = served.place(namespace, name)
     record = cluster.storage.table(served.table).get(key)
@@ -202,7 +202,7 @@ def update(
 
 
 def _create_by_update(
-    cluster: Cluster, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
+    cluster: ClusterState, served: ServedResource, namespace: str, found: Plain, options: WriteOptions
 ) -> Written:
     meta = metadata(found)
     if uid := text(meta, "uid"):
@@ -212,7 +212,7 @@ def _create_by_update(
     return create(cluster, served, namespace, found, options)
 
 
-def _settle(cluster: Cluster, served: ServedResource, new: Plain, old: Plain, subresource: str) -> Plain:
+def _settle(cluster: ClusterState, served: ServedResource, new: Plain, old: Plain, subresource: str) -> Plain:
     """Turn what a client wants into what it may have, or refuse it."""
     meta, stored = metadata(new), metadata(old)
     _check_version(served, meta, stored)
@@ -243,7 +243,7 @@ def _settle(cluster: Cluster, served: ServedResource, new: Plain, old: Plain, su
     return new
 
 
-def _settle_main(cluster: Cluster, served: ServedResource, new: Plain, old: Plain) -> None:
+def _settle_main(cluster: ClusterState, served: ServedResource, new: Plain, old: Plain) -> None:
     if served.strategy.has_status:
         _keep("status", new, old)
     served.rules.reallocate(new, old, cluster.allocator)
@@ -266,7 +266,7 @@ def _check_version(served: ServedResource, meta: Plain, stored: Plain) -> None:
             problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise refused_fields(served.group, served.name, name, [problem])
     elif not (version.isascii() and version.isdigit()):
-        raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        raise StatusFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
     elif version != stored["resourceVersion"]:
         raise conflict(served.group, served.name, name, MODIFIED)
 
@@ -288,7 +288,12 @@ def _uid_problem(served: ServedResource, meta: Plain, wanted: str, actual: str) 
 
 
 def _store_change(
-    cluster: Cluster, served: ServedResource, record: Record, new: Plain, old: Plain, options: WriteOptions
+    cluster: ClusterState,
+    served: ServedResource,
+    record: Record,
+    new: Plain,
+    old: Plain,
+    options: WriteOptions,
 ) -> Written:
     if goes_now(served, new, old):
         if not options.is_dry_run:
@@ -316,7 +321,7 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     """Make sure that an object is the one that the path names; a namespace that it leaves out is filled in.
 
     Raises:
-        Failure: It is another.
+        StatusFailure: It is another.
     """
     meta = metadata(found)
     if is_namespaced:
@@ -335,7 +340,7 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
         )
 
 
-def nameless(name: str) -> Failure:
+def nameless(name: str) -> StatusFailure:
     """The object that a client sent does not say its name, or not what it is."""
     return bad_request(
         f"the name of the object ({name} based on URL) was undeterminable: name must be provided"

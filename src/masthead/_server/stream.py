@@ -8,16 +8,24 @@ from aiohttp.web_response import StreamResponse
 
 from masthead._server.faults import Effect
 from masthead._server.verbs.events import error_line
-from masthead._server.verbs.watching import too_old
+from masthead._server.verbs.watch import too_old
 
 if TYPE_CHECKING:
     from aiohttp.web_request import BaseRequest
 
     from masthead._server.faults import Fault
-    from masthead._server.verbs.watching import Watch
-    from masthead._server.wire.failures import Failure
+    from masthead._server.verbs.watch import Watcher
+    from masthead._server.wire.failures import StatusFailure
 
-__all__ = ["LARGE", "STREAM_EFFECTS", "Spoiler", "open_stream", "refuse_in_stream", "send", "send_body"]
+__all__ = [
+    "LARGE",
+    "STREAM_EFFECTS",
+    "StreamTruncator",
+    "open_stream",
+    "refuse_in_stream",
+    "send",
+    "send_body",
+]
 
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
 LARGE: Final = 256 * 1024
@@ -25,7 +33,7 @@ LARGE: Final = 256 * 1024
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
 
 
-class Spoiler:
+class StreamTruncator:
     """Lets so many lines of a stream pass, and says when the fault is to happen.
 
     Args:
@@ -76,7 +84,7 @@ async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes
     await response.write_eof()
 
 
-async def refuse_in_stream(incoming: BaseRequest, failure: Failure) -> StreamResponse:
+async def refuse_in_stream(incoming: BaseRequest, failure: StatusFailure) -> StreamResponse:
     """Begin a stream well, and end it with the event of an error."""
     response = await open_stream(incoming, ())
     await response.write(error_line(failure))
@@ -84,7 +92,7 @@ async def refuse_in_stream(incoming: BaseRequest, failure: Failure) -> StreamRes
     return response
 
 
-async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fault: Fault | None) -> None:
+async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, fault: Fault | None) -> None:
     """Send a watch to its end, or to the moment at which the fault happens.
 
     Args:
@@ -98,7 +106,7 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fa
     """
     if incoming.transport is not None:
         watch.abandon = incoming.transport.abort
-    spoiler = Spoiler(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
+    spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
         sent = spoiler.pass_on(piece) if spoiler else piece
         if sent:
@@ -107,7 +115,7 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watch, fa
         await _happen(incoming, response, watch, fault.effect)
 
 
-async def _happen(incoming: BaseRequest, response: StreamResponse, watch: Watch, effect: Effect) -> None:
+async def _happen(incoming: BaseRequest, response: StreamResponse, watch: Watcher, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:

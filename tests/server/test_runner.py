@@ -162,7 +162,7 @@ def test_after_the_block_it_tells_what_was_and_cannot_be_steered() -> None:
         caller.close()
 
     obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"))
-    assert [each.call.verb for each in server.requests] == ["create"]
+    assert [each.info.verb for each in server.requests] == ["create"]
     assert [each.type for each in server.history(obj)] == ["ADDED"]
     assert server.revision == 6
     for steer in (server.compact, server.wait_until_quiet, lambda: server.advance(1)):
@@ -368,14 +368,14 @@ def test_requests_are_remembered_in_order_with_their_answers_and_without_the_tok
     caller.call("GET", "/healthz")
 
     seen = server.requests
-    assert [(each.method, each.call.verb, each.call.name, each.code) for each in seen] == [
+    assert [(each.method, each.info.verb, each.info.name, each.code) for each in seen] == [
         ("POST", "create", "", 201),
         ("GET", "get", "b", 404),
         ("PUT", "update", "a", 404),
         ("GET", "get", "", 200),
     ]
     assert (seen[0].path, seen[0].query) == (MAPS, "fieldManager=me")
-    assert (seen[0].call.resource, seen[0].call.namespace) == ("configmaps", "default")
+    assert (seen[0].info.resource, seen[0].info.namespace) == ("configmaps", "default")
     assert json.loads(seen[0].body) == config_map("a")
     assert "authorization" not in seen[0].headers
     assert str(server.token) not in repr(seen)
@@ -389,39 +389,43 @@ def test_a_list_of_requests_does_not_change_under_its_reader(server: Server, cal
 
 
 def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead._server.faults import Call
-    from masthead._server.seen import Requests, Seen
+    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead._server.wire.request_info import RequestInfo
 
-    requests = Requests()
+    requests = RequestRecorder()
     for index in range(100):
-        requests.add(Seen("POST", str(index), "", Call("create"), {}, bytes(1024 * 1024)))
+        requests.add(RecordedRequest("POST", str(index), "", RequestInfo("create"), {}, bytes(1024 * 1024)))
     assert [each.path for each in requests if each.body] == [str(index) for index in range(92, 100)]
     assert sum(1 for _ in requests) == 100
     for index in range(20_000):
-        requests.add(Seen("GET", str(index), "", Call("get"), {}, b""))
+        requests.add(RecordedRequest("GET", str(index), "", RequestInfo("get"), {}, b""))
     assert sum(1 for _ in requests) == 10_000
 
 
 def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead._server.faults import Call
-    from masthead._server.seen import Requests, Seen
+    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead._server.wire.request_info import RequestInfo
 
-    requests = Requests()
+    requests = RequestRecorder()
     for index in range(600):
-        requests.add(Seen("GET", f"/{index}", "q" * 1024 * 1024, Call("get"), {"x": "y" * 1024}, b""))
+        requests.add(
+            RecordedRequest("GET", f"/{index}", "q" * 1024 * 1024, RequestInfo("get"), {"x": "y" * 1024}, b"")
+        )
 
     assert [each.path for each in requests] == [f"/{index}" for index in range(585, 600)]
 
 
 def test_requests_without_a_token_do_not_displace_the_others() -> None:
-    from masthead._server.faults import Call
-    from masthead._server.seen import Requests, Seen
+    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead._server.wire.request_info import RequestInfo
 
-    requests = Requests()
-    requests.add(Seen("GET", "first", "", Call("get"), {}, b""))
+    requests = RequestRecorder()
+    requests.add(RecordedRequest("GET", "first", "", RequestInfo("get"), {}, b""))
     for index in range(20_000):
-        requests.add(Seen("GET", str(index), "x" * 100, Call("get"), {}, b""), is_refused=True)
-    requests.add(Seen("GET", "last", "", Call("get"), {}, b""))
+        requests.add(
+            RecordedRequest("GET", str(index), "x" * 100, RequestInfo("get"), {}, b""), is_refused=True
+        )
+    requests.add(RecordedRequest("GET", "last", "", RequestInfo("get"), {}, b""))
 
     paths = [each.path for each in requests]
     assert (paths[0], paths[-1]) == ("first", "last")
@@ -429,16 +433,16 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
 
 
 def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
-    from masthead._server.faults import Call
-    from masthead._server.seen import Requests, Seen
+    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead._server.wire.request_info import RequestInfo
 
-    class Traceable(Seen):
+    class Traceable(RecordedRequest):
         """One that can be asked whether anybody still has it."""
 
-    requests = Requests()
-    forgotten: list[weakref.ref[Seen]] = []
+    requests = RequestRecorder()
+    forgotten: list[weakref.ref[RecordedRequest]] = []
     for index in range(10_010):
-        seen = Traceable("POST", str(index), "", Call("create"), {}, b"x")
+        seen = Traceable("POST", str(index), "", RequestInfo("create"), {}, b"x")
         if index < 10:
             forgotten.append(weakref.ref(seen))
         requests.add(seen)
@@ -446,7 +450,9 @@ def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
 
     assert [each() for each in forgotten] == [None] * 10
     # What is left of the room for bodies is for those that are still there.
-    requests.add(Seen("POST", "large", "", Call("create"), {}, bytes(8 * 1024 * 1024 - 9_999)))
+    requests.add(
+        RecordedRequest("POST", "large", "", RequestInfo("create"), {}, bytes(8 * 1024 * 1024 - 9_999))
+    )
     assert all(each.body for each in requests)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Clock
 
-__all__ = ["Running", "run", "run_alone"]
+__all__ = ["ServerRunner", "run", "run_alone"]
 
 
 def run(  # noqa: PLR0913 - each is something that a user may want to say
@@ -41,7 +41,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     seed: int | None = None,
     allow_remote: bool = False,
     allowed_hosts: Sequence[str] = (),
-) -> Running:
+) -> ServerRunner:
     """Run a server for the length of a block.
 
     ``async with run() as server`` runs it in the event loop of the block; ``with run() as server`` runs it in a thread
@@ -79,7 +79,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             server runs by the same virtual clock, or the block was entered before.
     """
     chosen = {} if isinstance(token, Token) else {"token": token}
-    return Running(
+    return ServerRunner(
         Settings(
             host=host,
             port=port,
@@ -101,7 +101,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     )
 
 
-class Running:
+class ServerRunner:
     """A server that runs for the length of one block; enter it with ``async with`` or with ``with``, and once."""
 
     def __init__(self, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._server.verbs.events import INITIAL_EVENTS_END, error_line, event_of, line
 from masthead._server.verbs.lists import ahead_of
-from masthead._server.wire.failures import Failure
+from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.options import read_version
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._server.clock import Timer
-    from masthead._server.cluster import Cluster
-    from masthead._server.verbs.events import Writer
-    from masthead._server.verbs.selection import Selection
-    from masthead._server.wire.options import ListOptions
+    from masthead._server.cluster import ClusterState
+    from masthead._server.verbs.events import Representation
+    from masthead._server.verbs.selection import SelectionPredicate
+    from masthead._server.wire.options import CollectionOptions
     from masthead._server.wire.plain import Plain
 
-__all__ = ["Watch", "WatchLimits", "too_old"]
+__all__ = ["Watcher", "WatchLimits", "too_old"]
 
 _PIECE: Final = 65_536
 """Bytes after which a piece of the stream is sent, so that a long beginning lets others have their turn."""
@@ -55,7 +55,7 @@ class WatchLimits:
     has_watch_list: bool = True
 
 
-class Watch:
+class Watcher:
     """One watch, from its first event to its end: entered, then read until there is nothing more.
 
     Args:
@@ -68,15 +68,15 @@ class Watch:
         headers: What its answer says besides.
 
     Raises:
-        Failure: The version cannot be read.
+        StatusFailure: The version cannot be read.
     """
 
     def __init__(
         self,
-        cluster: Cluster,
-        selection: Selection,
-        options: ListOptions,
-        writer: Writer,
+        cluster: ClusterState,
+        selection: SelectionPredicate,
+        options: CollectionOptions,
+        writer: Representation,
         limits: WatchLimits,
         on_idle: Callable[[], object],
         *,
@@ -216,7 +216,7 @@ class Watch:
         if self._owes_end:
             self._bookmark_now()
 
-    def _fail(self, failure: Failure) -> bytes:
+    def _fail(self, failure: StatusFailure) -> bytes:
         self._close()
         return error_line(failure)
 
@@ -268,9 +268,9 @@ class Watch:
             self._wake.set()
 
 
-def too_old(wanted: int, oldest: int) -> Failure:
+def too_old(wanted: int, oldest: int) -> StatusFailure:
     """The version that a watch is to begin with is forgotten."""
-    return Failure(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+    return StatusFailure(410, "Expired", f"too old resource version: {wanted} ({oldest})")
 
 
 def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:

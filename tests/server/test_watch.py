@@ -14,7 +14,7 @@ import pytest
 from tests.server.calls import MAPS, WATCH_LIST
 
 import masthead.server
-from masthead._server.verbs.watching import Watch
+from masthead._server.verbs.watch import Watcher
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ async def turns_until(is_so: Callable[[], bool]) -> None:
 
 
 def streams(server: Server) -> int:
-    return len(server._front.watches)
+    return len(server._handler.watches)
 
 
 # Where a watch begins
@@ -337,7 +337,9 @@ async def test_when_a_client_goes_away_nothing_of_its_watch_is_left(server: Serv
         await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) <= tasks
     gc.collect()
-    ours = [each for each in gc.get_objects() if isinstance(each, Watch) and each._storage is server._storage]
+    ours = [
+        each for each in gc.get_objects() if isinstance(each, Watcher) and each._storage is server._storage
+    ]
     assert ours == []
 
 
@@ -486,7 +488,7 @@ async def test_a_reader_that_is_slow_and_reads_again_misses_nothing(server: Serv
     await client.create("busy")
     lazy = await open_and_do_not_read(server, server.revision)
     await write_much(client, 95)
-    for open_watch in server._front.watches:
+    for open_watch in server._handler.watches:
         open_watch.end()
 
     events = await read_to_the_end(lazy)

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from masthead._server.resources import catalog, conversion
 from masthead._server.storage import JournalError
-from masthead._server.verbs import deleting, writing
-from masthead._server.wire.failures import Failure
-from masthead._server.wire.options import DeleteOptions, WriteOptions
+from masthead._server.verbs import delete, write
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.options import DeletionOptions, WriteOptions
 from masthead._server.wire.plain import Plain, metadata, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead._server.cluster import Cluster
+    from masthead._server.cluster import ClusterState
     from masthead._server.resources.catalog import ServedResource
 
-__all__ = ["Place", "Places", "set_or_drop", "uid_of"]
+__all__ = ["ObjectRef", "ObjectClient", "set_or_drop", "uid_of"]
 
 
-class Place(NamedTuple):
+class ObjectRef(NamedTuple):
     """Where an object lies: its table, and its key there."""
 
     table: str
@@ -32,10 +32,10 @@ class Place(NamedTuple):
         return self.key.rpartition("/")[0]
 
 
-class Places:
+class ObjectClient:
     """Every object of a cluster, by its place."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster
         self._served: dict[str, ServedResource] = {}
 
@@ -50,33 +50,33 @@ class Places:
                     break
         return self._served.get(table)
 
-    def load(self, place: Place) -> Plain | None:
+    def load(self, place: ObjectRef) -> Plain | None:
         """The object at a place, or None."""
         record = self.cluster.storage.table(place.table).get(place.key)
         served = self.served(place.table)
         return None if record is None or served is None else served.load(record)
 
-    def everywhere(self) -> Iterator[tuple[ServedResource, Place]]:
+    def everywhere(self) -> Iterator[tuple[ServedResource, ObjectRef]]:
         """Every place that has an object."""
         for name, _ in self.cluster.storage.tables():
             served = self.served(name)
             if served is not None:
                 for key in self._keys(name, ""):
-                    yield served, Place(name, key)
+                    yield served, ObjectRef(name, key)
 
-    def within(self, namespace: str, *, only: str = "") -> Iterator[Place]:
+    def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
         """Every place of a namespace that has an object; of one table only, if that is named."""
         for name, _ in self.cluster.storage.tables():
             served = self.served(name)
             if served is not None and served.is_namespaced and (not only or name == only):
                 for key in self._keys(name, f"{namespace}/"):
-                    yield Place(name, key)
+                    yield ObjectRef(name, key)
 
     def _keys(self, table: str, prefix: str) -> list[str]:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def change(self, place: Place, change: Callable[[Plain], object], *, subresource: str = "") -> None:
+    def change(self, place: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
         """Change an object in place; nothing happens if it is gone, or may not be changed so.
 
         Raises:
@@ -92,15 +92,17 @@ class Places:
         if served is not None:
             namespace, name = _split(served, place)
             try:
-                writing.update(
+                write.update(
                     self.cluster, served, namespace, name, changed, WriteOptions(), subresource=subresource
                 )
             except JournalError:
                 raise
-            except Failure:
+            except StatusFailure:
                 return  # whoever removed it, or keeps it from being changed, knows why
 
-    def delete(self, place: Place, uid: str, *, policy: str = "Background", grace: int | None = None) -> None:
+    def delete(
+        self, place: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
+    ) -> None:
         """Delete the object of this uid, or begin to; nothing happens if it is gone.
 
         Raises:
@@ -109,15 +111,15 @@ class Places:
         served = self.served(place.table)
         if served is not None:
             namespace, name = _split(served, place)
-            options = DeleteOptions(policy=policy, grace=grace, uid=uid)
+            options = DeletionOptions(policy=policy, grace=grace, uid=uid)
             try:
-                deleting.delete(self.cluster, served, namespace, name, options)
+                delete.delete(self.cluster, served, namespace, name, options)
             except JournalError:
                 raise
-            except Failure:
+            except StatusFailure:
                 return  # gone already, and perhaps another in its place
 
-    def take_off(self, place: Place, finalizer: str) -> None:
+    def take_off(self, place: ObjectRef, finalizer: str) -> None:
         """Take a finalizer off an object, which may let it go.
 
         Raises:
@@ -146,6 +148,6 @@ def uid_of(found: Plain) -> str:
     return text(metadata(found), "uid")
 
 
-def _split(served: ServedResource, place: Place) -> tuple[str, str]:
+def _split(served: ServedResource, place: ObjectRef) -> tuple[str, str]:
     namespace, _, name = place.key.rpartition("/") if served.is_namespaced else ("", "", place.key)
     return namespace, name

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from masthead._meta import typeinfo
-from masthead._server.wire.failures import MODIFIED, Failure, already_exists, conflict, too_far_ahead
+from masthead._server.wire.failures import MODIFIED, StatusFailure, already_exists, conflict, too_far_ahead
 from masthead._server.wire.options import read_version
 from masthead._server.wire.plain import metadata, text
-from masthead._server.wire.request import Answer, refusal
+from masthead._server.wire.request import ApiResponse, status_response
 from masthead._server.wire.tokens import ContinueToken, expired
 
 if TYPE_CHECKING:
-    from masthead._server.faults import Call
-    from masthead._server.wire.request import Request
+    from masthead._server.wire.request import ApiRequest
+    from masthead._server.wire.request_info import RequestInfo
 
 __all__ = [
-    "Asked",
-    "Refuse",
-    "answer_of",
+    "FaultContext",
+    "FaultResponder",
+    "response_of",
     "answering",
     "conflicting",
     "expiring",
@@ -54,28 +54,28 @@ _TOO_MANY: Final = b"Too many requests, please try again later.\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FaultContext:
     """A request that a fault strikes, and what the server knew at the time.
 
     Attributes:
-        call: What it is about.
+        info: What it is about.
         request: All of it.
         revision: The newest.
     """
 
-    call: Call
-    request: Request
+    info: RequestInfo
+    request: ApiRequest
     revision: int
 
 
-Refuse: TypeAlias = Callable[[Asked], Failure | Answer]
+FaultResponder: TypeAlias = Callable[[FaultContext], StatusFailure | ApiResponse]
 """Makes the answer to a request that a fault strikes."""
 
 
-def answering(code: int, reason: str | None, message: str, *, retry_after: int | None) -> Refuse:
+def answering(code: int, reason: str | None, message: str, *, retry_after: int | None) -> FaultResponder:
     """Answer with a Status of this code."""
     usual_reason, usual_message = _KNOWN.get(code, ("", _ASKED_FOR))
-    failure = Failure(
+    failure = StatusFailure(
         code,
         usual_reason if reason is None else reason,
         message or usual_message,
@@ -85,30 +85,30 @@ def answering(code: int, reason: str | None, message: str, *, retry_after: int |
     return lambda _: failure
 
 
-def throttling(retry_after: int) -> Refuse:
+def throttling(retry_after: int) -> FaultResponder:
     """Answer as the filter does that lets only so many requests in at a time."""
     headers = (("Retry-After", str(retry_after)),)
-    return lambda _: Answer(429, _TOO_MANY, "text/plain; charset=utf-8", headers)
+    return lambda _: ApiResponse(429, _TOO_MANY, "text/plain; charset=utf-8", headers)
 
 
-def conflicting(asked: Asked) -> Failure:
+def conflicting(context: FaultContext) -> StatusFailure:
     """Answer as if somebody else had been faster."""
-    call = asked.call
-    if call.verb == "create" and not call.name:
-        return already_exists(call.group, call.resource, name_in(asked.request.body))
-    return conflict(call.group, call.resource, call.name, MODIFIED)
+    info = context.info
+    if info.verb == "create" and not info.name:
+        return already_exists(info.group, info.resource, name_in(context.request.body))
+    return conflict(info.group, info.resource, info.name, MODIFIED)
 
 
-def expiring(asked: Asked) -> Failure:
+def expiring(context: FaultContext) -> StatusFailure:
     """Answer that the moment of a list is forgotten."""
-    token = asked.request.first("continue")
+    token = context.request.first("continue")
     return expired(ContinueToken.of(token) if token else None)
 
 
-def too_large(asked: Asked) -> Failure:
+def too_large(context: FaultContext) -> StatusFailure:
     """Answer that the version has not come yet; if the request names none, the next one is said to be missing."""
-    wanted = read_version(asked.request.first("resourceVersion"), of_list=True)
-    return too_far_ahead(wanted or asked.revision + 1, asked.revision)
+    wanted = read_version(context.request.first("resourceVersion"), of_list=True)
+    return too_far_ahead(wanted or context.revision + 1, context.revision)
 
 
 class _Named(msgspec.Struct):
@@ -133,6 +133,6 @@ def name_in(body: bytes) -> str:
         return ""
 
 
-def answer_of(refused: Failure | Answer) -> Answer:
+def response_of(refused: StatusFailure | ApiResponse) -> ApiResponse:
     """Write a refusal out."""
-    return refused if isinstance(refused, Answer) else refusal(refused)
+    return refused if isinstance(refused, ApiResponse) else status_response(refused)
