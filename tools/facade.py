@@ -56,7 +56,7 @@ class Mirror:
 MIRRORS: Final = (
     Mirror("masthead._rest.client", ("RestClient",), "rest"),
     Mirror("masthead._discovery.client", ("DiscoveryClient",), "discovery"),
-    Mirror("masthead._discovery.mapper", ("Mapper",)),
+    Mirror("masthead._discovery.rest_mapper", ("RestMapper",)),
     Mirror("masthead._client.access", ("ResourceAccess",)),
     Mirror("masthead._client.watch", ("Watch",)),
     Mirror("masthead._client.logs", ("LogStream",)),

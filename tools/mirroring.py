@@ -19,7 +19,7 @@ FACADE: Final = Reference("masthead._sync.facade", "Facade")
 STREAM: Final = Reference("masthead._sync.streams", "StreamFacade")
 ITEMS: Final = Reference("masthead._sync.streams", "Items")
 PORTAL: Final = Reference("masthead._sync.portal", "Portal")
-CONCEALED: Final = Reference("masthead._config.loading", "concealed")
+CONCEALED: Final = Reference("masthead._config.loader", "conceal")
 ITERATOR: Final = Reference("collections.abc", "Iterator")
 OWN_NAMES: Final = {each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)}
 """What the mirrored classes use besides what their sources do."""

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from masthead._sync.informer import SharedInformer as SharedInformer
     from masthead._sync.informers import Informers as Informers
     from masthead._sync.logs import LogStream as LogStream
-    from masthead._sync.mapper import Mapper as Mapper
+    from masthead._sync.mapper import RestMapper as RestMapper
     from masthead._sync.metadata import MetadataResource as MetadataResource
     from masthead._sync.registration import Registration as Registration
     from masthead._sync.resource import ResourceClient as ResourceClient
@@ -156,7 +156,7 @@ _HOMES = {
     "SharedInformer": "masthead._sync.informer",
     "Informers": "masthead._sync.informers",
     "LogStream": "masthead._sync.logs",
-    "Mapper": "masthead._sync.mapper",
+    "RestMapper": "masthead._sync.mapper",
     "MetadataResource": "masthead._sync.metadata",
     "Registration": "masthead._sync.registration",
     "RestClient": "masthead._sync.rest",

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Refusal", "advice_for", "names_another"]
+__all__ = ["FailedRequest", "advice_for", "names_another"]
 
 _READ: Final = 4096
 """How much of the server's sentence is looked at, from each end. Some repeat a whole object in the middle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class FailedRequest:
     """What is known of a refusal.
 
     Attributes:
@@ -58,7 +58,7 @@ class _Case:
     advice: str
     verbs: frozenset[str] = frozenset()
 
-    def fits(self, refusal: Refusal, message: str) -> bool:
+    def fits(self, refusal: FailedRequest, message: str) -> bool:
         return (not self.verbs or refusal.verb in self.verbs) and all(each in message for each in self.words)
 
 
@@ -221,7 +221,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
 }
 
 
-def advice_for(refusal: Refusal) -> str:
+def advice_for(refusal: FailedRequest) -> str:
     """The advice for the case that a refusal is; empty where nothing more is known than its reason."""
     said = refusal.message
     message = said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"
@@ -239,7 +239,7 @@ def advice_for(refusal: Refusal) -> str:
     return ""
 
 
-def _not_found(refusal: Refusal, message: str) -> str:
+def _not_found(refusal: FailedRequest, message: str) -> str:
     """What is missing: the namespace, the part, the resource, or the object itself."""
     if refusal.namespace and message.startswith(f'namespaces "{refusal.namespace}" not found'):
         return "The namespace is missing: create it, or check its spelling."

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from masthead._client.watch import Watch as Watch
     from masthead._config.model import Config as Config
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
-    from masthead._discovery.mapper import Mapper as Mapper
+    from masthead._discovery.rest_mapper import RestMapper as RestMapper
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.object import Object as Object
@@ -114,7 +114,7 @@ _HOMES = {
     "Watch": "masthead._client.watch",
     "Config": "masthead._config.model",
     "DiscoveryClient": "masthead._discovery.client",
-    "Mapper": "masthead._discovery.mapper",
+    "RestMapper": "masthead._discovery.rest_mapper",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",
     "ConflictError": "masthead.errors",

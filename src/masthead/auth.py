@@ -16,25 +16,25 @@ from masthead._lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
-    from masthead._auth.contract import Certificate as Certificate
-    from masthead._auth.contract import Credentials as Credentials
+    from masthead._auth.credentials import Certificate as Certificate
+    from masthead._auth.credentials import Credentials as Credentials
     from masthead._auth.exec import ExecPlugin as ExecPlugin
     from masthead._auth.execcredential import cluster_info as cluster_info
     from masthead._auth.oidc import OidcToken as OidcToken
     from masthead._auth.tls import TlsContexts as TlsContexts
-    from masthead._auth.tokens import Anonymous as Anonymous
+    from masthead._auth.tokens import AnonymousCredentials as AnonymousCredentials
     from masthead._auth.tokens import BasicAuth as BasicAuth
     from masthead._auth.tokens import BearerToken as BearerToken
     from masthead._auth.tokens import TokenFile as TokenFile
 
 _HOMES = {
-    "Certificate": "masthead._auth.contract",
-    "Credentials": "masthead._auth.contract",
+    "Certificate": "masthead._auth.credentials",
+    "Credentials": "masthead._auth.credentials",
     "ExecPlugin": "masthead._auth.exec",
     "cluster_info": "masthead._auth.execcredential",
     "OidcToken": "masthead._auth.oidc",
     "TlsContexts": "masthead._auth.tls",
-    "Anonymous": "masthead._auth.tokens",
+    "AnonymousCredentials": "masthead._auth.tokens",
     "BasicAuth": "masthead._auth.tokens",
     "BearerToken": "masthead._auth.tokens",
     "TokenFile": "masthead._auth.tokens",

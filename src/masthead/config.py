@@ -17,10 +17,10 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._config.incluster import in_cluster as in_cluster
-    from masthead._config.loading import KubeContext as KubeContext
-    from masthead._config.loading import from_kubeconfig as from_kubeconfig
-    from masthead._config.loading import list_contexts as list_contexts
-    from masthead._config.loading import load as load
+    from masthead._config.loader import KubeContext as KubeContext
+    from masthead._config.loader import from_kubeconfig as from_kubeconfig
+    from masthead._config.loader import list_contexts as list_contexts
+    from masthead._config.loader import load as load
     from masthead._config.model import Config as Config
     from masthead._config.model import ExecConfig as ExecConfig
     from masthead._config.model import Impersonation as Impersonation
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "in_cluster": "masthead._config.incluster",
-    "KubeContext": "masthead._config.loading",
-    "from_kubeconfig": "masthead._config.loading",
-    "list_contexts": "masthead._config.loading",
-    "load": "masthead._config.loading",
+    "KubeContext": "masthead._config.loader",
+    "from_kubeconfig": "masthead._config.loader",
+    "list_contexts": "masthead._config.loader",
+    "load": "masthead._config.loader",
     "Config": "masthead._config.model",
     "ExecConfig": "masthead._config.model",
     "Impersonation": "masthead._config.model",

@@ -2,14 +2,14 @@
 
 | module | what lives there |
 |---|---|
-| `model` | what is found: `Discovered`, `ApiGroup`, `ApiResource`, `ServerVersion` |
+| `model` | what is found: `DiscoveryResult`, `ApiGroup`, `ApiResource`, `ServerVersion` |
 | `aggregated`, `legacy` | the two forms in which servers say it |
 | `survey` | one look at everything, in whichever form |
 | `client` | `DiscoveryClient`: asks, remembers, and asks again when that is worth it |
 | `documents`, `disk`, `flights` | what was fetched, kept in memory and in files; one request for all who wait |
 | `openapi` | the schemas |
 | `index` | names, kinds and short names, looked up in what was found |
-| `mapper` | `Mapper`: the same, with a second look at the server before it says no |
+| `mapper` | `RestMapper`: the same, with a second look at the server before it says no |
 
 The names below can be imported from here; each is imported when it is first used.
 """
@@ -19,20 +19,20 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
-    from masthead._discovery.disk import DiskCache as DiskCache
-    from masthead._discovery.mapper import Mapper as Mapper
+    from masthead._discovery.disk_cache import DiskCache as DiskCache
     from masthead._discovery.model import ApiGroup as ApiGroup
     from masthead._discovery.model import ApiResource as ApiResource
-    from masthead._discovery.model import Discovered as Discovered
+    from masthead._discovery.model import DiscoveryResult as DiscoveryResult
     from masthead._discovery.model import ServerVersion as ServerVersion
+    from masthead._discovery.rest_mapper import RestMapper as RestMapper
 
 _HOMES = {
     "DiscoveryClient": "masthead._discovery.client",
-    "DiskCache": "masthead._discovery.disk",
-    "Mapper": "masthead._discovery.mapper",
+    "DiskCache": "masthead._discovery.disk_cache",
+    "RestMapper": "masthead._discovery.rest_mapper",
     "ApiGroup": "masthead._discovery.model",
     "ApiResource": "masthead._discovery.model",
-    "Discovered": "masthead._discovery.model",
+    "DiscoveryResult": "masthead._discovery.model",
     "ServerVersion": "masthead._discovery.model",
 }
 

@@ -39,7 +39,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from masthead._advice import Refusal, advice_for, names_another
+from masthead._advice import FailedRequest, advice_for, names_another
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -309,7 +309,7 @@ class StatusError(MastheadError):
             return ""
         if "advice" in self.__dict__:  # whoever made this one knows better
             return self.advice
-        refusal = Refusal(
+        refusal = FailedRequest(
             reason=self.reason_name,
             verb=self.verb,
             resource=self.resource,

@@ -187,7 +187,7 @@ class Metrics(Protocol):
         ...
 
 
-class _Nothing:
+class _NoopInstrument:
     """An instrument that forgets everything."""
 
     __slots__ = ()
@@ -220,7 +220,7 @@ class NoMetrics:
         return _NOTHING
 
 
-_NOTHING: Final = _Nothing()
+_NOTHING: Final = _NoopInstrument()
 NO_METRICS: Final[Metrics] = NoMetrics()
 """The default: nothing is counted."""
 

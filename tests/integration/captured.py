@@ -6,7 +6,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from masthead._meta.secret import Hidden
+from masthead._meta.secret import SecretValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,9 @@ def _look(
         for item in list(value):
             yield from _look(f"{place}[]", item, containers - 1, attributes)
     elif (
-        attributes and type(value).__module__.startswith("masthead") and not isinstance(value, Hidden | type)
+        attributes
+        and type(value).__module__.startswith("masthead")
+        and not isinstance(value, SecretValue | type)
     ):
         for name, item in _attributes(value):
             yield from _look(f"{place}.{name}", item, containers, attributes - 1)

@@ -26,7 +26,7 @@ from masthead._auth.oidc import OidcToken
 from masthead._auth.tokens import BearerToken
 from masthead._client.client import Client
 from masthead._config.files import MAX_SIZE
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead._meta.unstructured import Unstructured
 from masthead._rest.call import Call, Subject
 from masthead._rest.client import RestClient
@@ -486,7 +486,7 @@ async def test_new_tokens_that_cannot_be_saved(tmp_path: Path) -> None:
 
 
 def test_tokens_that_are_none() -> None:
-    async def fetch(*_: object) -> tuple[int, Hidden[bytes]]:
+    async def fetch(*_: object) -> tuple[int, SecretValue[bytes]]:
         raise NotImplementedError
 
     made = OidcToken(

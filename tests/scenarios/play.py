@@ -38,7 +38,7 @@ from tests.scenarios.world import World
 
 from masthead._cache.informer import SharedInformer
 from masthead._sansio.deltafifo import DeltaFIFO
-from masthead.testing.virtual import VirtualLoop, now, run
+from masthead.testing.virtual_time import VirtualLoop, now, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

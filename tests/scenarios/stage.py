@@ -10,7 +10,7 @@ from tests.scenarios.play import Mirror
 from tests.scenarios.script import Handler, Informer
 from tests.scenarios.world import World
 
-from masthead.testing.virtual import now
+from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

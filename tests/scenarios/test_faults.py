@@ -12,7 +12,7 @@ import pytest
 from tests.scenarios.stage import PLAIN, staged
 
 from masthead._cache.informer import SharedInformer
-from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
+from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
     from pathlib import Path

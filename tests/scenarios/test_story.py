@@ -13,7 +13,7 @@ import masthead.aio
 from masthead._cache.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

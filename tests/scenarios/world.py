@@ -12,7 +12,7 @@ import masthead.aio
 import masthead.server
 from masthead.config import Config
 from masthead.errors import ConfigError
-from masthead.testing.virtual import LoopClock
+from masthead.testing.virtual_time import LoopClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

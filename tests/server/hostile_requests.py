@@ -244,9 +244,9 @@ class Inflated:
             if not wire:
                 break
             described = _bare(fields[wire].shape)
-            goes_into_list = isinstance(described, shape.ListOf) and self._chance.random() < 0.6
+            goes_into_list = isinstance(described, shape.ListShape) and self._chance.random() < 0.6
             inner = _bare(described.item) if goes_into_list else described
-            if not isinstance(inner, shape.StructOf):
+            if not isinstance(inner, shape.StructShape):
                 owner[wire] = self._large(described, size)
                 return found
             below = owner.get(wire)
@@ -258,9 +258,9 @@ class Inflated:
 
     def _large(self, described: Any, size: int) -> Any:
         match described:
-            case shape.ListOf():
+            case shape.ListShape():
                 return self._repeated(lambda: self._small(described.item), size)
-            case shape.MapOf():
+            case shape.MapShape():
                 values = self._repeated(lambda: self._small(described.value), size, extra=12)
                 style = self._chance.choice(("k%d", "example.com/k%d", "K_%d", "%d", "limits.%d"))
                 return {style % number: value for number, value in enumerate(values)}
@@ -270,9 +270,9 @@ class Inflated:
     def _small(self, described: Any) -> Any:
         described = _bare(described)
         match described:
-            case shape.StructOf():
+            case shape.StructShape():
                 return self._odd.of(described.cls, self._chance.choice((5, 7, 8)))
-            case shape.ListOf() | shape.MapOf():
+            case shape.ListShape() | shape.MapShape():
                 return self._chance.choice(({}, [], None))
             case _:
                 return self._chance.choice(("", "a", "10.0.0.1", 0, 80, self._odd.odd()))
@@ -309,7 +309,7 @@ class Inflated:
 
 def _bare(described: Any) -> Any:
     """A shape that is not null."""
-    while isinstance(described, shape.Nullable):
+    while isinstance(described, shape.NullableShape):
         described = described.shape
     return described
 

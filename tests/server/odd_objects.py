@@ -129,25 +129,25 @@ class OddObjects:
         if self._chance.random() < 0.003:
             return self.odd()
         match described:
-            case shape.StructOf():
+            case shape.StructShape():
                 return self.of(described.cls, depth)
-            case shape.ListOf():
+            case shape.ListShape():
                 return [
                     self._value(described.item, depth) for _ in range(self._chance.choice((0, 1, 1, 1, 2)))
                 ]
-            case shape.MapOf():
+            case shape.MapShape():
                 return {
                     self._chance.choice(TEXTS): self._value(described.value, depth)
                     for _ in range(self._chance.choice((0, 1, 2)))
                 }
-            case shape.Nullable():
+            case shape.NullableShape():
                 return self._value(described.shape, depth)
-            case shape.Scalar():
+            case shape.ScalarShape():
                 return self._scalar(described)
             case _:
                 return self.odd()
 
-    def _scalar(self, described: shape.Scalar) -> Any:
+    def _scalar(self, described: shape.ScalarShape) -> Any:
         if MicroTime in described.exact:
             return self._chance.choice(MICRO_TIMES)
         return self._chance.choice(BY_WORDS.get(described.words) or (described.words.strip('"'),))

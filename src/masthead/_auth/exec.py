@@ -9,21 +9,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead._auth.execcredential import API_VERSIONS, read_reply, request
-from masthead._auth.hiding import redacted
 from masthead._auth.pem import check_certificate
-from masthead._auth.program import OUTPUT_LIMIT, run
-from masthead._auth.renewal import Turns, renewal_time
+from masthead._auth.process import OUTPUT_LIMIT, run
+from masthead._auth.redaction import redact
+from masthead._auth.renewal import RenewalLock, renewal_time
 from masthead._auth.tokens import bearer
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import AuthError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from masthead._auth.contract import Certificate
-    from masthead._auth.execcredential import Issued
-    from masthead._auth.program import Ended
+    from masthead._auth.credentials import Certificate
+    from masthead._auth.execcredential import ExecCredential
+    from masthead._auth.process import ProcessResult
 
 __all__ = ["ExecPlugin"]
 
@@ -31,13 +31,13 @@ _MODES: Final = ("Never", "IfAvailable", "Always")
 _YOUNG: Final = timedelta(seconds=1)
 """Of what came so lately, a new run would hardly bring anything else."""
 _PATIENCE_WITH_PEOPLE: Final = 10
-_COMPLAINT_SHOWN: Final = 600
+_STDERR_SHOWN: Final = 600
 
 
-class _Held:
+class _CachedCredential:
     """A credential in use."""
 
-    def __init__(self, issued: Issued, source: str, now: datetime) -> None:
+    def __init__(self, issued: ExecCredential, source: str, now: datetime) -> None:
         self.authorization = bearer(issued.token, source) if issued.token else Secret()
         self.certificate = issued.certificate
         self._since = now
@@ -49,7 +49,7 @@ class _Held:
     def is_young(self, now: datetime) -> bool:
         return abs(now - self._since) < _YOUNG
 
-    def is_same(self, other: _Held | None) -> bool:
+    def is_same(self, other: _CachedCredential | None) -> bool:
         mine = self.authorization, self.certificate
         return other is not None and mine == (other.authorization, other.certificate)
 
@@ -106,18 +106,18 @@ class ExecPlugin:
         )
         _require(interactive_mode in _MODES, f"{self._source} needs an interactiveMode of {_either(_MODES)}")
         self._command = command
-        self._args = Hidden(tuple(args))
-        self._env = Hidden(dict(env or {}))
+        self._args = SecretValue(tuple(args))
+        self._env = SecretValue(dict(env or {}))
         self._api_version = api_version
         self._install_hint = install_hint
         self._mode = interactive_mode
-        self._cluster_info = Hidden(cluster_info)
+        self._cluster_info = SecretValue(cluster_info)
         self._interactive = interactive
         self._timeout = timeout
         self._now = now
-        self._environ = Hidden(os.environ if environ is None else environ)
-        self._turns = Turns()
-        self._held: _Held | None = None
+        self._environ = SecretValue(os.environ if environ is None else environ)
+        self._renewal_lock = RenewalLock()
+        self._held: _CachedCredential | None = None
 
     def __repr__(self) -> str:
         return f"ExecPlugin({self._command!r})"
@@ -157,13 +157,13 @@ class ExecPlugin:
             # Which certificate was refused nobody can say; of many refusals at once, the first has brought a new one.
             if before.certificate is not None and before.is_young(self._now()):
                 return True
-        await self._turns.take(self._run)
+        await self._renewal_lock.run(self._run)
         return self._held is not None and not self._held.is_same(before)
 
-    async def _current(self) -> _Held:
+    async def _current(self) -> _CachedCredential:
         held = self._held
         if held is None or not held.is_fresh(self._now()):
-            await self._turns.take(self._run)
+            await self._renewal_lock.run(self._run)
             held = self._held
         if held is None:  # a run that succeeds leaves one, and one that fails raises
             raise AuthError(f"{self._source} gave nothing")
@@ -191,11 +191,11 @@ class ExecPlugin:
             return
         raise AuthError(problem)
 
-    def _environment(self, *, interactive: bool) -> Hidden[Mapping[str, str]]:
+    def _environment(self, *, interactive: bool) -> SecretValue[Mapping[str, str]]:
         """All that the program finds in its environment."""
         told = request(self._api_version, interactive=interactive, cluster=self._cluster_info.reveal())
         ours = {"KUBERNETES_EXEC_INFO": told}
-        return Hidden({**self._environ.reveal(), **self._env.reveal(), **ours})
+        return SecretValue({**self._environ.reveal(), **self._env.reveal(), **ours})
 
     def _secrets(self) -> Iterator[str]:
         """What a quotation of the program leaves out: what it was given, but for the names of options."""
@@ -204,7 +204,7 @@ class ExecPlugin:
             yield argument.partition("=")[2] if argument.startswith("-") else argument
         yield str((self._cluster_info.reveal() or {}).get("proxy-url", ""))
 
-    def _read(self, ended: Ended) -> _Held:
+    def _read(self, ended: ProcessResult) -> _CachedCredential:
         """Take what a run gave.
 
         Raises:
@@ -212,8 +212,8 @@ class ExecPlugin:
         """
         if len(ended.output.reveal()) > OUTPUT_LIMIT:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
-        complaints = Hidden(ended.complaints.reveal().decode(errors="replace"))
-        said = redacted(complaints.reveal(), self._secrets(), limit=_COMPLAINT_SHOWN)
+        stderr = SecretValue(ended.stderr.reveal().decode(errors="replace"))
+        said = redact(stderr.reveal(), self._secrets(), limit=_STDERR_SHOWN)
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
             raise AuthError(f"{self._source} failed with {how}; it said: {said or 'nothing'}")
@@ -221,7 +221,7 @@ class ExecPlugin:
             issued = read_reply(ended.output, api_version=self._api_version, source=self._source)
             if issued.certificate is not None:
                 check_certificate(issued.certificate, self._source)
-            return _Held(issued, self._source, self._now())
+            return _CachedCredential(issued, self._source, self._now())
         except AuthError as error:
             if not said:
                 raise

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._auth.contract import Certificate
-from masthead._auth.hiding import hide
+from masthead._auth.credentials import Certificate
+from masthead._auth.redaction import secret_dec_hook
 from masthead._meta import typeinfo
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead._meta.time import parse_time
 from masthead.errors import AuthError, TimeError
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-__all__ = ["API_VERSIONS", "Issued", "cluster_info", "read_reply", "request"]
+__all__ = ["API_VERSIONS", "ExecCredential", "cluster_info", "read_reply", "request"]
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _KIND: Final = "ExecCredential"
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class ExecCredential:
     """What a program gave.
 
     Attributes:
@@ -47,13 +47,13 @@ class _Status(msgspec.Struct, rename="camel"):
     expiration_timestamp: str | None = None
 
 
-class _Reply(msgspec.Struct, rename="camel"):
+class _ExecCredentialDocument(msgspec.Struct, rename="camel"):
     api_version: str = ""
     kind: str = ""
     status: _Status | None = None
 
 
-_replies: Final = typeinfo.json_decoder(_Reply, dec_hook=hide)
+_replies: Final = typeinfo.json_decoder(_ExecCredentialDocument, dec_hook=secret_dec_hook)
 
 
 def cluster_info(
@@ -102,7 +102,7 @@ def request(api_version: str, *, interactive: bool, cluster: Mapping[str, object
     return msgspec.json.encode({"kind": _KIND, "apiVersion": api_version, "spec": spec}).decode()
 
 
-def read_reply(output: Hidden[bytes], *, api_version: str, source: str) -> Issued:
+def read_reply(output: SecretValue[bytes], *, api_version: str, source: str) -> ExecCredential:
     """What a program's output gives us.
 
     Args:
@@ -127,10 +127,10 @@ def read_reply(output: Hidden[bytes], *, api_version: str, source: str) -> Issue
         expires_at = parse_time(status.expiration_timestamp) if status.expiration_timestamp else None
     except TimeError:
         raise AuthError(f"{source} gave an expirationTimestamp that is no RFC 3339 time") from None
-    return Issued(status.token or Secret(), pair, expires_at)
+    return ExecCredential(status.token or Secret(), pair, expires_at)
 
 
-def _status(output: Hidden[bytes], *, api_version: str, source: str) -> _Status:
+def _status(output: SecretValue[bytes], *, api_version: str, source: str) -> _Status:
     if not output.reveal().strip():
         raise AuthError(f"{source} printed nothing; it must print an {_KIND} in JSON")
     why = ""

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import AuthError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ __all__ = ["WatchedFile"]
 _LIMIT: Final = 1024 * 1024
 """No token, key or bundle of authorities is larger; what is, was named by mistake."""
 
-_Mark: TypeAlias = tuple[int, int, int, int, int]
+_FileState: TypeAlias = tuple[int, int, int, int, int]
 
 
-def _mark(found: os.stat_result) -> _Mark:
+def _file_state(found: os.stat_result) -> _FileState:
     """What differs when a file was written, replaced by a rename, swapped behind a symlink or made readable."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
@@ -36,7 +36,7 @@ class WatchedFile:
     def __init__(self, path: Path, role: str) -> None:
         self._path = path
         self._role = role
-        self._seen: _Mark | None = None
+        self._seen: _FileState | None = None
 
     def __str__(self) -> str:
         return f"{self._role} {self._path}"
@@ -44,7 +44,7 @@ class WatchedFile:
     def has_changed(self) -> bool:
         """Whether reading it may bring something new: it changed, is gone, or could not be read the last time."""
         try:
-            return _mark(self._path.stat()) != self._seen
+            return _file_state(self._path.stat()) != self._seen
         except OSError:
             return True
 
@@ -71,14 +71,14 @@ class WatchedFile:
         self._seen = mark
         return text
 
-    def _content(self) -> tuple[Secret, _Mark]:
+    def _content(self) -> tuple[Secret, _FileState]:
         """The text, and the mark of the very file that they came from, whatever has taken its place since."""
         # A pipe without a writer would block the event loop in open, and for ever.
         if not stat.S_ISREG(self._path.stat().st_mode):
             raise AuthError(f"the {self} is not a regular file")
         with self._path.open("rb") as file:
-            mark = _mark(os.fstat(file.fileno()))
-            content = Hidden(file.read(_LIMIT + 1))
+            mark = _file_state(os.fstat(file.fileno()))
+            content = SecretValue(file.read(_LIMIT + 1))
         if len(content.reveal()) > _LIMIT:
             raise AuthError(f"the {self} is larger than {_LIMIT // 1024} KiB; is it the right one?")
         return Secret(content.reveal().decode()), mark

@@ -12,20 +12,21 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import msgspec
 
-from masthead._auth.hiding import hide, redacted
-from masthead._auth.renewal import Turns, renewal_time, to_the_end
+from masthead._auth.redaction import redact, secret_dec_hook
+from masthead._auth.renewal import RenewalLock, renewal_time, run_to_completion
 from masthead._auth.tokens import bearer
 from masthead._meta import typeinfo
-from masthead._meta.secret import Hidden, Secret, revealed
+from masthead._meta.secret import Secret, SecretValue, reveal
 from masthead.errors import AuthError, MastheadError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from masthead._auth.contract import Certificate
+    from masthead._auth.credentials import Certificate
 
     Fetch: TypeAlias = Callable[
-        [str, str, Mapping[str, str | Secret], Hidden[bytes] | None], Awaitable[tuple[int, Hidden[bytes]]]
+        [str, str, Mapping[str, str | Secret], SecretValue[bytes] | None],
+        Awaitable[tuple[int, SecretValue[bytes]]],
     ]
     """Method, URL, headers and body in; status and body out. It follows no redirects."""
 
@@ -50,7 +51,7 @@ class _Claims(msgspec.Struct):
     exp: float | None = None
 
 
-class _Issuer(msgspec.Struct):
+class _ProviderMetadata(msgspec.Struct):
     """What an issuer says of itself. Without a word about methods, the specification assumes the one below."""
 
     issuer: str
@@ -58,12 +59,12 @@ class _Issuer(msgspec.Struct):
     token_endpoint_auth_methods_supported: list[str] = msgspec.field(default_factory=lambda: [_BASIC])
 
 
-class _Grant(msgspec.Struct):
+class _TokenResponse(msgspec.Struct):
     id_token: Secret | None = None
     refresh_token: Secret | None = None
 
 
-class _Refusal(msgspec.Struct):
+class _TokenErrorResponse(msgspec.Struct):
     error: str = ""
     error_description: str = ""
 
@@ -132,8 +133,8 @@ class OidcToken:
         self._fetch = fetch
         self._now = now
         self._save = save
-        self._found: _Issuer | None = None
-        self._turns = Turns()
+        self._found: _ProviderMetadata | None = None
+        self._renewal_lock = RenewalLock()
         self._renew_at = _renewal_of(id_token, _LONG_AGO)
 
     def __repr__(self) -> str:
@@ -146,7 +147,7 @@ class OidcToken:
             AuthError: if it has ended or is no token, and no new one can be had.
         """
         if not self._is_fresh():
-            await self._turns.take(partial(self._replace, self._id_token))
+            await self._renewal_lock.run(partial(self._replace, self._id_token))
         return self._current()
 
     async def certificate(self) -> Certificate | None:
@@ -163,7 +164,7 @@ class OidcToken:
             return True
         if not self._refresh_token:
             return False
-        await self._turns.take(partial(self._replace, self._id_token))
+        await self._renewal_lock.run(partial(self._replace, self._id_token))
         return self._current() != refused
 
     def _current(self) -> Secret:
@@ -186,13 +187,13 @@ class OidcToken:
                 f"the id token of issuer {self._issuer} {problem} and there is no refresh token; log in again"
             )
         found = await self._discover()
-        await to_the_end(self._exchange(found))
+        await run_to_completion(self._exchange(found))
 
-    async def _exchange(self, found: _Issuer) -> None:
+    async def _exchange(self, found: _ProviderMetadata) -> None:
         headers, form = self._client_proof(found)
         form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
         body = await self._ask("POST", found.token_endpoint, headers, _encoded(form))
-        grant = self._decode(body, _Grant, "the answer to the refresh token")
+        grant = self._decode(body, _TokenResponse, "the answer to the refresh token")
         if not grant.id_token:
             raise AuthError(
                 f"issuer {self._issuer} took the refresh token but gave no id_token; log in again with scope openid"
@@ -224,7 +225,7 @@ class OidcToken:
                 said,
             )
 
-    async def _discover(self) -> _Issuer:
+    async def _discover(self) -> _ProviderMetadata:
         """Where the issuer takes refresh tokens; asked once.
 
         Raises:
@@ -233,7 +234,7 @@ class OidcToken:
         if self._found is None:
             self._require_privacy(self._issuer)
             body = await self._ask("GET", self._issuer.rstrip("/") + _DOCUMENT, _JSON, None)
-            found = self._decode(body, _Issuer, _DOCUMENT)
+            found = self._decode(body, _ProviderMetadata, _DOCUMENT)
             if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
                 raise AuthError(
                     f"issuer {self._issuer} calls itself {found.issuer[:200]!r}; set idp-issuer-url to the right one"
@@ -249,7 +250,9 @@ class OidcToken:
                 "read them"
             )
 
-    def _client_proof(self, found: _Issuer) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
+    def _client_proof(
+        self, found: _ProviderMetadata
+    ) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
         """How we show who we are: headers and form fields."""
         if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
             pair = Secret(f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}")
@@ -261,12 +264,12 @@ class OidcToken:
         return {**_FORM}, form
 
     async def _ask(
-        self, method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
-    ) -> Hidden[bytes]:
+        self, method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
+    ) -> SecretValue[bytes]:
         try:
             status, answer = await self._fetch(method, url, headers, body)
         except (MastheadError, OSError) as error:
-            status, answer = 0, Hidden(b"")
+            status, answer = 0, SecretValue(b"")
             problem = f"could not be reached for a new token: {self._clean(str(error))}"
         else:
             problem = ""
@@ -279,17 +282,17 @@ class OidcToken:
             )
         return answer
 
-    def _explanation(self, answer: Hidden[bytes]) -> str:
+    def _explanation(self, answer: SecretValue[bytes]) -> str:
         try:
-            refusal = typeinfo.decode_json(answer.reveal(), _Refusal)
+            refusal = typeinfo.decode_json(answer.reveal(), _TokenErrorResponse)
         except (ValueError, RecursionError):
             return "no reason given"
         said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
         return self._clean(said) or "no reason given"
 
-    def _decode(self, answer: Hidden[bytes], kind: type[_T], what: str) -> _T:
+    def _decode(self, answer: SecretValue[bytes], kind: type[_T], what: str) -> _T:
         try:
-            return typeinfo.decode_json(answer.reveal(), kind, dec_hook=hide)
+            return typeinfo.decode_json(answer.reveal(), kind, dec_hook=secret_dec_hook)
         except (ValueError, RecursionError) as error:
             why = (
                 str(error)
@@ -300,11 +303,11 @@ class OidcToken:
 
     def _clean(self, said: str) -> str:
         secrets = (each.reveal() for each in (self._client_secret, self._id_token, self._refresh_token))
-        return redacted(said, secrets, limit=_EXPLANATION_SHOWN)
+        return redact(said, secrets, limit=_EXPLANATION_SHOWN)
 
 
-def _encoded(form: Mapping[str, str | Secret]) -> Hidden[bytes]:
-    return Hidden(urlencode([(name, revealed(value)) for name, value in form.items()]).encode())
+def _encoded(form: Mapping[str, str | Secret]) -> SecretValue[bytes]:
+    return SecretValue(urlencode([(name, reveal(value)) for name, value in form.items()]).encode())
 
 
 def _renewal_of(token: Secret, issued_at: datetime) -> datetime | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import NoReturn
 
-    from masthead._auth.contract import Certificate
+    from masthead._auth.credentials import Certificate
 
 __all__ = ["check_authorities", "check_certificate", "load_authorities", "load_certificate"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from datetime import datetime
 
-__all__ = ["Turns", "renewal_time", "to_the_end"]
+__all__ = ["RenewalLock", "renewal_time", "run_to_completion"]
 
 _LEEWAY: Final = timedelta(seconds=10)
 """How long before its end a credential is replaced, so that it does not end on its way to the server."""
@@ -29,7 +29,7 @@ def renewal_time(expires_at: datetime | None, issued_at: datetime) -> datetime |
     return expires_at - _LEEWAY
 
 
-async def to_the_end(work: Coroutine[None, None, None]) -> None:
+async def run_to_completion(work: Coroutine[None, None, None]) -> None:
     """Do something that must not stop half-way: the first cancellation waits until it is done, a second does not."""
     task = asyncio.get_running_loop().create_task(work)
     try:
@@ -45,7 +45,7 @@ async def to_the_end(work: Coroutine[None, None, None]) -> None:
     await task
 
 
-class Turns:
+class RenewalLock:
     """Keeps a costly renewal from being done twice at once.
 
     Guarantees: no two renewals overlap. Whoever asks while one is under way gets its outcome, success or failure, and
@@ -62,7 +62,7 @@ class Turns:
         self._finished = 0
         self._failure = ""
 
-    async def take(self, renewal: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, renewal: Callable[[], Awaitable[None]]) -> None:
         """Run a renewal, or wait for the one that is under way.
 
         Raises:

@@ -6,7 +6,7 @@ import logging
 import ssl
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from masthead._auth.contract import Certificate
+from masthead._auth.credentials import Certificate
 from masthead._auth.files import WatchedFile
 from masthead._auth.pem import check_authorities, check_certificate, load_authorities, load_certificate
 from masthead._meta.secret import Secret
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from masthead._auth.contract import Credentials
+    from masthead._auth.credentials import Credentials
 
 __all__ = ["TlsContexts"]
 
@@ -28,7 +28,7 @@ _LOOK_AFTER: Final = 5.0
 T = TypeVar("T")
 
 
-class _Source(Protocol):
+class _TextSource(Protocol):
     """Where a text comes from."""
 
     def has_changed(self) -> bool: ...
@@ -36,7 +36,7 @@ class _Source(Protocol):
     def read(self) -> Secret: ...
 
 
-class _Given:
+class _StaticSource:
     """A text that was given, and never changes."""
 
     def __init__(self, text: Secret, role: str) -> None:
@@ -53,14 +53,14 @@ class _Given:
         return self._text
 
 
-def _source(file: Path | None, data: Secret, role: str) -> _Source | None:
+def _source(file: Path | None, data: Secret, role: str) -> _TextSource | None:
     """Data before a file, as kubeconfigs have it."""
     if data:
-        return _Given(data, role)
+        return _StaticSource(data, role)
     return WatchedFile(file, role) if file is not None else None
 
 
-class _Kept(Generic[T]):
+class _Reloaded(Generic[T]):
     """What was read from sources, for as long as they hold nothing better.
 
     Args:
@@ -68,7 +68,7 @@ class _Kept(Generic[T]):
         read: Reads and checks them.
     """
 
-    def __init__(self, sources: tuple[_Source, ...], read: Callable[[], T]) -> None:
+    def __init__(self, sources: tuple[_TextSource, ...], read: Callable[[], T]) -> None:
         self._sources = sources
         self._read = read
         self._value: T | None = None
@@ -96,7 +96,7 @@ class _Kept(Generic[T]):
         return self._value
 
 
-def _authorities(source: _Source) -> _Kept[str]:
+def _authorities(source: _TextSource) -> _Reloaded[str]:
     def read() -> str:
         try:
             text = source.read().reveal()
@@ -105,16 +105,16 @@ def _authorities(source: _Source) -> _Kept[str]:
         check_authorities(text, f"the {source}")
         return text
 
-    return _Kept((source,), read)
+    return _Reloaded((source,), read)
 
 
-def _pair(certificate: _Source, key: _Source) -> _Kept[Certificate]:
+def _pair(certificate: _TextSource, key: _TextSource) -> _Reloaded[Certificate]:
     def read() -> Certificate:
         pair = Certificate(certificate.read().reveal(), key.read())
         check_certificate(pair, f"the {certificate} (with the {key})")
         return pair
 
-    return _Kept((certificate, key), read)
+    return _Reloaded((certificate, key), read)
 
 
 class TlsContexts:

@@ -8,16 +8,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._auth.files import WatchedFile
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import AuthError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from masthead._auth.contract import Certificate
+    from masthead._auth.credentials import Certificate
 
-__all__ = ["Anonymous", "BasicAuth", "BearerToken", "TokenFile", "bearer"]
+__all__ = ["AnonymousCredentials", "BasicAuth", "BearerToken", "TokenFile", "bearer"]
 
 _log: Final = logging.getLogger("masthead.auth")
 
@@ -50,7 +50,7 @@ def bearer(token: Secret, source: str) -> Secret:
     return Secret(f"Bearer {token.reveal().strip()}")
 
 
-class Anonymous:
+class AnonymousCredentials:
     """Nobody in particular."""
 
     async def authorization(self) -> Secret:
@@ -66,7 +66,7 @@ class Anonymous:
         return False
 
 
-class BearerToken(Anonymous):
+class BearerToken(AnonymousCredentials):
     """One token, for ever.
 
     Args:
@@ -84,7 +84,7 @@ class BearerToken(Anonymous):
         return self._value
 
 
-class BasicAuth(Anonymous):
+class BasicAuth(AnonymousCredentials):
     """A name and a password.
 
     Args:
@@ -98,7 +98,7 @@ class BasicAuth(Anonymous):
     def __init__(self, username: str, password: Secret) -> None:
         if ":" in username:
             raise AuthError("a user name for basic authentication has no colon; use a token or a certificate")
-        pair = Hidden(f"{username}:{password.reveal()}".encode())
+        pair = SecretValue(f"{username}:{password.reveal()}".encode())
         self._value = Secret(f"Basic {base64.b64encode(pair.reveal()).decode()}")
 
     async def authorization(self) -> Secret:
@@ -106,7 +106,7 @@ class BasicAuth(Anonymous):
         return self._value
 
 
-class TokenFile(Anonymous):
+class TokenFile(AnonymousCredentials):
     """A token that somebody else keeps fresh in a file, as the kubelet does for every pod.
 
     The file is looked at every ten seconds, and at once when the server refuses the token; it is read if it has

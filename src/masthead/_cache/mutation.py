@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.parts import split
+from masthead._meta.field_decoder import split_fields
 from masthead.errors import ConfigError, DecodeError, InvalidValueError, MutationError
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def changed_sections(obj: Object) -> tuple[str, ...]:
     source = obj.wire_bytes
     if source is None:
         return ()
-    before = split(source)
+    before = split_fields(source)
     try:
-        after = split(obj.to_json())
+        after = split_fields(obj.to_json())
     except DecodeError as error:  # something was put into it that does not fit
         return (_SECTION.split(error.path)[0],)
     except InvalidValueError:

@@ -16,9 +16,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from masthead._meta import typeinfo, wire
+from masthead._meta.field_decoder import split_fields
 from masthead._meta.metadata import ObjectMeta
 from masthead._meta.object import Object
-from masthead._meta.parts import split
 from masthead._meta.slots import member_of
 from masthead._meta.unstructured import Unstructured
 from masthead.errors import InvalidValueError, SnapshotError
@@ -134,8 +134,8 @@ class _Drop(Rewrite):
         """The object without them; the same if it has none."""
         if _MANAGED_FIELDS.__get__(obj.metadata) is UNSET:
             return obj
-        parts: dict[str, object] = {**_kind_of(obj), **split(_text_of(obj))}
-        metadata = split(bytes(cast("Raw", parts["metadata"])))
+        parts: dict[str, object] = {**_kind_of(obj), **split_fields(_text_of(obj))}
+        metadata = split_fields(bytes(cast("Raw", parts["metadata"])))
         metadata.pop("managedFields", None)
         parts["metadata"] = metadata
         return _class_of(obj).from_wire(wire.encode(parts))
@@ -164,7 +164,7 @@ class _Keep(Rewrite):
         except msgspec.ValidationError:  # a path goes on where there is neither a map nor a list of maps
             kept = _kept(text, self._tree)
         if unsaid := _kind_of(obj):
-            kept = {**unsaid, **split(wire.encode(kept))}
+            kept = {**unsaid, **split_fields(wire.encode(kept))}
         return _class_of(obj).from_wire(wire.encode(kept))
 
     def __repr__(self) -> str:

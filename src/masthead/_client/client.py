@@ -13,12 +13,12 @@ from masthead._client.metadata import MetadataResource
 from masthead._client.scales import Scales
 from masthead._client.target import any_kind, metadata_only, typed
 from masthead._client.typed import TypedResource
-from masthead._config.loading import concealed, load
+from masthead._config.loader import conceal, load
 from masthead._config.model import Config
 from masthead._config.overrides import adjusted
 from masthead._discovery.client import DiscoveryClient
-from masthead._discovery.disk import DiskCache
-from masthead._discovery.mapper import Mapper
+from masthead._discovery.disk_cache import DiskCache
+from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.object import Object
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from masthead._client.manifests import Source
     from masthead._client.options import FieldValidation
     from masthead._client.target import Target
-    from masthead._config.loading import KubeconfigSource
+    from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
     from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.unstructured import Unstructured
@@ -116,7 +116,7 @@ class Client(Clientset):
             AuthError: if the credentials cannot be used.
             InvalidValueError: if another argument is senseless.
         """
-        kubeconfig = concealed(kubeconfig)
+        kubeconfig = conceal(kubeconfig)
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
         if config is not None and not isinstance(cast("object", config), Config):
@@ -130,7 +130,7 @@ class Client(Clientset):
                 f"namespace is of type {type(namespace).__name__}; give its name as text", value=namespace
             )
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
-            raise NameFormatError(f"namespace: {names.shown(namespace)} {problem}", value=namespace)
+            raise NameFormatError(f"namespace: {names.quote(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
             raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)
@@ -154,7 +154,7 @@ class Client(Clientset):
         super().__init__(Access(rest, habits))
         cache = None if discovery_cache is None else DiskCache(Path(discovery_cache), server=found.server)
         self._discovery = DiscoveryClient(rest, cache=cache)
-        self._mapper = Mapper(self._discovery)
+        self._mapper = RestMapper(self._discovery)
 
     @property
     def config(self) -> Config:
@@ -177,7 +177,7 @@ class Client(Clientset):
         return self._discovery
 
     @property
-    def mapper(self) -> Mapper:
+    def mapper(self) -> RestMapper:
         """Which resource a kind, plural or short name means on this cluster."""
         return self._mapper
 

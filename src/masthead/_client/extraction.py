@@ -104,42 +104,42 @@ class Facts:
                 known = registry.object_class(obj.gvk)
             except UnknownKindError:
                 return cls()
-        return cls(shape.StructOf(cast("ApiType", known).api_type))
+        return cls(shape.StructShape(cast("ApiType", known).api_type))
 
     def below(self, name: str) -> Facts:
         """What is known of a field, or of a map's entries."""
-        if isinstance(self.shape, shape.StructOf):
+        if isinstance(self.shape, shape.StructShape):
             this = shape.fields_of(self.shape.cls).get(name)
             merge = _struct(self.shape).MERGE.get(name, Merge())
             return Facts() if this is None else Facts(this.shape, merge)
-        if isinstance(self.shape, shape.MapOf):
+        if isinstance(self.shape, shape.MapShape):
             return Facts(_not_null(self.shape.value))
         return Facts()
 
     def item(self) -> Facts:
         """What is known of a list's items."""
-        return Facts(_not_null(self.shape.item)) if isinstance(self.shape, shape.ListOf) else Facts()
+        return Facts(_not_null(self.shape.item)) if isinstance(self.shape, shape.ListShape) else Facts()
 
     @property
     def defaults(self) -> Mapping[str, object]:
         """What the server takes an item's fields to be that are not there."""
-        return _struct(self.shape).DEFAULTS if isinstance(self.shape, shape.StructOf) else {}
+        return _struct(self.shape).DEFAULTS if isinstance(self.shape, shape.StructShape) else {}
 
     @property
     def empty(self) -> object:
         """What a list or map is that was set to nothing; None for everything else."""
-        if isinstance(self.shape, shape.ListOf):
+        if isinstance(self.shape, shape.ListShape):
             return []
-        return {} if isinstance(self.shape, shape.MapOf) else None
+        return {} if isinstance(self.shape, shape.MapShape) else None
 
     @property
     def is_merged(self) -> bool:
         """Whether several can own parts of it, so that who owns it without any part set it to nothing."""
-        if isinstance(self.shape, shape.ListOf):
+        if isinstance(self.shape, shape.ListShape):
             return self.merge.list_type != "atomic"
-        if isinstance(self.shape, shape.MapOf):
+        if isinstance(self.shape, shape.MapShape):
             return self.merge.map_type != "atomic"
-        if isinstance(self.shape, shape.StructOf):
+        if isinstance(self.shape, shape.StructShape):
             whole = self.merge.map_type == "atomic" or (
                 not self.merge.map_type and _struct(self.shape).ATOMIC
             )
@@ -147,12 +147,12 @@ class Facts:
         return False
 
 
-def _struct(of: shape.StructOf) -> type[Struct]:
+def _struct(of: shape.StructShape) -> type[Struct]:
     return cast("type[Struct]", of.cls)
 
 
 def _not_null(of: shape.Shape) -> shape.Shape:
-    return of.shape if isinstance(of, shape.Nullable) else of
+    return of.shape if isinstance(of, shape.NullableShape) else of
 
 
 def _taken(value: object, owned: OwnedFields, facts: Facts) -> object:

@@ -117,7 +117,7 @@ def _spec(options: argparse.Namespace) -> Spec:
 
 def _config(options: argparse.Namespace) -> Config:
     """Where the live server is, and who we are there."""
-    from masthead._config.loading import load
+    from masthead._config.loader import load
     from masthead._config.model import Config
     from masthead._config.proxies import proxy_for
 

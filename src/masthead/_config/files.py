@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from masthead._config.kubeconfig import Kubeconfig, merge, parse
-from masthead._config.node import Source
-from masthead._meta.secret import Hidden
+from masthead._config.yaml_node import YamlSource
+from masthead._meta.secret import SecretValue
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def read_file(path: Path) -> Kubeconfig:
         FileNotFoundError: if it is not there.
         ConfigError: if it cannot be read or is no kubeconfig.
     """
-    return parse(read_content(path), Source(str(path), file=path, folder=path.absolute().parent))
+    return parse(read_content(path), YamlSource(str(path), file=path, folder=path.absolute().parent))
 
 
-def read_content(path: Path) -> Hidden[bytes]:
+def read_content(path: Path) -> SecretValue[bytes]:
     """Read a file, up to what is too long for a kubeconfig.
 
     Raises:
@@ -88,7 +88,7 @@ def read_content(path: Path) -> Hidden[bytes]:
     """
     try:
         with path.open("rb") as file:
-            content = Hidden(file.read(MAX_SIZE + 1))
+            content = SecretValue(file.read(MAX_SIZE + 1))
     except FileNotFoundError:
         raise
     except IsADirectoryError:

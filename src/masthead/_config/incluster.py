@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from masthead._config.kubeconfig import Cluster, User
-from masthead._config.selection import Selection, settle
+from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigUser
+from masthead._config.resolution import ResolvedContext, build_config
 from masthead._meta.secret import Secret
 from masthead.errors import ConfigError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from masthead._config.model import Config
 
-__all__ = ["SERVICE_ACCOUNT", "in_cluster", "select_in_cluster"]
+__all__ = ["SERVICE_ACCOUNT", "in_cluster", "resolve_in_cluster"]
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where a pod has its service account's token, authority and namespace."""
@@ -40,10 +40,10 @@ def in_cluster(environ: Mapping[str, str] | None = None, root: Path = SERVICE_AC
         ConfigError: if this is no pod, or one without a service account's token.
     """
     environ = os.environ if environ is None else environ
-    return settle(select_in_cluster(environ, root), {}, environ)
+    return build_config(resolve_in_cluster(environ, root), {}, environ)
 
 
-def select_in_cluster(environ: Mapping[str, str], root: Path) -> Selection:
+def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContext:
     """Where the pod's API server is, and who the pod is there.
 
     Raises:
@@ -58,12 +58,12 @@ def select_in_cluster(environ: Mapping[str, str], root: Path) -> Selection:
             "Do not set automountServiceAccountToken to false."
         )
     host, port = (environ[name] for name in _ADDRESS)
-    return Selection(
-        cluster=Cluster(
+    return ResolvedContext(
+        cluster=KubeconfigCluster(
             server=Secret(f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"),
             ca_file=_authority(root / "ca.crt"),
         ),
-        user=User(token_file=token),
+        user=KubeconfigUser(token_file=token),
         namespace=environ.get("POD_NAMESPACE") or _read(root / "namespace"),
         origin="the pod's service account",
     )

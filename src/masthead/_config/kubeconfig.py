@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from masthead._config.model import ExecConfig, Impersonation
-from masthead._config.node import Node, Source
+from masthead._config.yaml_node import YamlNode, YamlSource
 from masthead._meta import yaml
-from masthead._meta.names import shown
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.names import quote
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import ConfigError, DecodeError
 
 if TYPE_CHECKING:
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     Content: TypeAlias = str | bytes | Mapping[str, object]
 
-__all__ = ["AuthProvider", "Cluster", "Context", "Kubeconfig", "User", "merge", "parse", "read_document"]
+__all__ = [
+    "AuthProvider",
+    "KubeconfigCluster",
+    "KubeconfigContext",
+    "Kubeconfig",
+    "KubeconfigUser",
+    "merge",
+    "parse",
+    "read_document",
+]
 
 _EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 _TELLABLE: Final = re.compile(
@@ -38,7 +47,7 @@ _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class KubeconfigCluster:
     """A ``cluster`` entry; the fields are those of `Config`. Addresses may hold a password."""
 
     server: Secret = field(default_factory=Secret)
@@ -48,7 +57,7 @@ class Cluster:
     ca_data: str = field(default="", repr=False)
     proxy_url: Secret = field(default_factory=Secret)
     disable_compression: bool = False
-    exec_config: Hidden[object] = field(default_factory=lambda: Hidden[object](None))
+    exec_config: SecretValue[object] = field(default_factory=lambda: SecretValue[object](None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +65,11 @@ class AuthProvider:
     """An ``auth-provider``: the old way to have credentials renewed."""
 
     name: str
-    config: Node
+    config: YamlNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class KubeconfigUser:
     """A ``user`` entry; the fields are those of `Config`."""
 
     token: Secret = field(default_factory=Secret)
@@ -77,7 +86,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class KubeconfigContext:
     """A ``context`` entry: which cluster, as which user, in which namespace."""
 
     cluster: str = ""
@@ -99,30 +108,30 @@ class Kubeconfig:
 
     name: str
     current_context: str = ""
-    clusters: Mapping[str, Cluster] = field(default_factory=dict[str, Cluster])
-    users: Mapping[str, User] = field(default_factory=dict[str, User])
-    contexts: Mapping[str, Context] = field(default_factory=dict[str, Context])
+    clusters: Mapping[str, KubeconfigCluster] = field(default_factory=dict[str, KubeconfigCluster])
+    users: Mapping[str, KubeconfigUser] = field(default_factory=dict[str, KubeconfigUser])
+    contexts: Mapping[str, KubeconfigContext] = field(default_factory=dict[str, KubeconfigContext])
 
     def __bool__(self) -> bool:
         """Whether it says anything at all."""
         return bool(self.current_context or self.clusters or self.users or self.contexts)
 
 
-def parse(content: Content | Hidden[Content], source: Source) -> Kubeconfig:
+def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeconfig:
     """Read a kubeconfig: YAML, JSON, or the same as plain data.
 
     Raises:
         ConfigError: if it is something else, a known field has the wrong shape, or a name stands twice; it says
             where.
     """
-    content = content if isinstance(content, Hidden) else Hidden(content)
-    root = Node(_plain(content, source), source)
+    content = content if isinstance(content, SecretValue) else SecretValue(content)
+    root = YamlNode(_plain(content, source), source)
     if not isinstance(root.value, dict | None):
         raise root.error("is not a kubeconfig: it holds no map")
     kind = root.at("kind").text() or "Config"
     version = root.at("apiVersion").text() or "v1"
     if (kind, version) != ("Config", "v1"):
-        raise root.error(f"is not a kubeconfig but kind {shown(kind)} of apiVersion {shown(version)}")
+        raise root.error(f"is not a kubeconfig but kind {quote(kind)} of apiVersion {quote(version)}")
     return Kubeconfig(
         name=source.name,
         current_context=root.at("current-context").text(),
@@ -135,9 +144,9 @@ def parse(content: Content | Hidden[Content], source: Source) -> Kubeconfig:
 def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
     """Put kubeconfigs together: of each entry, and of the current context, the first counts, whole and alone."""
     given = list(kubeconfigs)
-    clusters: dict[str, Cluster] = {}
-    users: dict[str, User] = {}
-    contexts: dict[str, Context] = {}
+    clusters: dict[str, KubeconfigCluster] = {}
+    users: dict[str, KubeconfigUser] = {}
+    contexts: dict[str, KubeconfigContext] = {}
     for each in reversed(given):
         clusters |= each.clusters
         users |= each.users
@@ -151,18 +160,18 @@ def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
     )
 
 
-def read_document(content: Hidden[str] | Hidden[bytes], source: Source) -> Hidden[object]:
+def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSource) -> SecretValue[object]:
     """Read the one YAML document of a kubeconfig; None if it is empty.
 
     Raises:
         ConfigError: if it is not YAML, or holds several documents.
     """
     try:
-        documents = Hidden(yaml.load_all(content.reveal()))
+        documents = SecretValue(yaml.load_all(content.reveal()))
         count = len(documents.reveal())
         if count > 1:
             raise DecodeError(f"expected one YAML document, got {count} documents")
-        return Hidden(documents.reveal()[0] if count else None)
+        return SecretValue(documents.reveal()[0] if count else None)
     except DecodeError as error:
         problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
     # Here, so that no frame comes along in which the text is read.
@@ -172,25 +181,25 @@ def read_document(content: Hidden[str] | Hidden[bytes], source: Source) -> Hidde
     )
 
 
-def _plain(content: Hidden[Content], source: Source) -> Hidden[object]:
+def _plain(content: SecretValue[Content], source: YamlSource) -> SecretValue[object]:
     if isinstance(content.reveal(), str | bytes):
-        return read_document(cast("Hidden[str]", content), source)
-    return Hidden(dict(cast("Mapping[str, object]", content.reveal())))
+        return read_document(cast("SecretValue[str]", content), source)
+    return SecretValue(dict(cast("Mapping[str, object]", content.reveal())))
 
 
-def _named(entries: Node, key: str, read: Callable[[Node], _Entry]) -> dict[str, _Entry]:
+def _named(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry]) -> dict[str, _Entry]:
     found: dict[str, _Entry] = {}
     for entry in entries.items():
         name = entry.at("name").name()
         if name in found:
-            raise entry.at("name").error(f"{shown(name)} stands twice; rename or remove one of the two")
+            raise entry.at("name").error(f"{quote(name)} stands twice; rename or remove one of the two")
         found[name] = read(entry.at(key))
     return found
 
 
-def _cluster(node: Node) -> Cluster:
+def _cluster(node: YamlNode) -> KubeconfigCluster:
     ca_data = node.at("certificate-authority-data").decoded()
-    return Cluster(
+    return KubeconfigCluster(
         server=Secret(node.at("server").text()),
         tls_server_name=node.at("tls-server-name").text(),
         insecure=node.at("insecure-skip-tls-verify").flag(),
@@ -202,17 +211,17 @@ def _cluster(node: Node) -> Cluster:
     )
 
 
-def _exec_extension(extensions: Node) -> Hidden[object]:
+def _exec_extension(extensions: YamlNode) -> SecretValue[object]:
     for each in extensions.items():
         if each.at("name").text() == _EXEC_EXTENSION:
             return each.at("extension").held
-    return Hidden(None)
+    return SecretValue(None)
 
 
-def _user(node: Node) -> User:
+def _user(node: YamlNode) -> KubeconfigUser:
     certificate = node.at("client-certificate-data").decoded()
     key = Secret(node.at("client-key-data").decoded())
-    return User(
+    return KubeconfigUser(
         token=Secret(node.at("token").text()),
         token_file=node.at("tokenFile").file(),
         username=node.at("username").text(),
@@ -227,13 +236,13 @@ def _user(node: Node) -> User:
     )
 
 
-def _unless(data: object, file: Node) -> Path | None:
+def _unless(data: object, file: YamlNode) -> Path | None:
     """The file's path, unless there is data: that wins."""
     found = file.file()
     return None if data else found
 
 
-def _exec(node: Node) -> ExecConfig | None:
+def _exec(node: YamlNode) -> ExecConfig | None:
     if node.value is None:
         return None
     command = node.at("command").text()
@@ -250,11 +259,11 @@ def _exec(node: Node) -> ExecConfig | None:
     )
 
 
-def _auth_provider(node: Node) -> AuthProvider | None:
+def _auth_provider(node: YamlNode) -> AuthProvider | None:
     return None if node.value is None else AuthProvider(node.at("name").name(), node.at("config"))
 
 
-def _impersonation(node: Node) -> Impersonation | None:
+def _impersonation(node: YamlNode) -> Impersonation | None:
     uid, groups = node.at("as-uid").text(), node.at("as-groups").texts()
     extra = {key: each.texts() for key, each in node.at("as-user-extra").entries().items()}
     user = node.at("as").text()
@@ -263,8 +272,8 @@ def _impersonation(node: Node) -> Impersonation | None:
     return Impersonation(user=user, uid=uid, groups=groups, extra=extra)
 
 
-def _context(node: Node) -> Context:
-    return Context(
+def _context(node: YamlNode) -> KubeconfigContext:
+    return KubeconfigContext(
         cluster=node.at("cluster").text(),
         user=node.at("user").text(),
         namespace=node.at("namespace").text(),

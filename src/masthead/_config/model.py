@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from masthead._config.address import split_address, without_userinfo
-from masthead._config.checks import problems_with
-from masthead._config.converted import (
-    HiddenField,
-    HiddenTextField,
-    HiddenTextsField,
+from masthead._config.descriptors import (
     PathField,
+    RedactedField,
+    RedactedTextField,
+    RedactedTextsField,
     SecretField,
     TextsField,
 )
-from masthead._meta.secret import Secret, revealed
+from masthead._config.validation import find_problems
+from masthead._meta.secret import Secret, reveal
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _CREDENTIALS: Final = ("token", "token_file", "username", "password", "exec", "o
 _ConfigT = TypeVar("_ConfigT")
 
 
-class _EnvField(HiddenField["Mapping[str, str]", "Mapping[str, str]"]):
+class _EnvField(RedactedField["Mapping[str, str]", "Mapping[str, str]"]):
     def __init__(self) -> None:
         super().__init__({})
 
@@ -40,7 +40,7 @@ class _EnvField(HiddenField["Mapping[str, str]", "Mapping[str, str]"]):
         return dict(given)
 
 
-class _PlainField(HiddenField[object, object]):
+class _PlainField(RedactedField[object, object]):
     def __init__(self) -> None:
         super().__init__(None)
 
@@ -65,7 +65,7 @@ class ExecConfig:
     """
 
     command: str
-    args: HiddenTextsField = field(default=HiddenTextsField(), repr=False)
+    args: RedactedTextsField = field(default=RedactedTextsField(), repr=False)
     env: _EnvField = field(default=_EnvField(), repr=False)
     api_version: str = "client.authentication.k8s.io/v1"
     install_hint: str = ""
@@ -101,25 +101,25 @@ class OidcConfig:
     user: str = ""
 
 
-def _concealing(cls: type[_ConfigT]) -> type[_ConfigT]:
+def _hide_secret_arguments(cls: type[_ConfigT]) -> type[_ConfigT]:
     """Take secrets out of sight before the dataclass' own ``__init__``, whose frame would show its arguments."""
     init = cls.__init__
 
     @functools.wraps(init)
-    def concealed(self: _ConfigT, **given: Any) -> None:  # noqa: ANN401 - the class' own fields
-        _conceal(given)
+    def init_with_hidden_arguments(self: _ConfigT, **given: Any) -> None:  # noqa: ANN401 - the class' own fields
+        _wrap_secrets(given)
         init(self, **given)
 
-    setattr(cls, "__init__", concealed)  # noqa: B010 - no checker lets a method be assigned
+    setattr(cls, "__init__", init_with_hidden_arguments)  # noqa: B010 - no checker lets a method be assigned
     return cls
 
 
-def _conceal(given: dict[str, Any]) -> None:
+def _wrap_secrets(given: dict[str, Any]) -> None:
     """Hide what is secret among a configuration's arguments, and take name and password out of its address."""
     for name in _SECRETS & given.keys():
         if isinstance(given[name], str):
             given[name] = Secret(given[name])
-    server, username, password = without_userinfo(revealed(given.get("server", "")))
+    server, username, password = without_userinfo(reveal(given.get("server", "")))
     if "server" in given:
         given["server"] = server
     if (username or password) and not any(given.get(name) for name in _CREDENTIALS):
@@ -143,7 +143,7 @@ class Impersonation:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
-@_concealing
+@_hide_secret_arguments
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Everything that is needed to reach one cluster as one user.
@@ -190,7 +190,7 @@ class Config:
     ca_data: str = field(default="", repr=False)
     insecure: bool = False
     tls_server_name: str = ""
-    proxy_url: HiddenTextField = field(default=HiddenTextField(), repr=False)
+    proxy_url: RedactedTextField = field(default=RedactedTextField(), repr=False)
     disable_compression: bool = False
     allow_plain_http: bool = False
     token: SecretField = SecretField()
@@ -210,7 +210,7 @@ class Config:
     def __post_init__(self) -> None:
         scheme, separator, rest = self.server.partition("://")
         object.__setattr__(self, "server", f"{scheme}{separator}{rest.rstrip('/')}")
-        if problems := problems_with(self):
+        if problems := find_problems(self):
             listed = (
                 f" {problems[0]}" if len(problems) == 1 else "".join(f"\n  - {each}" for each in problems)
             )

@@ -13,7 +13,7 @@ from masthead.errors import ConfigError
 if TYPE_CHECKING:
     from os import PathLike
 
-    from masthead._config.kubeconfig import Cluster, User
+    from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigUser
     from masthead._config.model import Config
 
 __all__ = ["Overrides", "adjusted", "override_cluster", "override_user", "refuse_unknown"]
@@ -71,7 +71,7 @@ def _secret(given: str | Secret) -> Secret:
     return given if isinstance(given, Secret) else Secret(given)
 
 
-def override_cluster(cluster: Cluster, overrides: Overrides) -> Cluster:
+def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> KubeconfigCluster:
     """The cluster as the caller wants it."""
     if server := overrides.get("server"):
         cluster = replace(cluster, server=_secret(server), tls_server_name="")
@@ -88,7 +88,7 @@ def override_cluster(cluster: Cluster, overrides: Overrides) -> Cluster:
     return cluster
 
 
-def override_user(user: User, overrides: Overrides) -> User:
+def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
     """The user as the caller wants it."""
     if token := overrides.get("token"):
         user = replace(

@@ -12,10 +12,10 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 from masthead._config.files import read_content
 from masthead._config.kubeconfig import parse, read_document
-from masthead._config.node import Source
+from masthead._config.yaml_node import YamlSource
 from masthead._meta import yaml
-from masthead._meta.names import shown
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.names import quote
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -100,29 +100,31 @@ def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
         lock.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> Hidden[dict[str, object]]:
-    source = Source(str(path), file=path)
+def _read(path: Path) -> SecretValue[dict[str, object]]:
+    source = YamlSource(str(path), file=path)
     content = read_content(path)
     parse(content, source)  # for its checks: what follows can rely on the shapes
-    return Hidden(cast("dict[str, object]", read_document(content, source).reveal() or {}))
+    return SecretValue(cast("dict[str, object]", read_document(content, source).reveal() or {}))
 
 
-def _config_of(document: Hidden[dict[str, object]], user: str, path: Path) -> Hidden[dict[str, object]]:
+def _config_of(
+    document: SecretValue[dict[str, object]], user: str, path: Path
+) -> SecretValue[dict[str, object]]:
     """The settings of a user's auth-provider, as they stand in the document."""
     fields = _user_of(document, user)
     if fields is None:
-        raise ConfigError(f"{path}: there is no user {shown(user)} any more to write the new tokens to")
-    provider = Hidden(cast("dict[str, object]", fields.reveal().get("auth-provider") or {}))
-    config = Hidden(provider.reveal().get("config"))
+        raise ConfigError(f"{path}: there is no user {quote(user)} any more to write the new tokens to")
+    provider = SecretValue(cast("dict[str, object]", fields.reveal().get("auth-provider") or {}))
+    config = SecretValue(provider.reveal().get("config"))
     if provider.reveal().get("name") != "oidc" or not isinstance(config.reveal(), dict):
-        raise ConfigError(f"{path}: the user {shown(user)} has no auth-provider named oidc any more")
-    return cast("Hidden[dict[str, object]]", config)
+        raise ConfigError(f"{path}: the user {quote(user)} has no auth-provider named oidc any more")
+    return cast("SecretValue[dict[str, object]]", config)
 
 
-def _user_of(document: Hidden[dict[str, object]], user: str) -> Hidden[dict[str, object]] | None:
+def _user_of(document: SecretValue[dict[str, object]], user: str) -> SecretValue[dict[str, object]] | None:
     for entry in cast("list[dict[str, object]]", document.reveal().get("users") or []):
         if entry["name"] == user:
-            return Hidden(cast("dict[str, object]", entry.get("user") or {}))
+            return SecretValue(cast("dict[str, object]", entry.get("user") or {}))
     return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from masthead._discovery.model import ApiGroup, ApiResource, Discovered
+from masthead._discovery.model import ApiGroup, ApiResource, DiscoveryResult
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.resource import Subresource
@@ -34,33 +34,33 @@ ACCEPT: Final = ",".join(
 """Ask for one document; take the older form from servers that have no other."""
 
 
-class _Kind(msgspec.Struct):
+class _ResponseKind(msgspec.Struct):
     group: str | None = None
     version: str | None = None
     kind: str | None = None
 
 
-class _Part(msgspec.Struct, rename="camel"):
+class _SubresourceDiscovery(msgspec.Struct, rename="camel"):
     subresource: str
-    response_kind: _Kind | None = None
+    response_kind: _ResponseKind | None = None
     verbs: list[str] | None = None
 
 
-class _Resource(msgspec.Struct, rename="camel"):
+class _ResourceDiscovery(msgspec.Struct, rename="camel"):
     resource: str
-    response_kind: _Kind | None = None
+    response_kind: _ResponseKind | None = None
     scope: str | None = None
     singular_resource: str | None = None
     verbs: list[str] | None = None
     short_names: list[str] | None = None
     categories: list[str] | None = None
-    subresources: list[_Part] | None = None
+    subresources: list[_SubresourceDiscovery] | None = None
 
 
 # Each list is taken apart by itself, so that one entry that cannot be read does not hide its neighbours.
 
 
-class _Version(msgspec.Struct):
+class _VersionDiscovery(msgspec.Struct):
     version: str
     resources: list[msgspec.Raw] | None = None
     freshness: str | None = None
@@ -74,12 +74,12 @@ class _Metadata(msgspec.Struct):
     name: str | None = None
 
 
-class _Group(msgspec.Struct):
+class _GroupDiscovery(msgspec.Struct):
     metadata: _Metadata | None = None
     versions: list[msgspec.Raw] | None = None
 
 
-class _Document(msgspec.Struct):
+class _GroupDiscoveryList(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
@@ -95,7 +95,7 @@ def is_aggregated(content_type: str) -> bool:
     )
 
 
-def read_aggregated(body: bytes) -> Discovered:
+def read_aggregated(body: bytes) -> DiscoveryResult:
     """Read such a document.
 
     What the server itself calls stale is among the failures, and is kept. So is what of a group and version can be
@@ -104,10 +104,10 @@ def read_aggregated(body: bytes) -> Discovered:
     Raises:
         DecodeError: if it is none, or nothing in it can be read.
     """
-    read = _Reading()
-    for item in _decoded(body, _Document).items or ():
+    read = _ResultBuilder()
+    for item in _decoded(body, _GroupDiscoveryList).items or ():
         try:
-            read.add(_decoded(item, _Group))
+            read.add(_decoded(item, _GroupDiscovery))
         except DecodeError as error:
             read.lost.append(error)
     if not read.lost:
@@ -118,7 +118,7 @@ def read_aggregated(body: bytes) -> Discovered:
     return read.found()
 
 
-class _Reading:
+class _ResultBuilder:
     """What was read of a document so far.
 
     Attributes:
@@ -134,7 +134,7 @@ class _Reading:
         self.failures: dict[GroupVersion, MastheadError] = {}
         self.lost: list[DecodeError] = []
 
-    def add(self, group: _Group) -> None:
+    def add(self, group: _GroupDiscovery) -> None:
         name = (group.metadata.name if group.metadata else None) or ""
         served: list[GroupVersion] = []
         for each in group.versions or ():
@@ -148,13 +148,13 @@ class _Reading:
             preferred = next(fresh, served[0]).version
             self.groups.append(ApiGroup(name, tuple(each.version for each in served), preferred))
 
-    def found(self) -> Discovered:
-        return Discovered(tuple(self.groups), tuple(self.resources), self.failures)
+    def found(self) -> DiscoveryResult:
+        return DiscoveryResult(tuple(self.groups), tuple(self.resources), self.failures)
 
     def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
         served = GroupVersion(group, _decoded(given, _VersionName).version)
         try:
-            version = _decoded(given, _Version)
+            version = _decoded(given, _VersionDiscovery)
         except DecodeError as error:
             self.failures[served] = _named(error, served)
             return served
@@ -162,7 +162,7 @@ class _Reading:
             self.failures[served] = _stale(served)
         for each in version.resources or ():
             try:
-                found = _resource(served, _decoded(each, _Resource))
+                found = _resource(served, _decoded(each, _ResourceDiscovery))
             except DecodeError as error:
                 self.failures.setdefault(served, _named(error, served))
                 continue
@@ -190,7 +190,7 @@ def _stale(served: GroupVersion) -> MastheadError:
     )
 
 
-def _resource(served: GroupVersion, given: _Resource) -> ApiResource:
+def _resource(served: GroupVersion, given: _ResourceDiscovery) -> ApiResource:
     parts = (_part(served, each) for each in given.subresources or ())
     return ApiResource(
         gvr=served.resource(given.resource),
@@ -204,11 +204,11 @@ def _resource(served: GroupVersion, given: _Resource) -> ApiResource:
     )
 
 
-def _part(served: GroupVersion, given: _Part) -> Subresource:
+def _part(served: GroupVersion, given: _SubresourceDiscovery) -> Subresource:
     return Subresource(given.subresource, _kind(served, given.response_kind), tuple(given.verbs or ()))
 
 
-def _kind(served: GroupVersion, given: _Kind | None) -> GroupVersionKind:
+def _kind(served: GroupVersion, given: _ResponseKind | None) -> GroupVersionKind:
     """The kind; one that names no group and no version is of those that serve it."""
     if given is None:
         return served.kind("")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._discovery.documents import Documents
-from masthead._discovery.flights import Flights
+from masthead._discovery.document_cache import DocumentCache
+from masthead._discovery.fetcher import DiscoveryFetcher
 from masthead._discovery.model import ServerVersion
 from masthead._discovery.openapi import OpenApi
-from masthead._discovery.survey import Survey
+from masthead._discovery.single_flight import SingleFlight
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._sansio.tokens import TokenBucket
@@ -24,8 +24,8 @@ from masthead.errors import DecodeError, UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from masthead._discovery.disk import DiskCache
-    from masthead._discovery.model import ApiGroup, Discovered
+    from masthead._discovery.disk_cache import DiskCache
+    from masthead._discovery.model import ApiGroup, DiscoveryResult
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.shape import JSON
     from masthead._rest.client import RestClient
@@ -41,7 +41,7 @@ _IDLE_RATE: Final = 1.0
 server next to nothing, but whoever asks in a loop for what is not there should not keep it busy."""
 
 
-class _Version(msgspec.Struct, rename="camel"):
+class _VersionInfo(msgspec.Struct, rename="camel"):
     major: str = ""
     minor: str = ""
     git_version: str = ""
@@ -54,8 +54,8 @@ class _Version(msgspec.Struct, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    found: Discovered
+class _CachedResult:
+    found: DiscoveryResult
     until: float
     is_fresh: bool
 
@@ -69,7 +69,7 @@ class DiscoveryClient:
             print(resource.api_version, resource.name, resource.kind)
 
     Guarantees: what was found is remembered until it expires, and those who ask at the same time share one request.
-    A group that could not be read hides no other: it is among `Discovered.failures`, and is tried again soon. What is
+    A group that could not be read hides no other: it is among `DiscoveryResult.failures`, and is tried again soon. What is
     missing from memory is looked for on the server before it is called missing. Looks that show nothing new are held
     back to one a second, after the first few; nobody is told what was true before they asked instead.
 
@@ -104,10 +104,10 @@ class DiscoveryClient:
         self._aggregated = aggregated
         self._now = now
         self._pause = pause
-        self._documents = Documents(rest, expiry=expiry, cache=cache, now=now)
+        self._documents = DocumentCache(rest, expiry=expiry, cache=cache, now=now)
         self._openapi = OpenApi(self._documents)
-        self._flights = Flights(self._look)
-        self._held: _Held | None = None
+        self._flights = SingleFlight(self._look)
+        self._held: _CachedResult | None = None
         self._era = 0
         self._trusts_disk = True
         self._idle_looks = TokenBucket(_IDLE_RATE, _IDLE_LOOKS)
@@ -126,7 +126,7 @@ class DiscoveryClient:
         """
         return (await self.resources()).groups
 
-    async def resources(self, api_version: str | None = None) -> Discovered:
+    async def resources(self, api_version: str | None = None) -> DiscoveryResult:
         """The resources.
 
         Args:
@@ -151,7 +151,7 @@ class DiscoveryClient:
             raise copy.copy(part.failures[wanted])
         return part
 
-    async def preferred_resources(self) -> Discovered:
+    async def preferred_resources(self) -> DiscoveryResult:
         """Each resource once: in its group's preferred version or, where it is missing there, in the next one.
 
         Raises:
@@ -183,7 +183,7 @@ class DiscoveryClient:
         """
         answer = await self._rest.get("/version")
         try:
-            found = typeinfo.decode_json(answer.body, _Version)
+            found = typeinfo.decode_json(answer.body, _VersionInfo)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(str(error), kind="server version") from None
         return ServerVersion(**msgspec.structs.asdict(found))
@@ -208,7 +208,7 @@ class DiscoveryClient:
         """
         return await self._openapi.document(api_version)
 
-    async def refresh(self) -> Discovered:
+    async def refresh(self) -> DiscoveryResult:
         """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
 
         Everything that the server had when this was called is in the answer.
@@ -217,25 +217,25 @@ class DiscoveryClient:
             MastheadError: as `RestClient.call` does.
         """
         self._trusts_disk = False
-        return await self._flights.take(anew=True)
+        return await self._flights.run(after_now=True)
 
     def invalidate(self) -> None:
         """Forget what was found: the next to ask asks the server.
 
-        Documents stay, to be offered to the server by their ETags; so this costs little where nothing has changed.
+        DocumentCache stay, to be offered to the server by their ETags; so this costs little where nothing has changed.
         """
         self._era += 1
         self._held = None
         self._trusts_disk = False
-        self._flights = Flights(self._look)
+        self._flights = SingleFlight(self._look)
 
-    async def _known(self) -> Discovered:
+    async def _known(self) -> DiscoveryResult:
         held = self._held
         if held is not None and self._now() < held.until:
             return held.found
-        return await self._flights.take()
+        return await self._flights.run()
 
-    async def _look(self) -> Discovered:
+    async def _look(self) -> DiscoveryResult:
         place = self._idle_looks.reserve(self._now())
         is_idle = False
         try:
@@ -250,16 +250,16 @@ class DiscoveryClient:
                 self._idle_looks.cancel(place)
         return found
 
-    async def _survey(self) -> Discovered:
+    async def _survey(self) -> DiscoveryResult:
         era = self._era
-        survey = Survey(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
+        survey = DiscoveryFetcher(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
         found = await survey.run()
         if era != self._era:  # invalidated meanwhile: good for those who asked before, and for nobody else
             return found
         if self._held is not None and self._held.found == found:
             found = self._held.found  # what was made of it stays good
         lifetime = min(self._expiry, _EXPIRY_OF_FAILURES) if found.failures else self._expiry
-        self._held = _Held(
+        self._held = _CachedResult(
             found,
             until=min(each.asked_at for each in survey.seen) + lifetime,
             is_fresh=not any(each.is_from_disk for each in survey.seen),
@@ -268,16 +268,16 @@ class DiscoveryClient:
         return found
 
 
-def _are_alike(one: Discovered, other: Discovered) -> bool:
+def _are_alike(one: DiscoveryResult, other: DiscoveryResult) -> bool:
     """Whether the same is served; why something else could not be read does not matter."""
     return one.groups == other.groups and one.resources == other.resources
 
 
-def _serves(found: Discovered, wanted: GroupVersion) -> bool:
+def _serves(found: DiscoveryResult, wanted: GroupVersion) -> bool:
     return any(group.name == wanted.group and wanted.version in group.versions for group in found.groups)
 
 
-def _nearest(found: Discovered, wanted: GroupVersion) -> str:
+def _nearest(found: DiscoveryResult, wanted: GroupVersion) -> str:
     known = [str(GroupVersion(group.name, version)) for group in found.groups for version in group.versions]
     near = difflib.get_close_matches(str(wanted), known, n=3)
     return f"; the nearest: {', '.join(near)}" if near else "; see client.discovery.groups()"

@@ -12,16 +12,16 @@ from masthead.errors import InvalidValueError, UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead._discovery.model import ApiResource, Discovered
+    from masthead._discovery.model import ApiResource, DiscoveryResult
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
-__all__ = ["Index", "Reading", "readings"]
+__all__ = ["Index", "ResourceArgument", "parse_resource_argument"]
 
 _NEAR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ResourceArgument:
     """One way to read what somebody calls a resource.
 
     Attributes:
@@ -35,7 +35,7 @@ class Reading:
     group: str | None = None
 
 
-def readings(text: str) -> tuple[Reading, ...]:
+def parse_resource_argument(text: str) -> tuple[ResourceArgument, ...]:
     """The ways to read a name, the likeliest first.
 
     ``deployments.v1.apps`` is version ``v1`` of group ``apps``, unless there is a group ``v1.apps``; a dot at the end
@@ -51,12 +51,12 @@ def readings(text: str) -> tuple[Reading, ...]:
             value=text,
         )
     if not dot:
-        return (Reading(name),)
+        return (ResourceArgument(name),)
     version, has_group, group = rest.partition(".")
-    in_group = Reading(name, group=rest)
+    in_group = ResourceArgument(name, group=rest)
     if not has_group:
         return (in_group,)
-    in_version = Reading(name, version, group)
+    in_version = ResourceArgument(name, version, group)
     return (in_version, in_group) if group else (in_version,)
 
 
@@ -67,7 +67,7 @@ class Index:
     version first; so kubectl has it, too.
     """
 
-    def __init__(self, found: Discovered) -> None:
+    def __init__(self, found: DiscoveryResult) -> None:
         """Index what was found."""
         self.found: Final = found
         self._rank = found.ranking()
@@ -98,7 +98,7 @@ class Index:
             UnknownKindError: if it stands for several, and nothing speaks for one of them.
         """
         served = None if api_version is None else GroupVersion.parse(api_version)
-        for reading in readings(what):
+        for reading in parse_resource_argument(what):
             for table in (self._by_name, self._by_kind, self._by_short_name):
                 fitting = [
                     each
@@ -170,7 +170,7 @@ class Index:
         return best[0]
 
 
-def _fitting(reading: Reading, candidates: Iterable[ApiResource]) -> list[ApiResource]:
+def _fitting(reading: ResourceArgument, candidates: Iterable[ApiResource]) -> list[ApiResource]:
     """Those that a reading fits: the group exactly or, where none is exactly so, by its beginning."""
     in_version = [each for each in candidates if reading.version in {None, each.gvr.version}]
     if reading.group is None:

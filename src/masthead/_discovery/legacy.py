@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 __all__ = ["read_core", "read_groups", "read_resources"]
 
-T = TypeVar("T", bound="_Document")
+T = TypeVar("T", bound="_ApiDocument")
 
 
-class _Document(msgspec.Struct, rename="camel"):
+class _ApiDocument(msgspec.Struct, rename="camel"):
     kind: str | None = None
 
 
-class _Core(_Document):
+class _ApiVersions(_ApiDocument):
     versions: list[str] | None = None
 
 
-class _Version(msgspec.Struct):
+class _GroupVersionForDiscovery(msgspec.Struct):
     version: str
 
 
-class _Group(msgspec.Struct, rename="camel"):
+class _ApiGroup(msgspec.Struct, rename="camel"):
     name: str
-    versions: list[_Version] | None = None
-    preferred_version: _Version | None = None
+    versions: list[_GroupVersionForDiscovery] | None = None
+    preferred_version: _GroupVersionForDiscovery | None = None
 
 
-class _Groups(_Document):
-    groups: list[_Group] | None = None
+class _ApiGroupList(_ApiDocument):
+    groups: list[_ApiGroup] | None = None
 
 
-class _Resource(msgspec.Struct, rename="camel"):
+class _ApiResource(msgspec.Struct, rename="camel"):
     name: str
     kind: str | None = None
     singular_name: str | None = None
@@ -59,13 +59,13 @@ class _Resource(msgspec.Struct, rename="camel"):
     categories: list[str] | None = None
 
 
-class _Resources(_Document):
-    resources: list[_Resource] | None = None
+class _ApiResourceList(_ApiDocument):
+    resources: list[_ApiResource] | None = None
 
 
-_decode_core: Final = typeinfo.json_decoder(_Core)
-_decode_groups: Final = typeinfo.json_decoder(_Groups)
-_decode_resources: Final = typeinfo.json_decoder(_Resources)
+_decode_core: Final = typeinfo.json_decoder(_ApiVersions)
+_decode_groups: Final = typeinfo.json_decoder(_ApiGroupList)
+_decode_resources: Final = typeinfo.json_decoder(_ApiResourceList)
 
 
 def read_core(body: bytes) -> tuple[ApiGroup, ...]:
@@ -96,7 +96,7 @@ def read_resources(served: GroupVersion, body: bytes) -> tuple[ApiResource, ...]
     """
     given = _read(_decode_resources, body, "APIResourceList").resources or ()
     owners = {each.name: each for each in given if "/" not in each.name and each.kind}
-    parts: dict[str, list[_Resource]] = {name: [] for name in owners}
+    parts: dict[str, list[_ApiResource]] = {name: [] for name in owners}
     for each in given:
         owner, slash, _ = each.name.partition("/")
         if slash and each.kind:
@@ -114,18 +114,18 @@ def _read(decoder: msgspec.json.Decoder[T], body: bytes, kind: str) -> T:
     return found
 
 
-def _group(given: _Group, versions: list[_Version]) -> ApiGroup:
+def _group(given: _ApiGroup, versions: list[_GroupVersionForDiscovery]) -> ApiGroup:
     names = tuple(each.version for each in versions)
     preferred = given.preferred_version.version if given.preferred_version else ""
     return ApiGroup(given.name, names, preferred if preferred in names else names[0])
 
 
 def _resource(
-    served: GroupVersion, name: str, owner: _Resource | None, parts: Iterable[_Resource]
+    served: GroupVersion, name: str, owner: _ApiResource | None, parts: Iterable[_ApiResource]
 ) -> ApiResource:
     parts = tuple(parts)
     # Where only parts are served, they say whether their owners live in namespaces.
-    given = owner or _Resource(name, namespaced=any(each.namespaced for each in parts))
+    given = owner or _ApiResource(name, namespaced=any(each.namespaced for each in parts))
     return ApiResource(
         gvr=served.resource(name),
         gvk=_kind(served, given),
@@ -141,7 +141,7 @@ def _resource(
     )
 
 
-def _kind(served: GroupVersion, given: _Resource) -> GroupVersionKind:
+def _kind(served: GroupVersion, given: _ApiResource) -> GroupVersionKind:
     """The kind; one that names no group and no version is of those that serve it."""
     own = (
         served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")

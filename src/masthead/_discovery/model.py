@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from masthead._meta.resource import Subresource
     from masthead.errors import MastheadError
 
-__all__ = ["ApiGroup", "ApiResource", "Discovered", "ServerVersion"]
+__all__ = ["ApiGroup", "ApiResource", "DiscoveryResult", "ServerVersion"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ApiGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
+class DiscoveryResult:
     """What was found, and what could not be found out.
 
     Iterating goes through the resources.
@@ -85,7 +85,7 @@ class Discovered:
     Attributes:
         groups: The core group first, then in the server's order.
         resources: In the order of groups, versions, and the server's own.
-        failures: Why a group and version could not be read, or not be read anew: usually the server behind an
+        failures: Why a group and version could not be read, or not be read after_now: usually the server behind an
             aggregated API is down. What it serves is missing from `resources`, or may be out of date there.
     """
 
@@ -101,22 +101,22 @@ class Discovered:
     def __len__(self) -> int:
         return len(self.resources)
 
-    def __add__(self, other: Discovered) -> Discovered:
-        return Discovered(
+    def __add__(self, other: DiscoveryResult) -> DiscoveryResult:
+        return DiscoveryResult(
             self.groups + other.groups,
             self.resources + other.resources,
             {**self.failures, **other.failures},
         )
 
-    def of(self, served: GroupVersion) -> Discovered:
+    def of(self, served: GroupVersion) -> DiscoveryResult:
         """What was found of one group and version."""
-        return Discovered(
+        return DiscoveryResult(
             tuple(each for each in self.groups if each.name == served.group),
             tuple(each for each in self.resources if each.gvr.group_version == served),
             {each: error for each, error in self.failures.items() if each == served},
         )
 
-    def preferred(self) -> Discovered:
+    def preferred(self) -> DiscoveryResult:
         """Each resource once: in its group's preferred version or, where it is missing there, in the next one."""
         rank = self.ranking()
         best: dict[tuple[str, str], ApiResource] = {}
@@ -124,7 +124,7 @@ class Discovered:
             key = each.gvr.group, each.name
             if key not in best or rank(each) < rank(best[key]):
                 best[key] = each
-        return Discovered(self.groups, tuple(best.values()), self.failures)
+        return DiscoveryResult(self.groups, tuple(best.values()), self.failures)
 
     def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:
         """A sort key by which what is preferred comes first: by group, then by version."""

@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from masthead._discovery.flights import Flights
+from masthead._discovery.single_flight import SingleFlight
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead.errors import DecodeError, StatusError, UnknownKindError
 
 if TYPE_CHECKING:
-    from masthead._discovery.documents import Document, Documents
+    from masthead._discovery.document_cache import DiscoveryDocument, DocumentCache
     from masthead._meta.shape import JSON
 
 __all__ = ["OpenApi"]
@@ -24,12 +24,12 @@ _MOVED: Final = frozenset({301, 302, 307, 308, 404})
 """How a server says that an address is out of date."""
 
 
-class _Entry(msgspec.Struct):
+class _OpenApiIndexEntry(msgspec.Struct):
     address: str = msgspec.field(name="serverRelativeURL")
 
 
-class _Index(msgspec.Struct):
-    paths: dict[str, _Entry] | None = None
+class _OpenApiIndex(msgspec.Struct):
+    paths: dict[str, _OpenApiIndexEntry] | None = None
 
 
 class OpenApi:
@@ -38,11 +38,11 @@ class OpenApi:
     An address in the index names the state of its document, so that a document is fetched anew only when it changed.
     """
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: DocumentCache) -> None:
         """Fetch through `documents`, which keeps them."""
         self._documents = documents
-        self._index = Flights(self._read_index)
-        self._fetching: dict[str, Flights[Document]] = {}
+        self._index = SingleFlight(self._read_index)
+        self._fetching: dict[str, SingleFlight[DiscoveryDocument]] = {}
 
     async def paths(self) -> dict[str, str]:
         """Where each document is, by what it is about: ``apis/apps/v1``.
@@ -51,7 +51,7 @@ class OpenApi:
             DecodeError: if the index is none.
             MastheadError: as `RestClient.call` does.
         """
-        return dict(await self._index.take())
+        return dict(await self._index.run())
 
     async def document(self, api_version: str) -> dict[str, JSON]:
         """The document of a group and version.
@@ -64,28 +64,28 @@ class OpenApi:
         """
         name = GroupVersion.parse(api_version).path.removeprefix("/")
         if name not in self._fetching:
-            self._fetching[name] = Flights(lambda: self._fetch(name))
-        return _plain((await self._fetching[name].take()).body, name)
+            self._fetching[name] = SingleFlight(lambda: self._fetch(name))
+        return _plain((await self._fetching[name].run()).body, name)
 
     async def _read_index(self) -> dict[str, str]:
         # The index is JSON, but kube-apiserver calls it text/plain.
         found = await self._documents.get(_INDEX, accept="*/*")
         try:
-            entries = typeinfo.decode_json(found.body, _Index).paths or {}
+            entries = typeinfo.decode_json(found.body, _OpenApiIndex).paths or {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(str(error), kind="OpenAPI index") from None
         return {name: entry.address for name, entry in entries.items()}
 
-    async def _fetch(self, name: str) -> Document:
+    async def _fetch(self, name: str) -> DiscoveryDocument:
         try:
-            return await self._at(name, await self._index.take())
+            return await self._at(name, await self._index.run())
         except StatusError as error:
             if error.code not in _MOVED:
                 raise
         # It changed between the index and now.
-        return await self._at(name, await self._index.take(anew=True))
+        return await self._at(name, await self._index.run(after_now=True))
 
-    async def _at(self, name: str, index: dict[str, str]) -> Document:
+    async def _at(self, name: str, index: dict[str, str]) -> DiscoveryDocument:
         address = index.get(name)
         if address is None:
             near = difflib.get_close_matches(name, sorted(index), n=3)

@@ -105,7 +105,7 @@ def _is_free(cls: ApiType, key: str) -> bool:
     return key.isidentifier() and not keyword.iskeyword(key) and not hasattr(cls, key) and key[0] != "_"
 
 
-MAX_LESSONS: Final = 256
+MAX_UNKNOWN_FIELDS: Final = 256
 """How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
 MAX_NAME: Final = 256
 """How long the name of one may be."""
@@ -114,7 +114,7 @@ MAX_NAME: Final = 256
 _learning: Final = fork_safe_lock()
 
 
-class Lessons:
+class UnknownFields:
     """The fields that newer servers sent and our types do not know, by the type that they came in.
 
     Threads: may be learnt and read from any.
@@ -130,7 +130,7 @@ class Lessons:
         with _learning:
             known = self._fields.get(cls, ())
             fresh = (key for key in keys if key not in known and len(key) <= MAX_NAME)
-            new = tuple(fresh)[: MAX_LESSONS - self.count]
+            new = tuple(fresh)[: MAX_UNKNOWN_FIELDS - self.count]
             self._fields[cls] = known + new
             self.count += len(new)
 
@@ -139,5 +139,5 @@ class Lessons:
         return self._fields.get(cls, ())
 
 
-LESSONS: Final = Lessons()
+UNKNOWN_FIELDS: Final = UnknownFields()
 """What this process has learnt."""

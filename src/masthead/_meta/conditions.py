@@ -19,7 +19,7 @@ class ConditionLike(Protocol):
     status: str
 
 
-class StampedCondition(ConditionLike, Protocol):
+class TimestampedCondition(ConditionLike, Protocol):
     """A condition that knows since when it is so."""
 
     last_transition_time: Time | None
@@ -30,7 +30,7 @@ class StampedCondition(ConditionLike, Protocol):
 
 
 C = TypeVar("C", bound=ConditionLike)
-S = TypeVar("S", bound=StampedCondition)
+S = TypeVar("S", bound=TimestampedCondition)
 
 
 def find_condition(conditions: Iterable[C], type_: str) -> C | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from masthead._meta.labels import Operator
-from masthead._meta.names import shown
+from masthead._meta.names import quote
 from masthead.errors import SelectorError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class FieldRequirement:
             message = f"a field is compared with = or !=, not with '{self.operator}'. {_EXAMPLE}"
             raise SelectorError(message, value=self.operator)
         if problem := _problem_with_key(self.key, self.operator):
-            raise SelectorError(f"the field {shown(self.key)} {problem}. {_EXAMPLE}", value=self.key)
+            raise SelectorError(f"the field {quote(self.key)} {problem}. {_EXAMPLE}", value=self.key)
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Tell whether an object with these fields meets the requirement; a missing field reads as empty."""
@@ -145,7 +145,7 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
         start, end = term.span()
         sign = _OPERATOR.search(text, start, end)
         if sign is None:
-            raise _error(text, start, f"found none of = == != in {shown(term[0])}. {_EXAMPLE}")
+            raise _error(text, start, f"found none of = == != in {quote(term[0])}. {_EXAMPLE}")
         operator = Operator.NOT_EQUALS if sign[0] == "!=" else Operator.EQUALS
         value = _unescaped(text, sign.end(), end)
         try:
@@ -178,4 +178,4 @@ def _problem_with_key(key: str, operator: Operator) -> str | None:
 
 
 def _error(text: str, position: int, problem: str) -> SelectorError:
-    return SelectorError(f"field selector {shown(text)}, position {position}: {problem}", value=text)
+    return SelectorError(f"field selector {quote(text)}, position {position}: {problem}", value=text)

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from masthead._meta.names import problem_with_label_value, problem_with_qualified_name, shown
+from masthead._meta.names import problem_with_label_value, problem_with_qualified_name, quote
 from masthead.errors import SelectorError
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _from_expression(expression: RequirementLike) -> Requirement:
     operator = _BY_API_NAME.get(expression.operator)
     if operator is None:
         raise SelectorError(
-            f"the operator {shown(expression.operator)} for the label {shown(expression.key)} is unknown. "
+            f"the operator {quote(expression.operator)} for the label {quote(expression.key)} is unknown. "
             f"Use In, NotIn, Exists or DoesNotExist.",
             value=expression.operator,
         )
@@ -289,12 +289,12 @@ def _known(operator: str) -> Operator:
 def _problem_with(requirement: Requirement) -> str | None:
     key, operator, values = requirement.key, requirement.operator, requirement.values
     if problem := problem_with_qualified_name(key):
-        return f"the label key {shown(key)} is not right: {problem}"
+        return f"the label key {quote(key)} is not right: {problem}"
     if problem := _problem_with_count(operator, len(values)):
-        return f"the requirement on label {shown(key)} {problem}"
+        return f"the requirement on label {quote(key)} {problem}"
     for value in values:
         if problem := _problem_with_value(operator, value):
-            return f"the value {shown(value)} for label {shown(key)} is not right: {problem}"
+            return f"the value {quote(value)} for label {quote(key)} is not right: {problem}"
     return None
 
 
@@ -442,10 +442,10 @@ class _Parser:
         return self._token != _END and self._token[0] not in _SIGN_CHARACTERS
 
     def _expected(self, what: str) -> SelectorError:
-        found = "the end" if self._token == _END else shown(self._token)
+        found = "the end" if self._token == _END else quote(self._token)
         return self._error(f"expected {what}, found {found}. {_EXAMPLE}", self._position)
 
     def _error(self, problem: str, position: int) -> SelectorError:
         return SelectorError(
-            f"label selector {shown(self._text)}, position {position}: {problem}", value=self._text
+            f"label selector {quote(self._text)}, position {position}: {problem}", value=self._text
         )

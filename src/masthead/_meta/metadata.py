@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 from masthead._meta import names
 from masthead._meta.merge import Merge
 from masthead._meta.model import Struct, field
-from masthead._meta.shape import Fault, FieldsV1
+from masthead._meta.shape import FieldsV1, ShapeError
 from masthead._meta.time import Time
 from masthead.errors import DecodeError
 
@@ -66,7 +66,7 @@ class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
     self_link: str = ""
     uid: str = ""
 
-    def decode_error(self, fault: Fault) -> DecodeError:
+    def decode_error(self, fault: ShapeError) -> DecodeError:
         """Say what is wrong with a field; metadata knows whose it is, though not of which kind."""
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         return DecodeError(

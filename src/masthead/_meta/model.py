@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast, dataclass_tr
 import msgspec
 from msgspec import field
 
-from masthead._meta import shape, shown, walk, wire
+from masthead._meta import redacted_repr, shape, walk, wire
 from masthead._meta.apitype import ApiType, construct
 from masthead._meta.merge import Merge
 from masthead._meta.slots import SlotPlan, annotations_in, is_field, member_of
@@ -89,7 +89,7 @@ class StructType(ApiType):
                 )
             try:
                 built = {key: _build_argument(cls, key, value) for key, value in values.items()}
-            except shape.Fault as fault:
+            except shape.ShapeError as fault:
                 raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
             except RecursionError:
                 raise DecodeError("nested too deeply", kind=cls.__name__) from None
@@ -99,7 +99,7 @@ class StructType(ApiType):
 def _build_argument(cls: ApiType, name: str, value: object) -> object:
     this = shape.fields_by_attribute(cls.api_type).get(name)
     if this is None:
-        raise shape.Fault(_no_attribute(cls, name))
+        raise shape.ShapeError(_no_attribute(cls, name))
     return this.build(value, shape.FROM_CODE)
 
 
@@ -159,11 +159,11 @@ class Struct(
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use one of its fields, or its to_json(), as the key."
 
-    _shown = shown.fields
+    _repr_body = redacted_repr.fields
 
     def __repr__(self) -> str:
         try:
-            return f"{type(self).__name__}({self._shown()})"
+            return f"{type(self).__name__}({self._repr_body()})"
         except RecursionError:
             return f"{type(self).__name__}(...)"
 
@@ -185,7 +185,7 @@ class Struct(
         def __setattr__(self, name, value):  # noqa: ANN001, ANN204
             try:
                 built = _build_argument(type(self), name, value)
-            except shape.Fault as fault:
+            except shape.ShapeError as fault:
                 if name not in shape.fields_by_attribute(type(self).api_type):
                     raise AttributeError(fault.problem, name=name, obj=self) from None
                 raise self.decode_error(fault) from None
@@ -217,7 +217,7 @@ class Struct(
             text = wire.utf8(data)
             wire.refuse_duplicate_keys(text)
             return cast("Self", wire.reader_for(cls).read(text))
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
 
     @classmethod
@@ -233,8 +233,8 @@ class Struct(
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
-            return cast("Self", shape.StructOf(cls).build(data, rules))
-        except shape.Fault as fault:
+            return cast("Self", shape.StructShape(cls).build(data, rules))
+        except shape.ShapeError as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
         except RecursionError:
             raise DecodeError("nested too deeply", kind=cls.__name__) from None
@@ -266,7 +266,7 @@ class Struct(
         """Return plain data with the names of the wire."""
         try:
             return cast("dict[str, Any]", wire.decode_plain(self.to_json()))
-        except shape.Fault as fault:  # what was never read may be broken
+        except shape.ShapeError as fault:  # what was never read may be broken
             raise self.decode_error(fault) from None
 
     def to_yaml(self) -> str:
@@ -275,7 +275,7 @@ class Struct(
 
         return yaml.dump(self.to_dict())
 
-    def decode_error(self, fault: shape.Fault) -> DecodeError:
+    def decode_error(self, fault: shape.ShapeError) -> DecodeError:
         """Say what is wrong with a field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, path=fault.path)
 
@@ -289,5 +289,5 @@ _INNER: Final = frozenset(
 def _restore(cls: type[Struct], data: bytes) -> Struct:
     try:
         return cast("Struct", wire.reader_for(cls).read(data))
-    except shape.Fault as fault:
+    except shape.ShapeError as fault:
         raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None

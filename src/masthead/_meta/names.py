@@ -38,7 +38,7 @@ __all__ = [
     "problem_with_label_value",
     "problem_with_path_segment_name",
     "problem_with_qualified_name",
-    "shown",
+    "quote",
 ]
 
 _SHOWN_LENGTH = 80
@@ -197,7 +197,7 @@ def check_path_segment_name(value: str) -> None:
     _check(value, problem_with_path_segment_name, noun="a path segment", example="system:node")
 
 
-def shown(value: str) -> str:
+def quote(value: str) -> str:
     """Quote a value for a message, shortened when it is very long."""
     if len(value) <= _SHOWN_LENGTH:
         return repr(value)
@@ -206,5 +206,5 @@ def shown(value: str) -> str:
 
 def _check(value: str, problem_with: Callable[[str], str | None], *, noun: str, example: str) -> None:
     if problem := problem_with(value):
-        message = f"{shown(value)} is not {noun}: {problem}. A right one is {example!r}."
+        message = f"{quote(value)} is not {noun}: {problem}. A right one is {example!r}."
         raise NameFormatError(message, value=value)

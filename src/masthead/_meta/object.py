@@ -21,13 +21,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw
 
-from masthead._meta import shape, shown, wire
-from masthead._meta.cut import cut
+from masthead._meta import redacted_repr, shape, wire
+from masthead._meta.field_decoder import (
+    check_kind,
+    decode_by_field,
+    read_field,
+    resplit_fields,
+    subject_in,
+    subject_of,
+)
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.kinds import TYPE_FIELDS, KindType, ObjectType
+from masthead._meta.list_splitter import split_list
 from masthead._meta.metadata import ListMeta, ObjectMeta, new_metadata
 from masthead._meta.model import Struct, field
-from masthead._meta.parts import check_kind, read_field, read_in_parts, split_again, subject_in, subject_of
 from masthead._meta.resource import Resource
 from masthead._meta.slots import lazy_members, member_of, members
 from masthead._meta.walk import (
@@ -54,7 +61,7 @@ Data: TypeAlias = "Mapping[str, object]"
 """Plain data with the names of the wire or of Python, to be checked."""
 
 
-class Backing:
+class WireBacking:
     """Slots beside msgspec's, of which it need not know.
 
     Attributes:
@@ -65,10 +72,10 @@ class Backing:
     __slots__ = ("_sections", "_source")
 
 
-SOURCE: Final[Any] = Backing.__dict__["_source"]
+SOURCE: Final[Any] = WireBacking.__dict__["_source"]
 
 
-class Object(Struct, Backing, metaclass=ObjectType):
+class Object(Struct, WireBacking, metaclass=ObjectType):
     """An object of the API: a kind, its metadata and its sections.
 
     Each kind is a subclass. `from_json`, `from_yaml` and `from_dict` read what a person may have written and
@@ -81,7 +88,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
     """Where they are served; None for a kind that is only sent to a subresource."""
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use its key (namespace/name) or its metadata.uid instead."
-    _shown = shown.identity
+    _repr_body = redacted_repr.identity
 
     api_version: str = ""
     kind: str = ""
@@ -135,7 +142,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
-            decoded = read_in_parts(cls, data)
+            decoded = decode_by_field(cls, data)
         except wire.MALFORMED as error:
             raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
         SOURCE.__set__(decoded, data)
@@ -153,7 +160,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         try:
             text = wire.utf8(data)
             wire.refuse_duplicate_keys(text)
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             subject = subject_of(data)
             raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
         made = cls.from_wire(text)
@@ -176,8 +183,8 @@ class Object(Struct, Backing, metaclass=ObjectType):
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
             check_kind(cls, data)
-            return cast("Self", shape.StructOf(cls).build(data, rules))
-        except shape.Fault as fault:
+            return cast("Self", shape.StructShape(cls).build(data, rules))
+        except shape.ShapeError as fault:
             raise DecodeError(
                 fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
             ) from None
@@ -230,7 +237,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         source = self.wire_bytes
         if source is None:
             return True
-        parts = split_again(self, source)
+        parts = resplit_fields(self, source)
         return any(
             is_changed(partial(read_field, type(self), name), value, parts.get(wire_name))
             for name, wire_name, _, value in _held(self)
@@ -255,14 +262,14 @@ class Object(Struct, Backing, metaclass=ObjectType):
         """What the object is."""
         return self.GVK
 
-    def decode_error(self, fault: shape.Fault) -> DecodeError:
+    def decode_error(self, fault: shape.ShapeError) -> DecodeError:
         """Say what is wrong with a field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, subject=self.key, path=fault.path)
 
     def to_write(self, *, typed: bool) -> object:
         """A shallow copy to encode, in which what was not changed is its own bytes."""
         source = self.wire_bytes
-        parts = split_again(self, source) if source is not None else {}
+        parts = resplit_fields(self, source) if source is not None else {}
         result = shallow_copy(self)
         for name, wire_name, member, value in _held(self):
             if name in TYPE_FIELDS:
@@ -289,7 +296,7 @@ class Object(Struct, Backing, metaclass=ObjectType):
         data = Raw(wire.encode(to_encode(value)))
         try:
             read_everything(read(data))
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             raise self.decode_error(fault) from None
         except DecodeError as error:  # in something that waits to be read
             raise DecodeError(
@@ -318,7 +325,7 @@ def is_changed(read: Callable[[Raw], object], value: object, original: Raw | Non
             return False
         text = wire.encode(to_encode(value))
         return wire.encode(to_encode(fresh)) != text and not _say_the_same(fresh, read(Raw(text)))
-    except (shape.Fault, DecodeError, InvalidValueError):
+    except (shape.ShapeError, DecodeError, InvalidValueError):
         return True  # one of the two is broken
 
 
@@ -357,7 +364,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
     """What the list is."""
     ITEM: ClassVar[type[Object]] = Object
     """What its items are."""
-    _shown = shown.count
+    _repr_body = redacted_repr.count
 
     api_version: str = ""
     kind: str = ""
@@ -382,7 +389,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
-            decoded = read_in_parts(cls, data)
+            decoded = decode_by_field(cls, data)
         except wire.MALFORMED as error:
             raise DecodeError(wire.malformed(error).problem, kind=cls.__name__) from None
         member = member_of(cls, "items")
@@ -399,7 +406,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         """
         try:
             text = wire.utf8(data)
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             raise DecodeError(fault.problem, kind=cls.__name__) from None
         return cls.from_wire(text)
 
@@ -416,7 +423,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         """
         try:
             check_kind(cls, data)
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             raise DecodeError(fault.problem, kind=cls.__name__, path=fault.path) from None
         known = {"apiVersion", "kind"} if cls.GVK.kind else set[str]()
         given = {name: value for name, value in data.items() if name not in known}
@@ -469,7 +476,7 @@ L = TypeVar("L", bound=ObjectList[Any])
 
 def _read_quickly(cls: type[L], data: bytes) -> L | None:
     """Read a list item by item as its text is cut; None if anything is not as it usually is."""
-    pieces = cut(data)
+    pieces = split_list(data)
     if pieces is None:
         return None
     try:

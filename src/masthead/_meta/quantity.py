@@ -301,7 +301,7 @@ def _parse(text: str) -> tuple[int, QuantityFormat]:
         raise _refusal(text, "it does not begin with a number")
     unit = _UNITS.get(suffix) or _exponent_unit(suffix)
     if unit is None:
-        raise _refusal(text, f"{_shown(suffix)} is neither a suffix nor an exponent that fits 32 bits")
+        raise _refusal(text, f"{_quote(suffix)} is neither a suffix nor an exponent that fits 32 bits")
     multiplier, divisor, notation = unit
     nanos = _divide_up(int(whole + fraction) * multiplier, divisor * 10 ** len(fraction))
     if nanos >= _LIMIT:
@@ -369,10 +369,10 @@ def _divide_up(amount: int, divisor: int) -> int:
 
 def _refusal(value: object, why: str) -> QuantityError:
     example = "Write a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei or nothing: 250m, 1.5Gi, 2"
-    return QuantityError(f"{_shown(value)} is not a quantity: {why}. {example}.", value=value)
+    return QuantityError(f"{_quote(value)} is not a quantity: {why}. {example}.", value=value)
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     """Return a value's repr, cut to the length of a line."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"A number of {value.bit_length()} bits"  # Python refuses to print the largest ones

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Generic, Self, TypeVar, cast
 
-__all__ = ["Hidden", "Secret", "revealed"]
+__all__ = ["SecretValue", "Secret", "reveal"]
 
 _HIDDEN: Final = "**********"
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Hidden(Generic[T_co]):
+class SecretValue(Generic[T_co]):
     """A value of any type that is or holds a secret: in a repr, a log line or a traceback's variables it is stars.
 
     Tools that capture variables show whatever has a name in a frame. So a secret stays in here until the expression
@@ -47,7 +47,7 @@ class Hidden(Generic[T_co]):
         )
 
 
-class Secret(Hidden[str]):
+class Secret(SecretValue[str]):
     """A token, password or key: in a repr, a log line or a traceback's variables it is a row of stars.
 
     An empty secret is false. Two secrets are equal if their texts are.
@@ -71,8 +71,8 @@ class Secret(Hidden[str]):
         return _HIDDEN if self._value else ""
 
 
-def revealed(value: T | Hidden[T]) -> T:
+def reveal(value: T | SecretValue[T]) -> T:
     """What is in there, if it is hidden; do not give it a name."""
-    if isinstance(value, Hidden):
-        return cast("Hidden[T]", value).reveal()
+    if isinstance(value, SecretValue):
+        return cast("SecretValue[T]", value).reveal()
     return value

@@ -32,7 +32,7 @@ from typing import (
 import msgspec
 
 from masthead._meta import typeinfo
-from masthead._meta.apitype import LESSONS, ApiType, construct, with_unknown
+from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, construct, with_unknown
 from masthead._meta.quantity import Quantity, parse_quantity, parse_text
 from masthead._meta.time import MicroTime, format_micro_time, parse_micro_time
 from masthead.errors import InvalidValueError
@@ -66,7 +66,7 @@ WORDS: Final[Mapping[object, str]] = {
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
 
-class Fault(Exception):  # noqa: N818 - it never leaves this package: it becomes a DecodeError on the way out
+class ShapeError(Exception):
     """Something in the data is wrong; the path grows from the inside out as the exception rises."""
 
     def __init__(self, problem: str) -> None:
@@ -113,12 +113,12 @@ class Shape(Protocol):
         """Return the typed value.
 
         Raises:
-            Fault: if the data does not fit.
+            ShapeError: if the data does not fit.
         """
         ...
 
 
-class Anything(msgspec.Struct, frozen=True):
+class AnyShape(msgspec.Struct, frozen=True):
     """Free-form JSON."""
 
     def build(self, value: object, rules: Rules) -> object:
@@ -127,7 +127,7 @@ class Anything(msgspec.Struct, frozen=True):
         return value
 
 
-class Scalar(msgspec.Struct, frozen=True):
+class ScalarShape(msgspec.Struct, frozen=True):
     """A string, number, time, quantity: anything that msgspec converts without help."""
 
     convert: Callable[[object], object]
@@ -137,7 +137,7 @@ class Scalar(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Check, and convert text into times, quantities and bytes."""
         if isinstance(value, float) and not math.isfinite(value):
-            raise Fault(f"expected {self.words}, got {value}, which JSON cannot say")
+            raise ShapeError(f"expected {self.words}, got {value}, which JSON cannot say")
         if type(value) in self.exact:
             return value
         try:
@@ -145,10 +145,10 @@ class Scalar(msgspec.Struct, frozen=True):
         except (msgspec.ValidationError, InvalidValueError) as error:
             is_told = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
             hint = f": {error.__cause__}" if is_told else ""
-            raise Fault(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
+            raise ShapeError(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
 
 
-class ListOf(msgspec.Struct, frozen=True):
+class ListShape(msgspec.Struct, frozen=True):
     """A list whose items have one shape."""
 
     item: Shape
@@ -156,18 +156,18 @@ class ListOf(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Build every item."""
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-            raise Fault(f"expected a list, got {rules.describe(value)}")
+            raise ShapeError(f"expected a list, got {rules.describe(value)}")
         built: list[object] = []
         for index, item in enumerate(cast("Sequence[object]", value)):
             try:
                 built.append(self.item.build(item, rules))
-            except Fault as fault:
+            except ShapeError as fault:
                 fault.steps.append(f"[{index}]")
                 raise
         return built
 
 
-class MapOf(msgspec.Struct, frozen=True):
+class MapShape(msgspec.Struct, frozen=True):
     """A map from strings to values of one shape."""
 
     value: Shape
@@ -175,18 +175,18 @@ class MapOf(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Build every value."""
         if not isinstance(value, Mapping):
-            raise Fault(f"expected an object, got {rules.describe(value)}")
+            raise ShapeError(f"expected an object, got {rules.describe(value)}")
         built: dict[str, object] = {}
         for key, item in cast("Mapping[object, object]", value).items():
             try:
                 built[check_key(key)] = self.value.build(item, rules)
-            except Fault as fault:
+            except ShapeError as fault:
                 fault.steps.append(f'["{key}"]')
                 raise
         return built
 
 
-class StructOf(msgspec.Struct, frozen=True):
+class StructShape(msgspec.Struct, frozen=True):
     """A nested API type."""
 
     cls: ApiType
@@ -196,7 +196,7 @@ class StructOf(msgspec.Struct, frozen=True):
         if isinstance(value, cast("type", self.cls)):
             return value
         if not isinstance(value, Mapping):
-            raise Fault(f"expected an object ({self.cls.__name__}), got {rules.describe(value)}")
+            raise ShapeError(f"expected an object ({self.cls.__name__}), got {rules.describe(value)}")
         if from_plain := getattr(self.cls, "from_plain", None):
             return from_plain(value, rules)
         if rules.keep_unknown:
@@ -207,7 +207,7 @@ class StructOf(msgspec.Struct, frozen=True):
         return build_struct(self.cls, cast("Mapping[object, object]", value), rules)
 
 
-class OneOf(msgspec.Struct, frozen=True):
+class UnionShape(msgspec.Struct, frozen=True):
     """One of several shapes: the first that fits."""
 
     shapes: tuple[Shape, ...]
@@ -217,12 +217,12 @@ class OneOf(msgspec.Struct, frozen=True):
         for shape in self.shapes[:-1]:
             try:
                 return shape.build(value, rules)
-            except Fault:
+            except ShapeError:
                 continue
         return self.shapes[-1].build(value, rules)
 
 
-class Nullable(msgspec.Struct, frozen=True):
+class NullableShape(msgspec.Struct, frozen=True):
     """Something, or null."""
 
     shape: Shape
@@ -249,7 +249,7 @@ class Field(msgspec.Struct, frozen=True):
             return None if is_kept else self.default
         try:
             return self.shape.build(value, self.rules(rules))
-        except Fault as fault:
+        except ShapeError as fault:
             fault.steps.append(f".{self.wire}")
             raise
 
@@ -262,7 +262,7 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     """Make an instance of `cls` from a mapping of wire names.
 
     Raises:
-        Fault: if a field does not fit or, under strict rules, is not known.
+        ShapeError: if a field does not fit or, under strict rules, is not known.
     """
     fields = fields_of(cls)
     known: dict[str, object] = {}
@@ -278,7 +278,7 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
         return construct(cls, known)
     if not rules.keep_unknown:
         names = [*fields, *(fields_by_attribute(cls) if rules.attribute_names else ())]
-        raise Fault(unknown_field(cls, next(iter(unknown)), names))
+        raise ShapeError(unknown_field(cls, next(iter(unknown)), names))
     return construct_with_unknown(cls, known, unknown)
 
 
@@ -288,14 +288,14 @@ def construct_with_unknown(
     """Make an instance of the subclass of `cls` that has the unknown fields too.
 
     Raises:
-        Fault: if one has a name that no field of the API has.
+        ShapeError: if one has a name that no field of the API has.
     """
     for key in unknown:
         if _NO_NAME.search(key):
-            raise Fault(
+            raise ShapeError(
                 f"{describe(key)} is no name of a field: it has a quote, backslash or control character"
             )
-    LESSONS.learn(cls.api_type, unknown)
+    UNKNOWN_FIELDS.learn(cls.api_type, unknown)
     variant = with_unknown(cls.api_type, tuple(unknown))
     extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
     return construct(variant, {**known, **extra})
@@ -316,10 +316,10 @@ def check_key(key: object) -> str:
     """Return the key of a mapping if it is a string.
 
     Raises:
-        Fault: if it is not.
+        ShapeError: if it is not.
     """
     if not isinstance(key, str):
-        raise Fault(f"expected text as the key, got {describe(key)}; put it in quotes")
+        raise ShapeError(f"expected text as the key, got {describe(key)}; put it in quotes")
     return key
 
 
@@ -372,16 +372,16 @@ def annotations_of(cls: ApiType) -> Mapping[str, object]:
 def shape_of(annotation: object) -> Shape:
     """Turn an annotation into a shape."""
     if annotation is Any or annotation is object:
-        return Anything()
+        return AnyShape()
     if isinstance(annotation, ApiType):
-        return StructOf(annotation)
+        return StructShape(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _scalar((arguments[0],), annotation)
     if origin is list:
-        return ListOf(_inner_shape(arguments[0]))
+        return ListShape(_inner_shape(arguments[0]))
     if origin is dict:
-        return MapOf(_inner_shape(arguments[1]))
+        return MapShape(_inner_shape(arguments[1]))
     if origin in {Union, types.UnionType}:
         return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
     return _scalar((annotation,), annotation)
@@ -390,24 +390,24 @@ def shape_of(annotation: object) -> Shape:
 def _inner_shape(annotation: object) -> Shape:
     """The shape of a list's items or a map's values, among which there may be nulls; a field sees to its own."""
     shape = shape_of(annotation)
-    return Nullable(shape) if type(None) in get_args(annotation) else shape
+    return NullableShape(shape) if type(None) in get_args(annotation) else shape
 
 
 def _union(members: tuple[object, ...]) -> Shape:
     if len(members) == 1:
         return shape_of(members[0])
     if Any in members:  # JSON, spelled out
-        return Anything()
+        return AnyShape()
     if all(get_origin(member) is None and not isinstance(member, ApiType) for member in members):
         return _scalar(members, Union[members])
-    return OneOf(tuple(shape_of(member) for member in members))
+    return UnionShape(tuple(shape_of(member) for member in members))
 
 
-def _scalar(members: tuple[object, ...], annotation: object) -> Scalar:
+def _scalar(members: tuple[object, ...], annotation: object) -> ScalarShape:
     words = " or ".join(_words(member) for member in members)
     # A naive datetime must not slip through, so a datetime is never taken as it is.
     exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
-    return Scalar(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
+    return ScalarShape(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
 
 
 def _words(annotation: object) -> str:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType, field
 
 from masthead._meta.apitype import ApiType, construct, implicit
-from masthead._meta.shape import Fault
+from masthead._meta.shape import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ class ValueSlot(Slot):
         return self.default if value is UNSET or value is None else value
 
 
-class LivingSlot(Slot):
+class ImplicitSlot(Slot):
     """Comes to life when it is read while unset, so that what is put into it stays; for lists, maps, types."""
 
     __slots__ = ("make",)
@@ -120,7 +120,7 @@ class LazySlot(Slot):
             self.read = wire.reader_of(cast("ApiType", type(instance)).api_type, self.name).read
         try:
             return self.read(raw)
-        except Fault as fault:
+        except ShapeError as fault:
             names = dict(
                 zip(type(instance).__struct_fields__, type(instance).__struct_encode_fields__, strict=True)
             )
@@ -190,7 +190,7 @@ class SlotPlan:
             self.makers[name] = lambda member: LazySlot(member, name, make)
             annotation = Raw
         elif make is not None:
-            self.makers[name] = lambda member: LivingSlot(member, make)
+            self.makers[name] = lambda member: ImplicitSlot(member, make)
             annotation = Union[annotation, None, UnsetType]
         elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
             self.makers[name] = lambda member: ValueSlot(member, default)

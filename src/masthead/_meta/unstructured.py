@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, cast
 
 from msgspec import Raw
 
-from masthead._meta import shape, shown, wire
+from masthead._meta import redacted_repr, shape, wire
 from masthead._meta.apitype import construct
+from masthead._meta.field_decoder import resplit_fields, split_fields, subject_in, subject_of
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.metadata import ObjectMeta, new_metadata
-from masthead._meta.object import SOURCE, Backing, Object, ObjectList, is_changed
-from masthead._meta.parts import split, split_again, subject_in, subject_of
+from masthead._meta.object import SOURCE, Object, ObjectList, WireBacking, is_changed
 from masthead._meta.slots import member_of
 from masthead._meta.walk import same, to_encode
 from masthead.errors import DecodeError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_SECTIONS: Final[Any] = Backing.__dict__["_sections"]
+_SECTIONS: Final[Any] = WireBacking.__dict__["_sections"]
 _TYPED: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -36,7 +36,7 @@ class Unstructured(Object):
     """
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
-    _shown = shown.kind_and_identity
+    _repr_body = redacted_repr.kind_and_identity
 
     @classmethod
     def new(
@@ -67,8 +67,8 @@ class Unstructured(Object):
         """
         data = bytes(data)  # or a buffer that is used again would change the object
         try:
-            made = _from_parts(cls, split(data))
-        except shape.Fault as fault:
+            made = _from_parts(cls, split_fields(data))
+        except shape.ShapeError as fault:
             raise DecodeError(
                 fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
             ) from None
@@ -88,7 +88,7 @@ class Unstructured(Object):
         """
         try:
             return cls.from_plain(data, shape.STRICT if strict else shape.FROM_WIRE)
-        except shape.Fault as fault:
+        except shape.ShapeError as fault:
             raise DecodeError(
                 fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
             ) from None
@@ -98,9 +98,9 @@ class Unstructured(Object):
         """Build an object where another type holds one.
 
         Raises:
-            Fault: if it is no object, or its metadata does not fit.
+            ShapeError: if it is no object, or its metadata does not fit.
         """
-        checked = shape.MapOf(shape.Anything()).build(data, rules)
+        checked = shape.MapShape(shape.AnyShape()).build(data, rules)
         return _from_parts(cls, cast("dict[str, Any]", checked), rules)
 
     def copy(self) -> Self:
@@ -136,7 +136,7 @@ class Unstructured(Object):
         if type(value) is Raw:
             try:
                 value = held[section] = wire.decode_plain(value)
-            except shape.Fault as fault:
+            except shape.ShapeError as fault:
                 fault.steps.append(f".{section}")
                 raise self.decode_error(fault) from None
         return value
@@ -173,7 +173,7 @@ class Unstructured(Object):
         """What is to be encoded."""
         del typed  # an object that has no type must say what it is
         source = self.wire_bytes
-        parts = split_again(self, source) if source is not None else {}
+        parts = resplit_fields(self, source) if source is not None else {}
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -189,7 +189,7 @@ class Unstructured(Object):
         source = self.wire_bytes
         if source is None:
             return True
-        parts, sections = split_again(self, source), self._sections_held()
+        parts, sections = resplit_fields(self, source), self._sections_held()
         # An item of a list does not say what it is; that it was told is no change.
         held = {"apiVersion": self.api_version, "kind": self.kind}
         return (
@@ -255,7 +255,7 @@ def _from_parts(cls: type[U], parts: Mapping[str, Any], rules: shape.Rules = sha
 def _metadata(raw: Raw) -> object:
     try:
         return None if bytes(raw) == b"null" else _META.read(raw)
-    except shape.Fault as fault:
+    except shape.ShapeError as fault:
         fault.steps.append(".metadata")
         raise
 

@@ -170,21 +170,21 @@ def _checks(cls: ApiType) -> Mapping[str, Check]:
 
 
 def _check(this: shape.Shape) -> Check:
-    if isinstance(this, shape.ListOf):
+    if isinstance(this, shape.ListShape):
         are_good = _check_all(this.item)
         return lambda value: _was_said(value, list, ImplicitList) and are_good(cast("list[object]", value))
-    if isinstance(this, shape.MapOf):  # its keys are written as text or refused, whatever they are
+    if isinstance(this, shape.MapShape):  # its keys are written as text or refused, whatever they are
         are_good = _check_all(this.value)
         return lambda value: (
             _was_said(value, dict, ImplicitDict) and are_good(cast("dict[str, object]", value).values())
         )
-    if isinstance(this, shape.StructOf) and not hasattr(this.cls, "to_write"):  # objects write themselves
+    if isinstance(this, shape.StructShape) and not hasattr(this.cls, "to_write"):  # objects write themselves
         return functools.partial(_is_good_struct, this.cls)
     return lambda _: False
 
 
 def _check_all(this: shape.Shape) -> Callable[[Iterable[object]], bool]:
-    if isinstance(this, shape.Scalar):
+    if isinstance(this, shape.ScalarShape):
         exact = _EXACT.intersection(this.exact)
         return lambda items: exact.issuperset(map(type, items))
     is_good = _check(this)

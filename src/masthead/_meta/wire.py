@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Union, cast
 import msgspec
 
 from masthead._meta import shape, typeinfo
-from masthead._meta.apitype import LESSONS
+from masthead._meta.apitype import UNKNOWN_FIELDS
+from masthead._meta.extended_types import extend_annotation
 from masthead._meta.locks import fork_safe_lock
-from masthead._meta.widen import widened
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Reader:
         """Decode a value, keeping fields that its types do not know.
 
         Raises:
-            Fault: if the bytes are not JSON or do not fit.
+            ShapeError: if the bytes are not JSON or do not fit.
         """
         try:
             return self.decode(data)
@@ -62,14 +62,14 @@ class Reader:
             value = self._shape.build(decode_plain(data), self._rules)
         except RecursionError as error:
             raise malformed(error) from None
-        if self._lessons != LESSONS.count:
+        if self._lessons != UNKNOWN_FIELDS.count:
             self._widen()
         return value
 
     def _widen(self) -> None:
         with _widening:  # or a decoder that knows less could replace one that another thread has just made
-            count = LESSONS.count
-            self.decode = _decoder(widened(self._annotation))
+            count = UNKNOWN_FIELDS.count
+            self.decode = _decoder(extend_annotation(self._annotation))
             self._lessons = count
 
 
@@ -94,19 +94,19 @@ def utf8(text: bytes | str) -> bytes:
     """Text as bytes.
 
     Raises:
-        Fault: if it has lone surrogates, which no encoding can say.
+        ShapeError: if it has lone surrogates, which no encoding can say.
     """
     try:
         return text.encode() if isinstance(text, str) else bytes(text)
     except UnicodeEncodeError:
-        raise shape.Fault("not text: it has lone surrogates") from None
+        raise shape.ShapeError("not text: it has lone surrogates") from None
 
 
 def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any JSON
     """Decode JSON into dicts, lists, strings and numbers.
 
     Raises:
-        Fault: if it is not JSON.
+        ShapeError: if it is not JSON.
     """
     try:
         return _plain_decoder.decode(data)
@@ -114,17 +114,17 @@ def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any 
         raise malformed(error) from None
 
 
-def malformed(error: Exception) -> shape.Fault:
+def malformed(error: Exception) -> shape.ShapeError:
     """Put msgspec's complaint about text that is no JSON into our words."""
     if isinstance(error, RecursionError):
-        return shape.Fault("nested too deeply")
+        return shape.ShapeError("nested too deeply")
     if isinstance(error, UnicodeDecodeError):
-        return shape.Fault(f"not UTF-8 text at byte {error.start}")
+        return shape.ShapeError(f"not UTF-8 text at byte {error.start}")
     said = str(error)
     if "truncated" in said:
-        return shape.Fault("not JSON: the text ends too early")
+        return shape.ShapeError("not JSON: the text ends too early")
     problem = said.removeprefix("JSON is malformed: ").partition(" - at ")[0]
-    return shape.Fault(f"not JSON: {problem[:1].lower()}{problem[1:]}")
+    return shape.ShapeError(f"not JSON: {problem[:1].lower()}{problem[1:]}")
 
 
 def encode(value: object) -> bytes:
@@ -153,7 +153,7 @@ def refuse_duplicate_keys(data: bytes) -> None:
     A server never writes such text, so that only what people may have written is checked.
 
     Raises:
-        Fault: naming the key and where it stands, or if the text is not JSON at all.
+        ShapeError: naming the key and where it stands, or if the text is not JSON at all.
     """
     if msgspec.json.encode(decode_plain(data)) == data:
         return  # It reads and writes back the same, so nothing was lost.
@@ -166,7 +166,7 @@ def refuse_duplicate_keys(data: bytes) -> None:
         return
     if (doubled := _first_doubled(parsed)) is not None:
         path, found = doubled
-        fault = shape.Fault(f'the key "{found.key}" appears twice')
+        fault = shape.ShapeError(f'the key "{found.key}" appears twice')
         fault.steps.extend([f".{found.key}", *reversed(path)])
         raise fault
 

@@ -196,7 +196,7 @@ def _problem(error: Exception) -> str:
     )
 
 
-class Measured(NamedTuple):
+class AliasExpansion(NamedTuple):
     """What a stream stands for once its aliases are followed.
 
     Attributes:
@@ -210,7 +210,7 @@ class Measured(NamedTuple):
     aliased: int
 
 
-def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Measured:
+def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> AliasExpansion:
     """Count what a stream stands for, in a time that its length bounds, before anything is made of it.
 
     Args:
@@ -251,7 +251,7 @@ def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Meas
             anchors.clear()
         if values > most:
             break
-    return Measured(values, size, aliased)
+    return AliasExpansion(values, size, aliased)
 
 
 def _refuse_expansion(text: bytes | str, kind: str) -> None:
@@ -265,12 +265,12 @@ def _refuse_expansion(text: bytes | str, kind: str) -> None:
         raise DecodeError(f"its aliases expand to over {longest:,} characters", kind=kind)
 
 
-class _Place:
+class _NodePath:
     """A node and how it was reached; the path is put together only for an error."""
 
     __slots__ = ("above", "depth", "node", "step")
 
-    def __init__(self, node: yaml.Node, step: str, above: _Place | None) -> None:
+    def __init__(self, node: yaml.Node, step: str, above: _NodePath | None) -> None:
         self.node = node
         self.step = step
         self.above = above
@@ -278,7 +278,7 @@ class _Place:
 
     def path(self) -> str:
         steps: list[str] = []
-        place: _Place | None = self
+        place: _NodePath | None = self
         while place is not None and len(steps) < MAX_DEPTH:
             steps.append(place.step)
             place = place.above
@@ -287,7 +287,7 @@ class _Place:
 
 def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
     """Look for what JSON cannot say and for double keys before anything is made of the nodes."""
-    stack = [_Place(root, "", None)]
+    stack = [_NodePath(root, "", None)]
     while stack:
         place = stack.pop()
         if place.depth > MAX_DEPTH:
@@ -296,7 +296,7 @@ def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
             raise DecodeError(_at(place.node, problem), kind=kind, path=place.path())
         if isinstance(place.node, yaml.MappingNode):
             _refuse_bad_keys(place, kind)
-        stack.extend(_Place(child, step, place) for child, step in _children(place.node))
+        stack.extend(_NodePath(child, step, place) for child, step in _children(place.node))
 
 
 def _problem_with(node: yaml.Node) -> str:
@@ -324,7 +324,7 @@ def _children(node: yaml.Node) -> Iterator[tuple[yaml.Node, str]]:
         yield from ((value, f"[{index}]") for index, value in enumerate(node.value))
 
 
-def _refuse_bad_keys(place: _Place, kind: str) -> None:
+def _refuse_bad_keys(place: _NodePath, kind: str) -> None:
     seen: set[str] = set()
     for key, _ in place.node.value:
         if key.tag == "tag:yaml.org,2002:merge":
@@ -335,7 +335,7 @@ def _refuse_bad_keys(place: _Place, kind: str) -> None:
                 _at(key, f"the key {shown} is not text; put it in quotes"), kind=kind, path=place.path()
             )
         if key.value in seen:
-            where = _Place(key, f".{key.value}", place).path()
+            where = _NodePath(key, f".{key.value}", place).path()
             raise DecodeError(_at(key, f'the key "{key.value}" appears twice'), kind=kind, path=where)
         seen.add(key.value)
 

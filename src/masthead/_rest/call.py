@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from masthead._meta.names import shown
+from masthead._meta.names import quote
 from masthead._meta.secret import Secret
 from masthead.errors import InvalidValueError
 
@@ -96,7 +96,7 @@ class Call(Shown, frozen=True):
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
             raise InvalidValueError(
-                f"{shown(self.path)} is no path of a request: it begins with a slash, is percent-encoded, and its "
+                f"{quote(self.path)} is no path of a request: it begins with a slash, is percent-encoded, and its "
                 "query is given apart. Nothing was sent.",
                 value=self.path,
             )

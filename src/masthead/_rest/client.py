@@ -34,7 +34,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from masthead._auth.contract import Credentials
+    from masthead._auth.credentials import Credentials
     from masthead._transport.contract import Response, Transport
 
 __all__ = ["RestClient"]

@@ -125,7 +125,7 @@ def _segment(what: str, text: str) -> str:
         problem = "must not hold control characters"
     if problem:
         raise NameFormatError(
-            f"{names.shown(text)} cannot be a {what} in a request: it {problem}. Nothing was sent.",
+            f"{names.quote(text)} cannot be a {what} in a request: it {problem}. Nothing was sent.",
             value=text,
         )
     return quote(text, safe=":@!$&'()*+,;=~-._")

@@ -13,11 +13,11 @@ from masthead._auth.exec import ExecPlugin
 from masthead._auth.execcredential import cluster_info
 from masthead._auth.oidc import OidcToken
 from masthead._auth.tls import TlsContexts
-from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile
 from masthead._config.address import split_address
 from masthead._config.proxies import proxy_for
 from masthead._config.writeback import write_user_tokens
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead._rest.client import RestClient
 from masthead._rest.headers import impersonation_headers
 from masthead._transport.contract import Request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from masthead._auth.contract import Credentials
+    from masthead._auth.credentials import Credentials
     from masthead._config.model import Config, ExecConfig, OidcConfig
     from masthead._rest.settings import RestSettings
 
@@ -93,7 +93,7 @@ def credentials_of(config: Config) -> Credentials:
         return _exec_plugin(config, config.exec)
     if config.oidc is not None:
         return _oidc_token(config.oidc)
-    return Anonymous()
+    return AnonymousCredentials()
 
 
 def _is_encrypted(config: Config) -> bool:
@@ -160,8 +160,8 @@ def _text_of(authority: Path | None) -> str:
 
 def _oidc_token(oidc: OidcConfig) -> OidcToken:
     async def fetch(
-        method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
-    ) -> tuple[int, Hidden[bytes]]:
+        method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
+    ) -> tuple[int, SecretValue[bytes]]:
         parts = urlsplit(url)
         # The cluster's proxy need not lead to the issuer; the environment says what does.
         transport = HttpTransport(
@@ -176,7 +176,7 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
             request = Request(method, target, tuple(headers.items()), body, total=_ISSUER_TIMEOUT)
             response = await transport.send(request)
-            return response.status, Hidden(await response.read())
+            return response.status, SecretValue(await response.read())
         finally:
             await transport.close()
 

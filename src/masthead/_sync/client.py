@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead._client.client import Client as AsyncClient
-from masthead._config.loading import concealed
+from masthead._config.loader import conceal
 from masthead._meta.object import Object
 from masthead._sync.clientset import Clientset
 from masthead._sync.discovery import DiscoveryClient
 from masthead._sync.dynamic import DynamicResource
-from masthead._sync.mapper import Mapper
 from masthead._sync.metadata import MetadataResource
 from masthead._sync.portal import Portal
 from masthead._sync.rest import RestClient
+from masthead._sync.rest_mapper import RestMapper
 from masthead._sync.scales import Scales
 from masthead._sync.typed import TypedResource
 from masthead._transport.http import MAX_RESPONSE_BYTES
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from masthead._client.manifests import Source
     from masthead._client.options import FieldValidation
-    from masthead._config.loading import KubeconfigSource
+    from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.unstructured import Unstructured
@@ -105,7 +105,7 @@ class Client(Clientset):
             AuthError: if the credentials cannot be used.
             InvalidValueError: if another argument is senseless.
         """
-        kubeconfig = concealed(kubeconfig)
+        kubeconfig = conceal(kubeconfig)
         inner = AsyncClient(
             config,
             kubeconfig=kubeconfig,
@@ -159,9 +159,9 @@ class Client(Clientset):
         return DiscoveryClient(self._portal, self._async.discovery)
 
     @property
-    def mapper(self) -> Mapper:
+    def mapper(self) -> RestMapper:
         """Which resource a kind, plural or short name means on this cluster."""
-        return Mapper(self._portal, self._async.mapper)
+        return RestMapper(self._portal, self._async.mapper)
 
     def resource(self, kind: type[T], namespace: str | None = None) -> TypedResource[T]:
         """The objects of a kind, by its class: one of ``masthead.api``, or your own.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
-    from masthead._discovery.model import ApiGroup, Discovered, ServerVersion
+    from masthead._discovery.model import ApiGroup, DiscoveryResult, ServerVersion
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.shape import JSON
 
@@ -23,7 +23,7 @@ class DiscoveryClient(Facade):
             print(resource.api_version, resource.name, resource.kind)
 
     Guarantees: what was found is remembered until it expires, and those who ask at the same time share one request.
-    A group that could not be read hides no other: it is among `Discovered.failures`, and is tried again soon. What is
+    A group that could not be read hides no other: it is among `DiscoveryResult.failures`, and is tried again soon. What is
     missing from memory is looked for on the server before it is called missing. Looks that show nothing new are held
     back to one a second, after the first few; nobody is told what was true before they asked instead.
 
@@ -47,7 +47,7 @@ class DiscoveryClient(Facade):
         result: tuple[ApiGroup, ...] = self._portal.call(self._async.groups())
         return result
 
-    def resources(self, api_version: str | None = None) -> Discovered:
+    def resources(self, api_version: str | None = None) -> DiscoveryResult:
         """The resources.
 
         Args:
@@ -59,16 +59,16 @@ class DiscoveryClient(Facade):
             MastheadError: as `RestClient.call` does; also if nothing is known of that version because asking for it
                 failed.
         """
-        result: Discovered = self._portal.call(self._async.resources(api_version))
+        result: DiscoveryResult = self._portal.call(self._async.resources(api_version))
         return result
 
-    def preferred_resources(self) -> Discovered:
+    def preferred_resources(self) -> DiscoveryResult:
         """Each resource once: in its group's preferred version or, where it is missing there, in the next one.
 
         Raises:
             MastheadError: as `RestClient.call` does.
         """
-        result: Discovered = self._portal.call(self._async.preferred_resources())
+        result: DiscoveryResult = self._portal.call(self._async.preferred_resources())
         return result
 
     def supports(self, gvr: GroupVersionResource) -> bool:
@@ -113,7 +113,7 @@ class DiscoveryClient(Facade):
         result: dict[str, JSON] = self._portal.call(self._async.openapi(api_version))
         return result
 
-    def refresh(self) -> Discovered:
+    def refresh(self) -> DiscoveryResult:
         """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
 
         Everything that the server had when this was called is in the answer.
@@ -121,12 +121,12 @@ class DiscoveryClient(Facade):
         Raises:
             MastheadError: as `RestClient.call` does.
         """
-        result: Discovered = self._portal.call(self._async.refresh())
+        result: DiscoveryResult = self._portal.call(self._async.refresh())
         return result
 
     def invalidate(self) -> None:
         """Forget what was found: the next to ask asks the server.
 
-        Documents stay, to be offered to the server by their ETags; so this costs little where nothing has changed.
+        DocumentCache stay, to be offered to the server by their ETags; so this costs little where nothing has changed.
         """
         self._async.invalidate()

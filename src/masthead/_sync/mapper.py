@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from masthead._discovery.model import ApiResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
-__all__ = ["Mapper"]
+__all__ = ["RestMapper"]
 
 
-class Mapper(Facade):
+class RestMapper(Facade):
     """Finds the resource that a name, a kind or a category stands for.
 
     Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:

@@ -7,7 +7,7 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from masthead._meta.secret import revealed
+from masthead._meta.secret import reveal
 from masthead._transport.answer import Answer
 from masthead._transport.failures import Fault
 from masthead._transport.parsing import Parser
@@ -16,7 +16,7 @@ from masthead._transport.sockets import has_news
 if TYPE_CHECKING:
     import ssl
 
-    from masthead._meta.secret import Hidden
+    from masthead._meta.secret import SecretValue
     from masthead._transport.contract import Request
 
 __all__ = ["Connection", "Owner"]
@@ -89,7 +89,7 @@ class Connection(asyncio.BufferedProtocol):
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = math.inf
 
-    def ask(self, head: Hidden[bytes], request: Request, deadline: float) -> Answer:
+    def ask(self, head: SecretValue[bytes], request: Request, deadline: float) -> Answer:
         """Send a request whose head is ready.
 
         Args:
@@ -256,15 +256,15 @@ class Connection(asyncio.BufferedProtocol):
             self.give_up(answer, Fault.LATE if now >= self._deadline else Fault.SILENT)
 
 
-def _write(transport: asyncio.WriteTransport, head: Hidden[bytes], request: Request) -> None:
+def _write(transport: asyncio.WriteTransport, head: SecretValue[bytes], request: Request) -> None:
     body = request.body
     if not body:
         transport.write(head.reveal())
-    elif len(revealed(body)) <= _ALL_AT_ONCE:
-        transport.write(head.reveal() + revealed(body))
+    elif len(reveal(body)) <= _ALL_AT_ONCE:
+        transport.write(head.reveal() + reveal(body))
     else:
         transport.write(head.reveal())
-        transport.write(revealed(body))
+        transport.write(reveal(body))
 
 
 def _fault(answer: Answer, error: Exception | None) -> Fault:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Sequence
 
-    from masthead._meta.secret import Hidden, Secret
+    from masthead._meta.secret import Secret, SecretValue
 
 __all__ = ["Request", "Response", "TlsSource", "Transport"]
 
@@ -26,7 +26,7 @@ class Request:
         method: ``GET`` and so on.
         target: The path and query as they go over the wire: escaped already, from the first slash on.
         headers: What to send beside what the transport adds itself (``Host``, lengths, ``Accept-Encoding``), as pairs,
-            because some come more than once. Credentials are Secrets, and are revealed where the bytes are written. The
+            because some come more than once. Credentials are Secrets, and are reveal where the bytes are written. The
             repr leaves all of them out.
         body: What to send, hidden if it holds credentials; None for nothing.
         total: How many seconds the whole exchange may take, the answer's body included; None for as long as it takes.
@@ -36,7 +36,7 @@ class Request:
     method: str
     target: str
     headers: Sequence[tuple[str, str | Secret]] = field(default=(), repr=False)
-    body: bytes | Hidden[bytes] | None = field(default=None, repr=False)
+    body: bytes | SecretValue[bytes] | None = field(default=None, repr=False)
     total: float | None = None
     silence: float | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.secret import Hidden, Secret, revealed
+from masthead._meta.secret import Secret, SecretValue, reveal
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -37,11 +37,13 @@ class Heads:
 
     def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
         self._base = base
-        self._headers = {name.lower(): Hidden(_line(name, value).encode()) for name, value in headers.items()}
-        self._lines = Hidden(b"".join([each.reveal() for each in self._headers.values()]))
+        self._headers = {
+            name.lower(): SecretValue(_line(name, value).encode()) for name, value in headers.items()
+        }
+        self._lines = SecretValue(b"".join([each.reveal() for each in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
-    def write(self, request: Request) -> Hidden[bytes]:
+    def write(self, request: Request) -> SecretValue[bytes]:
         """The request line and all headers, to the last line break.
 
         Raises:
@@ -65,21 +67,23 @@ class Heads:
                 f"{_what(request)}: the target is not escaped: it holds a space or line break"
             )
         try:
-            given = Hidden("".join([_line(name, value) for name, value in headers]).encode())
+            given = SecretValue("".join([_line(name, value) for name, value in headers]).encode())
             first = line.encode()
         except UnicodeEncodeError:
             given, first = None, b""
         if given is None:  # here, because Python's error holds the text
             raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it is no text")
-        if _breaks_out("".join([value if type(value) is str else revealed(value) for _, value in headers])):
+        if _breaks_out("".join([value if type(value) is str else reveal(value) for _, value in headers])):
             raise InvalidValueError(
                 f"{_what(request)}: a header cannot be sent: it holds a line break or NUL"
             )
         others = self._lines if not special else self._others(special)
-        return Hidden(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
+        return SecretValue(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
 
-    def _others(self, given: frozenset[str]) -> Hidden[bytes]:
-        return Hidden(b"".join([line.reveal() for name, line in self._headers.items() if name not in given]))
+    def _others(self, given: frozenset[str]) -> SecretValue[bytes]:
+        return SecretValue(
+            b"".join([line.reveal() for name, line in self._headers.items() if name not in given])
+        )
 
 
 def _breaks_out(values: str) -> bool:
@@ -89,12 +93,12 @@ def _breaks_out(values: str) -> bool:
 
 def _length(request: Request) -> bytes:
     if request.body is not None:
-        return b"Content-Length: %d\r\n" % len(revealed(request.body))
+        return b"Content-Length: %d\r\n" % len(reveal(request.body))
     return b"" if request.method in _WITHOUT_BODY else b"Content-Length: 0\r\n"
 
 
 def _line(name: str, value: str | Secret) -> str:
-    return f"{name}: {value if type(value) is str else revealed(value)}\r\n"  # most are plain
+    return f"{name}: {value if type(value) is str else reveal(value)}\r\n"  # most are plain
 
 
 def _what(request: Request) -> str:

@@ -20,7 +20,7 @@ from masthead._transport.unpacking import PACKINGS
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
-    from masthead._meta.secret import Hidden, Secret
+    from masthead._meta.secret import Secret, SecretValue
     from masthead._transport.answer import Answer
     from masthead._transport.contract import Request, TlsSource
 
@@ -231,7 +231,9 @@ class HttpTransport:
         return ClosedError(f"the client of {self._failures.server} is closed; make another one")
 
 
-async def _exchange(connection: Connection, head: Hidden[bytes], request: Request, deadline: float) -> Answer:
+async def _exchange(
+    connection: Connection, head: SecretValue[bytes], request: Request, deadline: float
+) -> Answer:
     """Send a request, and wait for the head of its answer, or for the news that there will be none."""
     answer = connection.ask(head, request, deadline)
     try:

@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.secret import Hidden, revealed
+from masthead._meta.secret import SecretValue, reveal
 from masthead._transport.failures import DialError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
         )
     if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
         raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
-    await _send(connection, Hidden(_shown_to(proxy)))
+    await _send(connection, SecretValue(_shown_to(proxy)))
     _, status = await _receive(connection, 2)
     if status != 0:
         raise DialError(f"the proxy {proxy.place} refused proxy-url's user or password")
@@ -110,9 +110,9 @@ def _shown_to(proxy: Proxy) -> bytes:
     return bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password
 
 
-async def _send(connection: socket.socket, data: bytes | Hidden[bytes]) -> None:
+async def _send(connection: socket.socket, data: bytes | SecretValue[bytes]) -> None:
     try:
-        await asyncio.get_running_loop().sock_sendall(connection, revealed(data))
+        await asyncio.get_running_loop().sock_sendall(connection, reveal(data))
     except BaseException as error:  # noqa: BLE001 - raised again
         raise error.with_traceback(None) from None  # the loop's own frames hold what it sends
 

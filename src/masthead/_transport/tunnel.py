@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.secret import revealed
+from masthead._meta.secret import reveal
 from masthead._transport.failures import DialError, detail
 
 if TYPE_CHECKING:
@@ -83,5 +83,5 @@ class Tunnel(asyncio.Protocol):
 
 
 def _head(server: str, headers: Mapping[str, str | Secret]) -> bytes:
-    lines = "".join([f"{name}: {revealed(value)}\r\n" for name, value in headers.items()])
+    lines = "".join([f"{name}: {reveal(value)}\r\n" for name, value in headers.items()])
     return f"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{lines}\r\n".encode()

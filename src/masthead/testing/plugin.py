@@ -216,7 +216,7 @@ def shared_kube_client(shared_kube_config: Config) -> Iterator[Client]:
 
 
 def _config_of(server: Server) -> Config:
-    from masthead._config.loading import from_kubeconfig
+    from masthead._config.loader import from_kubeconfig
 
     return from_kubeconfig(server.kubeconfig())
 

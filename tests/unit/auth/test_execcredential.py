@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.unit.auth.plugins import V1
 
 from masthead._auth.execcredential import cluster_info, read_reply, request
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import AuthError
 
 SECRET = "hunter22"
 
 
 def read(output: bytes) -> object:
-    return read_reply(Hidden(output), api_version=V1, source='exec plugin "x"')
+    return read_reply(SecretValue(output), api_version=V1, source='exec plugin "x"')
 
 
 def test_a_request_has_the_clusters_fields_as_the_api_names_them() -> None:
@@ -67,7 +67,9 @@ def test_times_are_read_in_every_form_of_rfc_3339(written: str, meant: datetime)
     reply = {"apiVersion": V1, "kind": "ExecCredential"}
     status = {"token": "abc", "expirationTimestamp": written}
 
-    issued = read_reply(Hidden(json.dumps({**reply, "status": status}).encode()), api_version=V1, source="x")
+    issued = read_reply(
+        SecretValue(json.dumps({**reply, "status": status}).encode()), api_version=V1, source="x"
+    )
 
     assert issued.expires_at == meant
     assert issued.token == Secret("abc")

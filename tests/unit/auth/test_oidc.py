@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.auth.plugins import Clock
 
 from masthead._auth.oidc import OidcToken, expiry_of
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import AuthError, ConnectError
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Issuer:
         self.clock = Clock()
 
     async def fetch(
-        self, method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
-    ) -> tuple[int, Hidden[bytes]]:
+        self, method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
+    ) -> tuple[int, SecretValue[bytes]]:
         await asyncio.sleep(0)
         if method == "GET":
             assert url == f"{ISSUER}/.well-known/openid-configuration"
             self.discoveries += 1
-            return 200, Hidden(json.dumps(self.document).encode())
+            return 200, SecretValue(json.dumps(self.document).encode())
         assert (method, url) == ("POST", f"{ISSUER}/token")
         assert body is not None
         shown = {
@@ -65,7 +65,7 @@ class Issuer:
         }
         self.exchanges.append((shown, parse_qs(body.reveal().decode())))
         grant = self.grant if isinstance(self.grant, bytes) else json.dumps(self.grant).encode()
-        return self.status, Hidden(grant)
+        return self.status, SecretValue(grant)
 
     async def save(self, id_token: Secret, refresh_token: Secret) -> None:
         self.saved.append((id_token.reveal(), refresh_token.reveal()))
@@ -208,8 +208,8 @@ async def test_an_exchange_that_has_begun_is_finished_and_saved_though_its_calle
     sent: list[str] = []
 
     async def fetch(
-        method: str, url: str, headers: Mapping[str, str | Secret], body: Hidden[bytes] | None
-    ) -> tuple[int, Hidden[bytes]]:
+        method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
+    ) -> tuple[int, SecretValue[bytes]]:
         sent.append(method)
         if method == "POST":
             begun.set()
@@ -266,9 +266,9 @@ async def test_an_issuer_that_describes_itself_oddly_gets_no_refresh_token(
 async def test_an_issuer_is_asked_over_https_or_on_this_machine(address: str, is_asked: bool) -> None:
     asked: list[str] = []
 
-    async def fetch(_method: str, url: str, *_: object) -> tuple[int, Hidden[bytes]]:
+    async def fetch(_method: str, url: str, *_: object) -> tuple[int, SecretValue[bytes]]:
         asked.append(url)
-        return 404, Hidden(b"")
+        return 404, SecretValue(b"")
 
     with pytest.raises(AuthError):
         await Issuer().token(id_token="", issuer=address, fetch=fetch).authorization()
@@ -314,7 +314,7 @@ async def test_a_refused_or_broken_exchange_is_an_error_without_secrets_and_is_t
 
 @pytest.mark.parametrize("error", [ConnectError("refused with refresh-token-22"), OSError("no route")])
 async def test_an_issuer_that_cannot_be_reached_is_an_auth_error(error: Exception) -> None:
-    async def fetch(*_: object) -> tuple[int, Hidden[bytes]]:
+    async def fetch(*_: object) -> tuple[int, SecretValue[bytes]]:
         raise error
 
     with pytest.raises(AuthError, match="could not be reached for a new token") as caught:

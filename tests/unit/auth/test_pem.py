@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from masthead._auth import pem
-from masthead._auth.contract import Certificate
+from masthead._auth.credentials import Certificate
 from masthead._meta.secret import Secret
 from masthead.errors import AuthError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._auth.renewal import Turns, renewal_time, to_the_end
+from masthead._auth.renewal import RenewalLock, renewal_time, run_to_completion
 
 times = st.datetimes(timezones=st.just(UTC))
 
@@ -28,7 +28,7 @@ def test_without_an_end_there_is_no_renewal_time() -> None:
 
 
 async def test_a_mistake_of_ours_reaches_the_caller_and_blocks_nobody() -> None:
-    turns = Turns()
+    turns = RenewalLock()
     ran = 0
 
     async def mistaken() -> None:
@@ -37,7 +37,7 @@ async def test_a_mistake_of_ours_reaches_the_caller_and_blocks_nobody() -> None:
         await asyncio.sleep(0)
         raise ZeroDivisionError
 
-    outcomes = await asyncio.gather(*(turns.take(mistaken) for _ in range(3)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(turns.run(mistaken) for _ in range(3)), return_exceptions=True)
 
     assert [type(outcome) for outcome in outcomes] == [ZeroDivisionError] * 3
     assert ran == 3
@@ -52,7 +52,7 @@ async def test_the_first_cancellation_waits_for_the_end() -> None:
         done.set()
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(to_the_end(work()))
+        task = group.create_task(run_to_completion(work()))
         await started.wait()
         task.cancel()
         await asyncio.sleep(0)
@@ -72,7 +72,7 @@ async def test_a_failure_after_the_cancellation_is_nobodys_business() -> None:
         raise ZeroDivisionError
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(to_the_end(work()))
+        task = group.create_task(run_to_completion(work()))
         await started.wait()
         task.cancel()
         await asyncio.sleep(0)
@@ -92,7 +92,7 @@ async def test_the_second_cancellation_does_not_wait() -> None:
             ended.set()
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(to_the_end(work()))
+        task = group.create_task(run_to_completion(work()))
         await started.wait()
         for _ in range(2):
             task.cancel()
@@ -108,4 +108,4 @@ async def test_work_that_fails_raises() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await to_the_end(work())
+        await run_to_completion(work())

@@ -12,9 +12,9 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from masthead._auth.contract import Certificate
+from masthead._auth.credentials import Certificate
 from masthead._auth.tls import TlsContexts
-from masthead._auth.tokens import Anonymous
+from masthead._auth.tokens import AnonymousCredentials
 from masthead._meta.secret import Secret
 from masthead._transport.failures import unreachable
 from masthead.errors import AuthError, ConfigError
@@ -31,7 +31,7 @@ class Clock:
         return self.at
 
 
-class Plugin(Anonymous):
+class Plugin(AnonymousCredentials):
     """Credentials that come with a certificate."""
 
     def __init__(self, given: Certificate | None) -> None:
@@ -374,7 +374,10 @@ async def test_credentials_without_a_certificate_leave_the_one_from_files() -> N
     made = issue(ours, "filed")
 
     tls = contexts(
-        ca_data=pem(ours), certificate_data=made.certificate, key_data=made.key, credentials=Anonymous()
+        ca_data=pem(ours),
+        certificate_data=made.certificate,
+        key_data=made.key,
+        credentials=AnonymousCredentials(),
     )
 
     assert meet(await tls.context(), server_of(ours, ours)) == "filed"

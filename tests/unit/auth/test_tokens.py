@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile, bearer
+from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile, bearer
 from masthead._meta.secret import Secret
 from masthead.errors import AuthError
 
@@ -47,7 +47,7 @@ def project(folder: Path, version: str, text: str) -> Path:
 
 
 async def test_nobody_sends_nothing() -> None:
-    nobody = Anonymous()
+    nobody = AnonymousCredentials()
 
     assert (await nobody.authorization()).reveal() == ""
     assert await nobody.certificate() is None

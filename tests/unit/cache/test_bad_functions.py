@@ -17,7 +17,7 @@ from masthead._cache.handlers import EventHandler, FilteringEventHandler
 from masthead._cache.informer import SharedInformer, ThreadedInformer
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from masthead.errors import (
     InvalidValueError,
     ProtocolError,
 )
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence

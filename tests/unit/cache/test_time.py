@@ -15,7 +15,7 @@ from masthead._cache.informer import SharedInformer
 from masthead._meta.v1 import StatusDetails
 from masthead._sansio.backoff import Backoff
 from masthead.errors import DeadlineError, ExpiredError, InternalError, ProtocolError, TooManyRequestsError
-from masthead.testing.virtual import VirtualLoop, in_virtual_time, now
+from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
     from masthead._cache.listwatch import ListOptions

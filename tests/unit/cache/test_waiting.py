@@ -16,7 +16,7 @@ from masthead._cache.progress import Progress
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from tests.unit.cache.worlds import EmbeddedWorld

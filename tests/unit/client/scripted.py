@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from masthead._auth.tokens import Anonymous
+from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.access import Access, Habits
-from masthead._meta.secret import revealed
+from masthead._meta.secret import reveal
 from masthead._rest.client import RestClient
 from masthead._rest.settings import RestSettings
 
@@ -73,7 +73,7 @@ class Network:
 
     async def send(self, request: Request) -> Reply:
         parts = urlsplit(request.target)
-        body = json.loads(revealed(request.body)) if request.body else None
+        body = json.loads(reveal(request.body)) if request.body else None
         asked = Asked(request.method, parts.path, dict(parse_qsl(parts.query)), body)
         self.asked.append(asked)
         return self.answer(asked)
@@ -83,7 +83,7 @@ class Network:
 
 
 def access_over(network: Network, *, field_manager: str = "") -> Access:
-    rest = RestClient(network, Anonymous(), settings=RestSettings(retries=0))
+    rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(retries=0))
     return Access(rest, Habits(field_manager=field_manager))
 
 

@@ -18,7 +18,7 @@ from masthead._client.manifests import apply_manifests, delete_manifests
 from masthead._client.ordering import installation_order
 from masthead._client.target import any_kind
 from masthead._discovery.client import DiscoveryClient
-from masthead._discovery.mapper import Mapper
+from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import ConflictError, DeadlineError, ManifestError, ServiceUnavailableError
@@ -71,7 +71,7 @@ ESTABLISHED = {"conditions": [{"type": kind, "status": "True"} for kind in ("Nam
 
 
 @dataclass(frozen=True)
-class Discovered(Reply):
+class DiscoveryResult(Reply):
     def header(self, name: str) -> str:
         is_type = name.lower() == "content-type"
         return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" if is_type else ""
@@ -95,7 +95,7 @@ class World:
     def __call__(self, asked: Asked) -> Reply:
         if asked.path in {"/api", "/apis"}:
             items = self.groups if asked.path == "/apis" else []
-            return Discovered(body=json.dumps({**GADGETS, "items": items}).encode())
+            return DiscoveryResult(body=json.dumps({**GADGETS, "items": items}).encode())
         if self.failing.get(asked.path):
             return self.failing[asked.path].pop(0)
         if asked.is_watch:
@@ -122,7 +122,7 @@ class Cluster:
     def __init__(self, world: World) -> None:
         self.network = Network(world)
         self._access: Access = access_over(self.network, field_manager="me")
-        self.mapper = Mapper(DiscoveryClient(self._access.rest))
+        self.mapper = RestMapper(DiscoveryClient(self._access.rest))
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
         return DynamicResource(self._access, any_kind(what, namespaced=None), namespace)

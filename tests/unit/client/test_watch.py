@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
 
-from masthead._auth.tokens import Anonymous
+from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.access import Access, Habits
 from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import ConnectError, InternalError
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 def maps_over(network: Network) -> ResourceClient[ConfigMap]:
     """The config maps behind a client with every default, retries of calls included."""
-    return ResourceClient(Access(RestClient(network, Anonymous()), Habits()), typed(ConfigMap), "default")
+    return ResourceClient(
+        Access(RestClient(network, AnonymousCredentials()), Habits()), typed(ConfigMap), "default"
+    )
 
 
 def event(type_: str, name: str, version: str) -> dict[str, object]:

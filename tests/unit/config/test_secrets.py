@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.config.samples import Plain, packed, plain
 
 from masthead._config.kubeconfig import parse
-from masthead._config.node import Source
+from masthead._config.yaml_node import YamlSource
 from masthead._meta import yaml
 from masthead.config import Config, ExecConfig, OidcConfig, from_kubeconfig
 from masthead.errors import ConfigError
@@ -97,7 +97,7 @@ def places(secret: object) -> list[Plain]:
 def test_no_kubeconfig_shows_its_secrets_whether_it_is_good_or_bad(secret: object) -> None:
     for data in places(secret):
         with suppress(ConfigError):
-            assert CORE not in repr(parse(data, Source("the kubeconfig")))
+            assert CORE not in repr(parse(data, YamlSource("the kubeconfig")))
         assert CORE not in shown_by(functools.partial(from_kubeconfig, data, environ={}))
 
 

@@ -16,7 +16,7 @@ from masthead.errors import MastheadError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from masthead._discovery.disk import DiskCache
+    from masthead._discovery.disk_cache import DiskCache
     from masthead._transport.contract import Request
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"

@@ -31,7 +31,7 @@ from tests.unit.discovery.network import (
 )
 
 from masthead._discovery.aggregated import ACCEPT
-from masthead._discovery.disk import DiskCache
+from masthead._discovery.disk_cache import DiskCache
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead.errors import (
     ClosedError,

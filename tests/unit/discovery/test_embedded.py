@@ -10,7 +10,7 @@ from masthead._meta.registry import registry
 from masthead._rest.settings import RestSettings
 from masthead._rest.wiring import connect
 from masthead.config import from_kubeconfig
-from masthead.discovery import DiscoveryClient, Mapper
+from masthead.discovery import DiscoveryClient, RestMapper
 from masthead.errors import ServiceUnavailableError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def test_both_forms_tell_the_same(rest: RestClient) -> None:
 
 
 async def test_every_registered_kind_leads_to_its_resource(rest: RestClient) -> None:
-    mapper = Mapper(DiscoveryClient(rest))
+    mapper = RestMapper(DiscoveryClient(rest))
     found = 0
     for gvk in registry.kinds():
         try:
@@ -72,7 +72,7 @@ async def test_every_registered_kind_leads_to_its_resource(rest: RestClient) -> 
 
 
 async def test_names_mean_what_they_mean_to_kubectl(rest: RestClient) -> None:
-    mapper = Mapper(DiscoveryClient(rest))
+    mapper = RestMapper(DiscoveryClient(rest))
     expected = {
         "po": "v1 pods",
         "events": "v1 events",

@@ -23,7 +23,7 @@ from tests.unit.discovery.network import (
 
 from masthead._discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
 from masthead._discovery.legacy import read_core, read_groups, read_resources
-from masthead._discovery.model import ApiGroup, Discovered, ServerVersion
+from masthead._discovery.model import ApiGroup, DiscoveryResult, ServerVersion
 from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
 from masthead._meta.resource import Subresource
 from masthead.errors import DecodeError, ServiceUnavailableError
@@ -31,7 +31,7 @@ from masthead.errors import DecodeError, ServiceUnavailableError
 V1 = GroupVersion("", "v1")
 
 
-def read(*items: dict[str, Any]) -> Discovered:
+def read(*items: dict[str, Any]) -> DiscoveryResult:
     return read_aggregated(json.dumps(groups(*items)).encode())
 
 
@@ -122,7 +122,7 @@ def test_parts_without_their_resource_are_there_in_the_legacy_form_too() -> None
 
 
 def test_null_is_nothing() -> None:
-    assert read_aggregated(b'{"items":null}') == Discovered()
+    assert read_aggregated(b'{"items":null}') == DiscoveryResult()
     assert read_groups(b'{"kind":"APIGroupList","groups":null}') == ()
     assert read_core(b'{"kind":"APIVersions","versions":null}') == ()
     assert read_resources(V1, b'{"kind":"APIResourceList","resources":null}') == ()

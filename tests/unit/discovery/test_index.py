@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.discovery.network import APPS, CORE, WIDGETS, group, groups, resource, version
 
 from masthead._discovery.aggregated import read_aggregated
-from masthead._discovery.index import Index, Reading, readings
+from masthead._discovery.index import Index, ResourceArgument, parse_resource_argument
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import InvalidValueError, UnknownKindError
 
@@ -29,31 +29,31 @@ def found_in(index: Index, what: str, **where: str) -> str | None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pods", [Reading("pods")]),
-        ("Pods", [Reading("pods")]),
-        ("deployments.apps", [Reading("deployments", group="apps")]),
+        ("pods", [ResourceArgument("pods")]),
+        ("Pods", [ResourceArgument("pods")]),
+        ("deployments.apps", [ResourceArgument("deployments", group="apps")]),
         (
             "deployments.v1.apps",
-            [Reading("deployments", "v1", "apps"), Reading("deployments", group="v1.apps")],
+            [ResourceArgument("deployments", "v1", "apps"), ResourceArgument("deployments", group="v1.apps")],
         ),
-        ("pods.v1.", [Reading("pods", "v1", "")]),
-        ("a.b.c.io", [Reading("a", "b", "c.io"), Reading("a", group="b.c.io")]),
+        ("pods.v1.", [ResourceArgument("pods", "v1", "")]),
+        ("a.b.c.io", [ResourceArgument("a", "b", "c.io"), ResourceArgument("a", group="b.c.io")]),
     ],
 )
-def test_a_name_is_read_as_kubectl_does(text: str, expected: list[Reading]) -> None:
-    assert list(readings(text)) == expected
+def test_a_name_is_read_as_kubectl_does(text: str, expected: list[ResourceArgument]) -> None:
+    assert list(parse_resource_argument(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", ".apps", "pods/status", "pods."])
 def test_what_names_no_resource_is_refused(text: str) -> None:
     with pytest.raises(InvalidValueError, match="names no resource"):
-        readings(text)
+        parse_resource_argument(text)
 
 
 @given(st.text())
 def test_whatever_is_given_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(InvalidValueError):
-        assert all(reading.name for reading in readings(text))
+        assert all(reading.name for reading in parse_resource_argument(text))
 
 
 @pytest.mark.parametrize(

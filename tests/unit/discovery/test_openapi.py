@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.discovery.network import PLAIN, Network, Reply, discovery_over, page, tagged
 
-from masthead._discovery.disk import DiskCache
+from masthead._discovery.disk_cache import DiskCache
 from masthead.errors import DecodeError, InvalidValueError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:

@@ -54,18 +54,18 @@ def data_for(cls: StructType, *, depth: int = 3, unknown: bool = True) -> st.Sea
 
 def _value(target: shape.Shape, depth: int, *, unknown: bool) -> st.SearchStrategy[Any]:
     match target:
-        case shape.StructOf(cls=cls):
+        case shape.StructShape(cls=cls):
             return data_for(cls, depth=depth, unknown=unknown) if depth > 0 else st.just({})
-        case shape.ListOf(item=item):
+        case shape.ListShape(item=item):
             return st.lists(_value(item, depth, unknown=unknown), max_size=2)
-        case shape.MapOf(value=value):
+        case shape.MapShape(value=value):
             return st.dictionaries(texts, _value(value, depth, unknown=unknown), max_size=2)
-        case shape.Scalar(exact=exact):
+        case shape.ScalarShape(exact=exact):
             members = exact or (datetime,)
             return st.one_of([SCALARS[member] for member in members])
-        case shape.Nullable(shape=inner):
+        case shape.NullableShape(shape=inner):
             return st.none() | _value(inner, depth, unknown=unknown)
-        case shape.OneOf(shapes=shapes):
+        case shape.UnionShape(shapes=shapes):
             return st.one_of([_value(each, depth, unknown=unknown) for each in shapes])
         case _:
             return json_values.filter(lambda value: value is not None)

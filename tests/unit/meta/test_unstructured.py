@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._meta.object import Backing
+from masthead._meta.object import WireBacking
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead.errors import DecodeError, InvalidValueError
 
@@ -33,7 +33,7 @@ def test_metadata_is_typed_and_the_rest_plain_data() -> None:
 
 def test_sections_are_decoded_when_they_are_read() -> None:
     widget = Unstructured.from_json(WIDGET)
-    held = Backing.__dict__["_sections"].__get__(widget)
+    held = WireBacking.__dict__["_sections"].__get__(widget)
 
     assert type(held["spec"]) is msgspec.Raw
     assert widget["spec"] is widget["spec"]

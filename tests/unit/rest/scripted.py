@@ -7,16 +7,16 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from masthead._meta.secret import Secret, revealed
+from masthead._meta.secret import Secret, reveal
 from masthead._rest.call import Call, Subject
 from masthead._rest.client import RestClient
 from masthead.errors import AuthError
-from masthead.testing.virtual import now
+from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from masthead._auth.contract import Certificate
+    from masthead._auth.credentials import Certificate
     from masthead._rest.settings import RestSettings
     from masthead._transport.contract import Request
 
@@ -114,7 +114,7 @@ class Network:
     def sent(self, name: str, request: int = -1) -> list[str]:
         """The values of a header that was sent."""
         headers = self.requests[request].headers
-        return [revealed(value) for each, value in headers if each.lower() == name.lower()]
+        return [reveal(value) for each, value in headers if each.lower() == name.lower()]
 
     @property
     def leaks(self) -> list[Reply]:

@@ -21,7 +21,7 @@ from masthead.errors import (
     ProtocolError,
     StatusError,
 )
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 TEXT = [("Content-Type", "text/plain")]
 

@@ -14,7 +14,7 @@ from masthead._rest.answer import Answer
 from masthead._rest.settings import RestSettings
 from masthead._rest.stream import Stream
 from masthead.errors import ConnectError, DeadlineError, MastheadError, ProtocolError, TransportError
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
     from tests.unit.rest.scripted import Network

@@ -9,12 +9,12 @@ import pytest
 from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
 
 from masthead._config.model import Impersonation
-from masthead._meta.secret import revealed
+from masthead._meta.secret import reveal
 from masthead._rest.headers import impersonation_headers
 from masthead._rest.paths import logged
 from masthead._rest.settings import RestSettings, default_user_agent
 from masthead.errors import InvalidValueError
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 ALICE = Impersonation(
     user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)}
@@ -30,7 +30,7 @@ async def test_every_call_says_who_asks_and_what_for() -> None:
         "GET",
         "/api/v1/namespaces/ns/pods/web?resourceVersion=0&a=b+c",
     )
-    assert {name: revealed(value) for name, value in request.headers} == {
+    assert {name: reveal(value) for name, value in request.headers} == {
         "User-Agent": default_user_agent(),
         "Accept": "application/json",
         "Authorization": "Bearer one",

@@ -12,10 +12,10 @@ from tests.unit.rest.scripted import Network, Reply, get, status, watch
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
 from masthead.errors import AuthError, ClosedError
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead._auth.contract import Certificate
+    from masthead._auth.credentials import Certificate
 
 CLOSED = "closed while a call waited for its credentials"
 

@@ -17,7 +17,7 @@ from masthead._meta.v1 import Status
 from masthead._rest.answer import Answer, failure
 from masthead.api.core.v1 import Pod, PodList
 from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError, printable
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

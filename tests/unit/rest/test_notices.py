@@ -10,7 +10,7 @@ from tests.unit.rest.scripted import JSON, Reply, client, get, watch
 from masthead._rest.settings import RestSettings
 from masthead._sansio.warnings import ServerWarning
 from masthead.errors import ForbiddenError
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 
 def warning(status: int = 200, *texts: str) -> Reply:

@@ -22,7 +22,7 @@ from masthead.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
-from masthead.testing.virtual import in_virtual_time, now
+from masthead.testing.virtual_time import in_virtual_time, now
 
 
 @in_virtual_time

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.rest.scripted import Reply, client, watch
 
 from masthead.errors import DeadlineError, ExpiredError, ProtocolError
-from masthead.testing.virtual import in_virtual_time
+from masthead.testing.virtual_time import in_virtual_time
 
 
 @in_virtual_time

@@ -20,7 +20,7 @@ from tests.unit.transport.servers import Seen, always, answer, join, receive, se
 import masthead.server
 from masthead._auth.exec import ExecPlugin
 from masthead._auth.oidc import OidcToken
-from masthead._auth.tokens import Anonymous, BasicAuth, BearerToken, TokenFile
+from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile
 from masthead._rest.settings import RestSettings
 from masthead._rest.wiring import connect, credentials_of
 from masthead.config import Config, ExecConfig, Impersonation, OidcConfig
@@ -55,7 +55,7 @@ def exec_config(program: Program, **more: object) -> ExecConfig:
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        ({}, Anonymous),
+        ({}, AnonymousCredentials),
         ({"token": "t"}, BearerToken),
         ({"token": "t", "token_file": "f"}, TokenFile),
         ({"username": "u", "password": "p"}, BasicAuth),
@@ -78,7 +78,7 @@ def test_a_program_is_not_run_where_a_certificate_is_shown() -> None:
         "client_certificate_data": "c",
         "client_key_data": "k",
     }
-    assert type(credentials_of(Config(server="https://x", **both))) is Anonymous  # type: ignore[arg-type]
+    assert type(credentials_of(Config(server="https://x", **both))) is AnonymousCredentials  # type: ignore[arg-type]
     # Without TLS there is no showing certificates.
     assert type(credentials_of(Config(server="http://127.0.0.1", **both))) is ExecPlugin  # type: ignore[arg-type]
 

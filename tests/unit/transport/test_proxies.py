@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, once, receive, serving
 
-from masthead._meta.secret import revealed
+from masthead._meta.secret import reveal
 from masthead._transport.contract import Request
 from masthead._transport.http import HttpTransport
 from masthead._transport.proxy import Proxy
@@ -476,7 +476,7 @@ def test_an_address_of_a_proxy_is_taken_apart(url: str, place: str, authorizatio
     proxy = Proxy.parse(url)
 
     shown = proxy.headers().get("Proxy-Authorization", "")
-    assert (proxy.place, revealed(shown)) == (place, authorization)
+    assert (proxy.place, reveal(shown)) == (place, authorization)
 
 
 def test_a_proxy_does_not_show_its_password() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Authority, answer
 
-from masthead._meta.secret import Hidden
+from masthead._meta.secret import SecretValue
 from masthead._transport.connection import Connection
 from masthead._transport.contract import Request
 from masthead._transport.failures import Fault
@@ -235,7 +235,7 @@ class Line:
         self.connection.connection_made(Silent())
 
     def ask(self, request: Request, deadline: float = float("inf")) -> Answer:
-        return self.connection.ask(Hidden(b""), request, deadline)
+        return self.connection.ask(SecretValue(b""), request, deadline)
 
     def hear(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data

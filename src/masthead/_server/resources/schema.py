@@ -334,21 +334,21 @@ def _struct(cls: ApiType) -> _Struct:
 
 def _node(described: shape.Shape, wire: str) -> _Node:
     match described:
-        case shape.StructOf():
+        case shape.StructShape():
             return _struct(described.cls)
-        case shape.ListOf():
+        case shape.ListShape():
             return _List(_node(described.item, wire))
-        case shape.MapOf():
+        case shape.MapShape():
             return _Map(_node(described.value, wire))
-        case shape.Nullable():
+        case shape.NullableShape():
             return _node(described.shape, wire)
-        case shape.Scalar():
+        case shape.ScalarShape():
             return _leaf(described, wire)
         case _:  # free-form JSON, and the few unions of structs and other things in schemas of schemas
             return _ANYTHING
 
 
-def _leaf(described: shape.Scalar, wire: str) -> _Node:
+def _leaf(described: shape.ScalarShape, wire: str) -> _Node:
     exact = described.exact
     for members, make in _LEAVES:
         if all(member in exact for member in members):

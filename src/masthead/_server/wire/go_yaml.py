@@ -9,7 +9,7 @@ from masthead._server.wire.go_scanner import JsonError
 from masthead._server.wire.limits import BODY_LIMIT, MOST_YAML_VALUES, too_large
 
 if TYPE_CHECKING:
-    from masthead._meta.yaml import Measured
+    from masthead._meta.yaml import AliasExpansion
 
 __all__ = ["decode_yaml"]
 
@@ -70,7 +70,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
     return True
 
 
-def _aliases_too_much(measured: Measured) -> bool:
+def _aliases_too_much(measured: AliasExpansion) -> bool:
     """Tell whether Go's reader refuses a document for its aliases: the larger it is, the fewer may stand for the rest."""
     fewest, most = 400_000, 4_000_000
     share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._meta.secret import Hidden, Secret
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Node", "Source"]
+__all__ = ["YamlNode", "YamlSource"]
 
 _SHAPES: Final[Mapping[type[object], str]] = {
     type(None): "nothing",
@@ -31,7 +31,7 @@ _SHAPES: Final[Mapping[type[object], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class YamlSource:
     """Where data was read.
 
     Attributes:
@@ -50,17 +50,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlNode:
     """A value and where it stands.
 
     Attributes:
-        held: Plain data, as YAML gives it; None where there is nothing. Hidden, because it may be a secret or hold one.
+        held: Plain data, as YAML gives it; None where there is nothing. Wrapped, because it may be a secret or hold one.
         source: Where it was read.
         path: Where in there, such as ``users[1].user.exec``.
     """
 
-    held: Hidden[object]
-    source: Source
+    held: SecretValue[object]
+    source: YamlSource
     path: str = ""
 
     @property
@@ -72,16 +72,16 @@ class Node:
         """The error to raise, with the place before the problem."""
         return ConfigError(": ".join(part for part in (self.source.name, self.path, problem) if part))
 
-    def at(self, key: str) -> Node:
+    def at(self, key: str) -> YamlNode:
         """A field of a map.
 
         Raises:
             ConfigError: if this is no map.
         """
-        held = Hidden(self._fields().get(key))
-        return Node(held, self.source, f"{self.path}.{key}" if self.path else key)
+        held = SecretValue(self._fields().get(key))
+        return YamlNode(held, self.source, f"{self.path}.{key}" if self.path else key)
 
-    def items(self) -> list[Node]:
+    def items(self) -> list[YamlNode]:
         """The items of a list; nothing is an empty list.
 
         Raises:
@@ -91,13 +91,13 @@ class Node:
             return []
         if not isinstance(self.value, list):
             raise self._wrong("a list")
-        listed = cast("Hidden[list[object]]", self.held)
+        listed = cast("SecretValue[list[object]]", self.held)
         return [
-            Node(Hidden(each), self.source, f"{self.path}[{index}]")
+            YamlNode(SecretValue(each), self.source, f"{self.path}[{index}]")
             for index, each in enumerate(listed.reveal())
         ]
 
-    def entries(self) -> dict[str, Node]:
+    def entries(self) -> dict[str, YamlNode]:
         """The fields of a map; nothing is an empty map.
 
         Raises:
@@ -177,7 +177,7 @@ class Node:
             return {}
         if not isinstance(self.value, dict):
             raise self._wrong("a map")
-        return cast("Hidden[dict[str, object]]", self.held).reveal()
+        return cast("SecretValue[dict[str, object]]", self.held).reveal()
 
     def _wrong(self, wanted: str, advice: str = "") -> ConfigError:
         shape = _SHAPES.get(type(self.value), f"a Python {type(self.value).__name__}")

@@ -10,41 +10,41 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._meta.secret import Hidden
+from masthead._meta.secret import SecretValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OUTPUT_LIMIT", "Ended", "run"]
+__all__ = ["OUTPUT_LIMIT", "ProcessResult", "run"]
 
 OUTPUT_LIMIT: Final = 1024 * 1024
 """How many bytes a program may print."""
 
-_COMPLAINTS_KEPT: Final = 8 * 1024
+_STDERR_KEPT: Final = 8 * 1024
 _STDOUT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessResult:
     """How a program ended.
 
     Attributes:
         code: Its exit code; the negative of a signal that killed it.
         output: What it printed; more than `OUTPUT_LIMIT` bytes of it means that it was killed for that.
-        complaints: The end of what it wrote to its standard error; empty if that went to the terminal.
+        stderr: The end of what it wrote to its standard error; empty if that went to the terminal.
     """
 
     code: int
-    output: Hidden[bytes]
-    complaints: Hidden[bytes]
+    output: SecretValue[bytes]
+    stderr: SecretValue[bytes]
 
 
-class _Listener(asyncio.SubprocessProtocol):
+class _OutputCollector(asyncio.SubprocessProtocol):
     """Collects what a program says, up to the limits."""
 
     def __init__(self) -> None:
-        self.output = Hidden(bytearray())
-        self.complaints = Hidden(bytearray())
+        self.output = SecretValue(bytearray())
+        self.stderr = SecretValue(bytearray())
         self.is_closed = False
         self.enough = asyncio.Event()
         self.exited = asyncio.Event()
@@ -57,9 +57,9 @@ class _Listener(asyncio.SubprocessProtocol):
             if len(output) > OUTPUT_LIMIT:
                 self.enough.set()
         else:
-            complaints = self.complaints.reveal()
-            complaints += data
-            del complaints[:-_COMPLAINTS_KEPT]
+            stderr = self.stderr.reveal()
+            stderr += data
+            del stderr[:-_STDERR_KEPT]
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -72,17 +72,17 @@ class _Listener(asyncio.SubprocessProtocol):
 
 async def run(
     path: str,
-    args: Hidden[tuple[str, ...]],
+    args: SecretValue[tuple[str, ...]],
     *,
-    env: Hidden[Mapping[str, str]],
+    env: SecretValue[Mapping[str, str]],
     interactive: bool,
     within: float,
-) -> Ended:
+) -> ProcessResult:
     """Run a program, and wait for its end and that of its output.
 
     A program that stands alone gets no input and a process group of its own, and is killed with all of that group if
     it prints too much or takes too long, or if the caller is cancelled. An interactive one has our terminal for input
-    and complaints; it must stay in our group to read from there, so only the program itself is killed.
+    and stderr; it must stay in our group to read from there, so only the program itself is killed.
 
     Args:
         path: The program.
@@ -97,7 +97,7 @@ async def run(
     """
     try:
         transport, listener = await asyncio.get_running_loop().subprocess_exec(
-            _Listener,
+            _OutputCollector,
             path,
             *args.reveal(),
             stdin=None if interactive else asyncio.subprocess.DEVNULL,
@@ -120,8 +120,8 @@ async def run(
         finally:
             transport.close()
     code = cast("int", transport.get_returncode())
-    output, complaints = (Hidden(bytes(each.reveal())) for each in (listener.output, listener.complaints))
-    return Ended(code, output, complaints)
+    output, stderr = (SecretValue(bytes(each.reveal())) for each in (listener.output, listener.stderr))
+    return ProcessResult(code, output, stderr)
 
 
 def _kill(transport: asyncio.SubprocessTransport, *, with_group: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
 from masthead._discovery.legacy import read_core, read_groups, read_resources
-from masthead._discovery.model import Discovered
+from masthead._discovery.model import DiscoveryResult
 from masthead._meta.gvk import GroupVersion
 from masthead._rest.call import JSON
 from masthead.errors import DecodeError, MastheadError, NotFoundError, StatusError, TransportError
@@ -15,10 +15,10 @@ from masthead.errors import DecodeError, MastheadError, NotFoundError, StatusErr
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from masthead._discovery.documents import Document, Documents
+    from masthead._discovery.document_cache import DiscoveryDocument, DocumentCache
     from masthead._discovery.model import ApiGroup, ApiResource
 
-__all__ = ["Survey"]
+__all__ = ["DiscoveryFetcher"]
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _PASSED_OVER: Final = (StatusError, TransportError, DecodeError)
 """What is wrong with one group and version, and not with us."""
 
 
-class Survey:
+class DiscoveryFetcher:
     """One look at everything that a server serves.
 
     Each of the two roots may come in either form: whole, or as a list of groups whose resources are then asked for one
@@ -42,7 +42,7 @@ class Survey:
         seen: Every document that went into it.
     """
 
-    def __init__(self, documents: Documents, *, aggregated: bool, trust_disk: bool) -> None:
+    def __init__(self, documents: DocumentCache, *, aggregated: bool, trust_disk: bool) -> None:
         """Look through `documents`.
 
         Args:
@@ -50,13 +50,13 @@ class Survey:
             aggregated: Whether to ask for the whole in one document.
             trust_disk: Take files that are young enough without asking the server.
         """
-        self.seen: list[Document] = []
+        self.seen: list[DiscoveryDocument] = []
         self._documents = documents
         self._accept = ACCEPT if aggregated else JSON
         self._trust_disk = trust_disk
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def run(self) -> Discovered:
+    async def run(self) -> DiscoveryResult:
         """Look.
 
         Raises:
@@ -70,7 +70,7 @@ class Survey:
         for failure in failures:
             if not isinstance(failure, NotFoundError) or len(failures) == len(_ROOTS):
                 raise failure
-        found = Discovered()
+        found = DiscoveryResult()
         for answer, read in zip(answers, _ROOTS.values(), strict=True):
             if isinstance(answer, MastheadError):
                 continue
@@ -80,7 +80,7 @@ class Survey:
                 found += await self._resources_of(read(answer.body))
         return found
 
-    async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> Discovered:
+    async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> DiscoveryResult:
         served = [GroupVersion(group.name, version) for group in groups for version in group.versions]
         lists = await _together([self._list(each) for each in served])
         resources: list[ApiResource] = []
@@ -92,12 +92,12 @@ class Survey:
                 failures[each] = outcome
             else:
                 raise outcome
-        return Discovered(groups, tuple(resources), failures)
+        return DiscoveryResult(groups, tuple(resources), failures)
 
     async def _list(self, served: GroupVersion) -> tuple[ApiResource, ...]:
         return read_resources(served, (await self._fetch(served.path, JSON)).body)
 
-    async def _fetch(self, path: str, accept: str) -> Document:
+    async def _fetch(self, path: str, accept: str) -> DiscoveryDocument:
         async with self._turns:
             found = await self._documents.get(path, accept=accept, trust_disk=self._trust_disk)
         self.seen.append(found)

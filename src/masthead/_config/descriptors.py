@@ -9,17 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._meta.secret import Hidden, Secret, revealed
+from masthead._meta.secret import Secret, SecretValue, reveal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
 __all__ = [
-    "Converted",
-    "HiddenField",
-    "HiddenTextField",
-    "HiddenTextsField",
+    "ConvertedField",
+    "RedactedField",
+    "RedactedTextField",
+    "RedactedTextsField",
     "PathField",
     "SecretField",
     "TextsField",
@@ -29,7 +29,7 @@ _Given = TypeVar("_Given")
 _Kept = TypeVar("_Kept")
 
 
-class Converted(Generic[_Given, _Kept]):
+class ConvertedField(Generic[_Given, _Kept]):
     """A dataclass' field whose values are converted when they are given.
 
     Args:
@@ -58,7 +58,7 @@ class Converted(Generic[_Given, _Kept]):
         vars(instance)[self._name] = self._default if is_left_out else self.convert(value)
 
 
-class PathField(Converted["str | PathLike[str] | None", "Path | None"]):
+class PathField(ConvertedField["str | PathLike[str] | None", "Path | None"]):
     """Takes a path in any form; None and the empty text are no path."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class PathField(Converted["str | PathLike[str] | None", "Path | None"]):
         return Path(given) if given is not None and given != "" else None
 
 
-class SecretField(Converted["str | Secret | None", Secret]):
+class SecretField(ConvertedField["str | Secret | None", Secret]):
     """Takes a secret, or its text; None is the empty one."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class SecretField(Converted["str | Secret | None", Secret]):
         return given if isinstance(given, Secret) else Secret(given or "")
 
 
-class TextsField(Converted["Iterable[str]", tuple[str, ...]]):
+class TextsField(ConvertedField["Iterable[str]", tuple[str, ...]]):
     """Takes texts in any collection; a lone one is not taken apart into letters."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class TextsField(Converted["Iterable[str]", tuple[str, ...]]):
         return (given,) if isinstance(given, str) else tuple(given)
 
 
-class HiddenField(Converted[_Given, _Kept]):
+class RedactedField(ConvertedField[_Given, _Kept]):
     """A field that is read as what it is, and kept out of sight of whatever shows an instance's variables.
 
     Give it ``repr=False``: a repr reads it.
@@ -100,15 +100,15 @@ class HiddenField(Converted[_Given, _Kept]):
     def __get__(self, instance: object, owner: type) -> _Kept:
         if instance is None:
             return self._default
-        kept: Hidden[_Kept] = vars(instance)[self._name]
+        kept: SecretValue[_Kept] = vars(instance)[self._name]
         return kept.reveal()
 
     def __set__(self, instance: object, value: _Given) -> None:
         super().__set__(instance, value)
-        vars(instance)[self._name] = Hidden(vars(instance)[self._name])
+        vars(instance)[self._name] = SecretValue(vars(instance)[self._name])
 
 
-class HiddenTextField(HiddenField["str | Secret", str]):
+class RedactedTextField(RedactedField["str | Secret", str]):
     """Takes a text that may hold a password, such as a proxy's address."""
 
     def __init__(self) -> None:
@@ -116,10 +116,10 @@ class HiddenTextField(HiddenField["str | Secret", str]):
 
     def convert(self, given: str | Secret) -> str:
         """Take the text as it is."""
-        return revealed(given)
+        return reveal(given)
 
 
-class HiddenTextsField(HiddenField["Iterable[str]", tuple[str, ...]]):
+class RedactedTextsField(RedactedField["Iterable[str]", tuple[str, ...]]):
     """Takes texts in any collection, one of which may be a password; a lone one is not taken apart into letters."""
 
     def __init__(self) -> None:

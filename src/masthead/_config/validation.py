@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from masthead._config.address import Address, split_address
-from masthead._meta.names import problem_with_dns1123_label, shown
+from masthead._meta.names import problem_with_dns1123_label, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead._config.model import Config
 
-__all__ = ["EXEC_VERSIONS", "INTERACTIVE_MODES", "PROXY_SCHEMES", "problems_with"]
+__all__ = ["EXEC_VERSIONS", "INTERACTIVE_MODES", "PROXY_SCHEMES", "find_problems"]
 
 EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 INTERACTIVE_MODES: Final = ("Never", "IfAvailable", "Always")
@@ -30,7 +30,7 @@ _EITHER_OR: Final = (
 )
 
 
-def problems_with(config: Config) -> list[str]:
+def find_problems(config: Config) -> list[str]:
     """Everything that is wrong with a configuration, each as a sentence that begins with the field's name."""
     return [problem for check in _CHECKS for problem in check(config)]
 
@@ -45,7 +45,7 @@ def _server(config: Config) -> Iterator[str]:
         yield f"server: {error}"
         return
     if address.scheme not in _SERVER_SCHEMES:
-        yield f"server: the scheme must be https or http, not {shown(address.scheme)}"
+        yield f"server: the scheme must be https or http, not {quote(address.scheme)}"
     if problem := _problem_behind_host(config.server):
         yield f"server: {problem}"
 
@@ -105,10 +105,10 @@ def _exec(config: Config) -> Iterator[str]:
     if not plugin.command:
         yield "exec.command: is missing; name the program that prints the credentials"
     if plugin.api_version not in EXEC_VERSIONS:
-        said = f"not {shown(plugin.api_version)}" if plugin.api_version else "and is missing"
+        said = f"not {quote(plugin.api_version)}" if plugin.api_version else "and is missing"
         yield f"exec.api_version: must be {' or '.join(EXEC_VERSIONS)}, {said}"
     if plugin.interactive_mode not in INTERACTIVE_MODES:
-        said = shown(plugin.interactive_mode)
+        said = quote(plugin.interactive_mode)
         yield f"exec.interactive_mode: must be one of {', '.join(INTERACTIVE_MODES)}, not {said}"
 
 
@@ -129,7 +129,7 @@ def _oidc(config: Config) -> Iterator[str]:
         yield f"oidc.issuer: {error}"
         return
     if address.scheme not in _SERVER_SCHEMES:
-        yield f"oidc.issuer: the scheme must be https, not {shown(address.scheme)}"
+        yield f"oidc.issuer: the scheme must be https, not {quote(address.scheme)}"
     if address.scheme == "http" and not address.is_loopback and not config.allow_plain_http:
         yield "oidc.issuer: speaks plain HTTP and is not on this machine; use https, or say allow_plain_http=True"
 
@@ -149,14 +149,14 @@ def _proxy(config: Config) -> Iterator[str]:
         yield f"proxy_url: {error}"
         return
     if address.scheme not in PROXY_SCHEMES:
-        yield f"proxy_url: the scheme must be one of {', '.join(PROXY_SCHEMES)}, not {shown(address.scheme)}"
+        yield f"proxy_url: the scheme must be one of {', '.join(PROXY_SCHEMES)}, not {quote(address.scheme)}"
     if problem := _problem_behind_host(config.proxy_url):
         yield f"proxy_url: {problem}"
 
 
 def _namespace(config: Config) -> Iterator[str]:
     if problem := problem_with_dns1123_label(config.namespace):
-        yield f"namespace: {shown(config.namespace)} {problem}"
+        yield f"namespace: {quote(config.namespace)} {problem}"
 
 
 def _problem_behind_host(url: str) -> str:

@@ -45,7 +45,7 @@ _TO_BE_SURE: Final = 5.0
 _RESOLUTION: Final = 1e-6
 
 
-class _Impatient(selectors.SelectSelector):
+class _VirtualSelector(selectors.SelectSelector):
     """Hardly ever waits: where it should, it notes that the time has passed.
 
     Attributes:
@@ -80,7 +80,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop whose clock begins at 0, and jumps to the next moment at which something is to happen."""
 
     def __init__(self) -> None:
-        self._impatient = _Impatient()
+        self._impatient = _VirtualSelector()
         super().__init__(self._impatient)
         # By default a nanosecond; after a few weeks, a number that large has no room for those.
         self._clock_resolution = _RESOLUTION

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._discovery.client import DiscoveryClient
-    from masthead._discovery.model import ApiResource, Discovered
+    from masthead._discovery.model import ApiResource, DiscoveryResult
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
-__all__ = ["Mapper"]
+__all__ = ["RestMapper"]
 
 T = TypeVar("T")
 
 
-class Mapper:
+class RestMapper:
     """Finds the resource that a name, a kind or a category stands for.
 
     Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:
@@ -124,7 +124,7 @@ class Mapper:
             raise UnknownKindError(missing(index))
         raise copy.copy(failure)
 
-    def _indexed(self, found: Discovered) -> Index:
+    def _indexed(self, found: DiscoveryResult) -> Index:
         if self._index is None or self._index.found is not found:
             self._index = Index(found)
         return self._index
@@ -137,7 +137,7 @@ def _missing(index: Index, subject: str, name: str, place: str | None) -> str:
     return f"the server has no {subject}{where}{hint}{_unread(index.found)}"
 
 
-def _unread(found: Discovered) -> str:
+def _unread(found: DiscoveryResult) -> str:
     if not found.failures:
         return ""
     names = ", ".join(sorted(str(each) for each in found.failures))

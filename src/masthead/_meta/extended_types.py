@@ -1,4 +1,4 @@
-"""Types widened by what newer servers taught us, so that unknown fields cost no more than known ones.
+"""Types extend_annotation by what newer servers taught us, so that unknown fields cost no more than known ones.
 
 The first object with an unknown field is built slowly, and the field remembered. From then on the decoder's type
 is one that has it: a subclass of the type that the field came in, reached through subclasses of all the types
@@ -13,18 +13,18 @@ from typing import Any, Union, cast, get_args, get_origin
 from msgspec import UNSET, UnsetType
 
 from masthead._meta import shape
-from masthead._meta.apitype import LESSONS, ApiType, subclass, unknown_attributes
+from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, subclass, unknown_attributes
 from masthead._meta.slots import is_lazy
 
 
-def widened(annotation: object) -> object:
+def extend_annotation(annotation: object) -> object:
     """The annotation with every type replaced that has, or leads to one that has, learnt fields."""
-    return _Widening().of(annotation)
+    return _TypeExtender().of(annotation)
 
 
-class _Widening:
+class _TypeExtender:
     def __init__(self) -> None:
-        # A type that is being widened stands for itself, so that one that contains itself ends somewhere.
+        # A type that is being extended stands for itself, so that one that contains itself ends somewhere.
         self.done: dict[ApiType, ApiType] = {}
 
     def of(self, annotation: object) -> object:
@@ -53,7 +53,7 @@ class _Widening:
             for name, hint in wider.items()
             if hint is not shape.annotations_of(cls)[name]
         }
-        learnt = unknown_attributes(cls, LESSONS.of(cls))
+        learnt = unknown_attributes(cls, UNKNOWN_FIELDS.of(cls))
         if not changed and not learnt:
             return cls
         rename = {**{name: fields[name].wire for name in changed}, **learnt}

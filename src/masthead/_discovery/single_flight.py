@@ -11,12 +11,12 @@ from masthead.errors import MastheadError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["Flights"]
+__all__ = ["SingleFlight"]
 
 T = TypeVar("T")
 
 
-class Flights(Generic[T]):
+class SingleFlight(Generic[T]):
     """Keeps costly work from being done twice at once.
 
     Guarantees: no two flights overlap. Whoever asks while one is under way shares what comes of it, success or
@@ -34,35 +34,35 @@ class Flights(Generic[T]):
         self._work = work
         self._lock = asyncio.Lock()
         self._started = 0
-        self._landed = 0
+        self._finished = 0
         self._outcome: T | MastheadError | None = None
 
-    async def take(self, *, anew: bool = False) -> T:
+    async def run(self, *, after_now: bool = False) -> T:
         """Do the work, or share what comes of it.
 
         Args:
-            anew: Share nothing that began before this call, because it may not have seen what happened since.
+            after_now: Share nothing that began before this call, because it may not have seen what happened since.
 
         Raises:
             MastheadError: if the work raised it.
         """
-        is_joining = self._lock.locked() and not anew
+        is_joining = self._lock.locked() and not after_now
         wanted = self._started if is_joining else self._started + 1
         async with self._lock:
-            if self._landed < wanted:
-                return await self._fly()
+            if self._finished < wanted:
+                return await self._start()
             if isinstance(self._outcome, MastheadError):
                 # An error of each caller's own: raised in many tasks, one would collect all their tracebacks.
                 raise copy.copy(self._outcome)
             return cast("T", self._outcome)
 
-    async def _fly(self) -> T:
+    async def _start(self) -> T:
         self._started += 1
         number = self._started
         try:
             outcome = await self._work()
         except MastheadError as error:
-            self._outcome, self._landed = copy.copy(error), number
+            self._outcome, self._finished = copy.copy(error), number
             raise
-        self._outcome, self._landed = outcome, number
+        self._outcome, self._finished = outcome, number
         return outcome

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.meta.data import data_for, json_values
 
-from masthead._meta.cut import cut
+from masthead._meta.list_splitter import split_list
 from masthead.api.apps.v1 import StatefulSetList
 from masthead.api.core.v1 import PodList
 
@@ -24,7 +24,7 @@ def as_a_server_writes(items: list[Any]) -> bytes:
 def test_a_list_is_cut_where_its_items_begin(tail: bytes) -> None:
     items = [{"metadata": {"name": "a"}, "spec": {}}, {"metadata": {"name": "b"}}, {"metadata": {}}]
 
-    pieces = cut(as_a_server_writes(items) + tail)
+    pieces = split_list(as_a_server_writes(items) + tail)
 
     assert pieces is not None
     assert pieces[0] == b'{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":[]}'
@@ -36,7 +36,7 @@ def test_a_list_is_cut_where_its_items_begin(tail: bytes) -> None:
     [b"", b"{}", b'{"items":[]}', b'{"items":null}', b'{"items":[1]}', b'{"items":[{}],"kind":"x"}', b'{"items": [{}]}', b"}]}"],
 )  # fmt: skip
 def test_text_that_does_not_look_like_a_servers_list_is_left_alone(data: bytes) -> None:
-    assert cut(data) is None
+    assert split_list(data) is None
 
 
 def test_the_same_beginning_deeper_inside_an_item_misleads_nobody() -> None:
@@ -57,7 +57,7 @@ def test_the_same_beginning_deeper_inside_an_item_misleads_nobody() -> None:
 @example([{"metadata": {}}, {"metadata": {"annotations": {"x": '},{"metadata":'}}}])
 @example([{"x": [{"x": 1}, {"x": 2}]}, {"x": 3}])
 def test_pieces_that_are_all_json_are_the_items(items: list[dict[str, Any]]) -> None:
-    pieces = cut(msgspec.json.encode({"items": items}))
+    pieces = split_list(msgspec.json.encode({"items": items}))
     if pieces is None:
         return
     try:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.discovery.network import until
 
-from masthead._discovery.flights import Flights
+from masthead._discovery.single_flight import SingleFlight
 from masthead.errors import ConnectError
 
 
@@ -35,10 +35,10 @@ class Work:
 
 async def test_those_who_ask_while_one_is_under_way_share_it() -> None:
     work = Work()
-    flights = Flights(work)
+    flights = SingleFlight(work)
 
     async with asyncio.TaskGroup() as group:
-        callers = [group.create_task(flights.take()) for _ in range(5)]
+        callers = [group.create_task(flights.run()) for _ in range(5)]
         await work.finish(1, 7)
 
     assert [caller.result() for caller in callers] == [7] * 5
@@ -47,23 +47,23 @@ async def test_those_who_ask_while_one_is_under_way_share_it() -> None:
 
 async def test_nothing_is_remembered() -> None:
     work = Work()
-    flights = Flights(work)
+    flights = SingleFlight(work)
 
     async with asyncio.TaskGroup() as group:
         for run in (1, 2):
-            caller = group.create_task(flights.take())
+            caller = group.create_task(flights.run())
             await work.finish(run, run)
             assert await caller == run
 
 
 async def test_whoever_wants_it_anew_shares_the_next_one() -> None:
     work = Work()
-    flights = Flights(work)
+    flights = SingleFlight(work)
 
     async with asyncio.TaskGroup() as group:
-        before = group.create_task(flights.take())
+        before = group.create_task(flights.run())
         await until(lambda: work.runs == 1)
-        after = [group.create_task(flights.take(anew=True)) for _ in range(3)]
+        after = [group.create_task(flights.run(after_now=True)) for _ in range(3)]
         await work.finish(1, 1)
         await work.finish(2, 2)
 
@@ -74,12 +74,12 @@ async def test_whoever_wants_it_anew_shares_the_next_one() -> None:
 
 async def test_a_failure_is_shared_but_each_gets_an_error_of_its_own() -> None:
     work = Work()
-    flights = Flights(work)
+    flights = SingleFlight(work)
     failure = ConnectError("no way", verb="GET", attempts=3)
 
     async def failing() -> ConnectError:
         with pytest.raises(ConnectError, match="no way") as caught:
-            await flights.take()
+            await flights.run()
         return caught.value
 
     async with asyncio.TaskGroup() as group:
@@ -94,12 +94,12 @@ async def test_a_failure_is_shared_but_each_gets_an_error_of_its_own() -> None:
 
 async def test_a_cancelled_caller_takes_nobody_along() -> None:
     work = Work()
-    flights = Flights(work)
+    flights = SingleFlight(work)
 
     async with asyncio.TaskGroup() as group:
-        first = group.create_task(flights.take())
+        first = group.create_task(flights.run())
         await until(lambda: work.runs == 1)
-        second, third = (group.create_task(flights.take()) for _ in range(2))
+        second, third = (group.create_task(flights.run()) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
         await work.finish(2, 2)

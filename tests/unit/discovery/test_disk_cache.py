@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from masthead._discovery.disk import DiskCache, StoredDocument
+from masthead._discovery.disk_cache import DiskCache, StoredDocument
 from masthead.errors import ConfigError
 
 SERVER = "https://10.0.0.1:6443"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from masthead._meta import apitype, shape, wire
+from masthead._meta.extended_types import extend_annotation
 from masthead._meta.model import Struct, field, unknown_fields
-from masthead._meta.widen import widened
 
 
 class Leaf(Struct):
@@ -31,10 +31,10 @@ class Loop(Struct):
 
 @pytest.fixture(autouse=True)
 def forget_afterwards() -> object:
-    before = vars(apitype.LESSONS).copy()
-    vars(apitype.LESSONS).update(vars(apitype.Lessons()))
+    before = vars(apitype.UNKNOWN_FIELDS).copy()
+    vars(apitype.UNKNOWN_FIELDS).update(vars(apitype.UnknownFields()))
     yield None
-    vars(apitype.LESSONS).update(before)
+    vars(apitype.UNKNOWN_FIELDS).update(before)
 
 
 NEWER = {
@@ -93,25 +93,25 @@ def test_a_type_that_contains_itself_learns_too() -> None:
 
 
 def test_a_type_without_lessons_stays_as_it_is() -> None:
-    assert widened(Loop) is Loop
-    assert widened(list[Leaf]) == list[Leaf]
+    assert extend_annotation(Loop) is Loop
+    assert extend_annotation(list[Leaf]) == list[Leaf]
 
 
 def test_a_server_that_makes_up_fields_without_end_is_read_but_not_learnt_from() -> None:
     reader = wire.Reader(Leaf)
-    for number in range(apitype.MAX_LESSONS + 100):
+    for number in range(apitype.MAX_UNKNOWN_FIELDS + 100):
         read = reader.read(f'{{"made-up-{number}":{number}}}')
         assert isinstance(read, Leaf)
         assert unknown_fields(read) == {f"made-up-{number}": number}
 
-    assert apitype.LESSONS.count == apitype.MAX_LESSONS
-    assert len(apitype.LESSONS.of(Leaf)) == apitype.MAX_LESSONS
+    assert apitype.UNKNOWN_FIELDS.count == apitype.MAX_UNKNOWN_FIELDS
+    assert len(apitype.UNKNOWN_FIELDS.of(Leaf)) == apitype.MAX_UNKNOWN_FIELDS
 
 
 def test_what_is_plainly_wrong_stays_wrong_after_learning() -> None:
     reader = wire.Reader(Branch)
     reader.read(msgspec.json.encode(NEWER))
 
-    with pytest.raises(shape.Fault) as caught:
+    with pytest.raises(shape.ShapeError) as caught:
         reader.read(b'{"hostLEAVES":[{"newer":1},{"name":7}]}')
     assert caught.value.path == "hostLEAVES[1].name"

@@ -23,47 +23,47 @@ _parts_decoder: Final = typeinfo.json_decoder(dict[str, Raw])
 _items_decoder: Final = typeinfo.json_decoder(list[Raw] | None)
 
 
-def read_in_parts(cls: KindType, data: bytes) -> object:
+def decode_by_field(cls: KindType, data: bytes) -> object:
     """Decode an object one field at a time: it has unknown ones, or something does not fit.
 
     Raises:
         DecodeError: if something does not fit.
     """
     try:
-        parts = split(data)
+        parts = split_fields(data)
         check_kind(
             cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts}
         )
         return _build_parts(cls, parts)
-    except shape.Fault as fault:
+    except shape.ShapeError as fault:
         raise DecodeError(
             fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
         ) from None
 
 
-def split(data: bytes) -> dict[str, Raw]:
+def split_fields(data: bytes) -> dict[str, Raw]:
     """The fields of an object, each as its own bytes.
 
     Raises:
-        Fault: if the text is not a JSON object.
+        ShapeError: if the text is not a JSON object.
     """
     try:
         return _parts_decoder.decode(data)
     except msgspec.ValidationError:
-        raise shape.Fault(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
+        raise shape.ShapeError(f"expected an object, got {shape.describe(wire.decode_plain(data))}") from None
     except wire.MALFORMED as error:
         raise wire.malformed(error) from None
 
 
-def split_again(owner: Struct, data: bytes) -> dict[str, Raw]:
+def resplit_fields(owner: Struct, data: bytes) -> dict[str, Raw]:
     """The fields of an object that was read once; deep in a program's stack, less can be read than before.
 
     Raises:
         DecodeError: if it cannot be read here.
     """
     try:
-        return split(data)
-    except shape.Fault as fault:
+        return split_fields(data)
+    except shape.ShapeError as fault:
         raise owner.decode_error(fault) from None
 
 
@@ -90,14 +90,14 @@ def read_field(cls: KindType, attribute: str, raw: Raw) -> object:
     """What a field's bytes say, whether the type knows the field or not.
 
     Raises:
-        Fault: if they do not fit; its path begins with the field.
+        ShapeError: if they do not fit; its path begins with the field.
     """
     this = shape.fields_by_attribute(cls.api_type).get(attribute)
     if this is None:
         return wire.decode_plain(raw)
     try:
         return wire.reader_of(cls.api_type, attribute).read(raw)
-    except shape.Fault as fault:
+    except shape.ShapeError as fault:
         fault.steps.append(f".{this.wire}")
         raise
 
@@ -106,7 +106,7 @@ def _split_items(raw: Raw) -> list[Raw] | None:
     try:
         return cast("list[Raw] | None", _items_decoder.decode(raw))
     except msgspec.ValidationError:
-        fault = shape.Fault(f"expected a list, got {shape.describe(wire.decode_plain(raw))}")
+        fault = shape.ShapeError(f"expected a list, got {shape.describe(wire.decode_plain(raw))}")
         fault.steps.append(".items")
         raise fault from None
 
@@ -115,10 +115,10 @@ def check_kind(cls: KindType, data: object) -> None:
     """Refuse an object of another kind; one that does not say what it is counts as the right one.
 
     Raises:
-        Fault: naming both kinds, or if it is no object at all.
+        ShapeError: naming both kinds, or if it is no object at all.
     """
     if not isinstance(data, Mapping):
-        raise shape.Fault(f"expected an object, got {shape.describe(data)}")
+        raise shape.ShapeError(f"expected an object, got {shape.describe(data)}")
     content = cast("Mapping[str, object]", data)
     gvk: GroupVersionKind = cast("Any", cls).GVK
     # kubectl prints any list as a v1 List.
@@ -126,7 +126,7 @@ def check_kind(cls: KindType, data: object) -> None:
     for name, right in (("apiVersion", gvk.api_version), ("kind", gvk.kind)):
         said = content.get(name)
         if said and right and said not in (right, also.get(name)):
-            fault = shape.Fault(f'expected "{right}", got "{said}"')
+            fault = shape.ShapeError(f'expected "{right}", got "{said}"')
             fault.steps.append(f".{name}")
             raise fault
 
@@ -135,7 +135,7 @@ def subject_of(text: bytes | str) -> str:
     """``namespace/name`` of an object's text, as far as it can be made out."""
     try:
         return subject_in(wire.decode_plain(text))
-    except shape.Fault:
+    except shape.ShapeError:
         return ""
 
 

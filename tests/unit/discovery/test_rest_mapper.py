@@ -22,7 +22,7 @@ from tests.unit.discovery.network import (
     whole_server,
 )
 
-from masthead._discovery.mapper import Mapper
+from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import (
     ConnectError,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 
 
-def mapper_over(network: Network) -> Mapper:
-    return Mapper(discovery_over(network))
+def mapper_over(network: Network) -> RestMapper:
+    return RestMapper(discovery_over(network))
 
 
 def with_widgets(network: Network) -> None:
@@ -62,7 +62,7 @@ async def test_names_kinds_and_resources_lead_to_the_same() -> None:
     assert len(network.asked) == 2
 
 
-LOOKS: dict[str, Callable[[Mapper], Awaitable[ApiResource]]] = {
+LOOKS: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
     "short name": lambda mapper: mapper.find("wd"),
     "kind": lambda mapper: mapper.kind(WIDGET),
     "resource": lambda mapper: mapper.resource(WIDGET.group_version.resource("widgets")),
@@ -115,7 +115,7 @@ async def test_misses_that_come_together_share_two_looks_at_most() -> None:
 
 async def test_misses_in_a_loop_are_held_back_and_none_is_answered_from_memory() -> None:
     clock, network = Clock(), whole_server()
-    mapper = Mapper(discovery_over(network, now=clock))
+    mapper = RestMapper(discovery_over(network, now=clock))
 
     before = clock.time
     for _ in range(50):
@@ -129,7 +129,7 @@ async def test_misses_in_a_loop_are_held_back_and_none_is_answered_from_memory()
 
 async def test_definitions_that_come_one_after_the_other_are_all_found_at_once() -> None:
     clock, network = Clock(), whole_server()
-    mapper = Mapper(discovery_over(network, now=clock))
+    mapper = RestMapper(discovery_over(network, now=clock))
     served = [APPS]
 
     for number in range(12):
@@ -141,7 +141,7 @@ async def test_definitions_that_come_one_after_the_other_are_all_found_at_once()
 
 
 DOWN = GroupVersionKind("down.io", "v1", "Widget")
-IN_WHAT_IS_DOWN: dict[str, Callable[[Mapper], Awaitable[ApiResource]]] = {
+IN_WHAT_IS_DOWN: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
     "kind": lambda mapper: mapper.kind(DOWN),
     "resource": lambda mapper: mapper.resource(DOWN.group_version.resource("widgets")),
     "name": lambda mapper: mapper.find("widgets", api_version="down.io/v1"),
@@ -213,7 +213,7 @@ async def test_a_definition_that_is_gone_is_forgotten_with_the_rest() -> None:
     network = Network({"/api": aggregated(CORE)})
     with_widgets(network)
     discovery = discovery_over(network)
-    mapper = Mapper(discovery)
+    mapper = RestMapper(discovery)
     await mapper.kind(WIDGET)
     network.pages["/apis"] = aggregated(APPS)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._config.address import without_userinfo
-from masthead._config.kubeconfig import Cluster, Context, User
+from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigContext, KubeconfigUser
 from masthead._config.model import Config, OidcConfig
 from masthead._config.overrides import override_cluster, override_user
 from masthead._config.proxies import proxy_for
-from masthead._meta.names import shown
+from masthead._meta.names import quote
 from masthead._meta.secret import Secret
 from masthead.errors import ConfigError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._config.kubeconfig import AuthProvider, Kubeconfig
     from masthead._config.overrides import Overrides
 
-__all__ = ["Selection", "select", "settle"]
+__all__ = ["ResolvedContext", "build_config", "resolve_context"]
 
 _PLUGINS: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
 """What to use in the place of an auth-provider of old."""
@@ -29,7 +29,7 @@ _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ResolvedContext:
     """One cluster and one user there.
 
     Attributes:
@@ -40,14 +40,14 @@ class Selection:
         origin: Where it was read, for messages.
     """
 
-    cluster: Cluster
-    user: User
+    cluster: KubeconfigCluster
+    user: KubeconfigUser
     user_name: str = ""
     namespace: str = ""
     origin: str = ""
 
 
-def select(kubeconfig: Kubeconfig, overrides: Overrides) -> Selection:
+def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedContext:
     """Follow a context to its cluster and its user.
 
     A context without a user means nobody in particular; one whose user is not there is an error. Where no context is
@@ -57,27 +57,29 @@ def select(kubeconfig: Kubeconfig, overrides: Overrides) -> Selection:
         ConfigError: if a name leads nowhere, or no context is named.
     """
     context_name = overrides.get("context") or kubeconfig.current_context
-    origin = kubeconfig.name + (f", context {shown(context_name)}" if context_name else "")
-    context = Context()
+    origin = kubeconfig.name + (f", context {quote(context_name)}" if context_name else "")
+    context = KubeconfigContext()
     if context_name:
         context = _find("context", context_name, kubeconfig.contexts, kubeconfig.name)
     elif not (overrides.get("cluster") or overrides.get("server")):
         raise ConfigError(_no_context(kubeconfig))
     cluster_name = overrides.get("cluster") or context.cluster
     user_name = overrides.get("user") or context.user
-    cluster = _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else Cluster()
+    cluster = (
+        _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else KubeconfigCluster()
+    )
     if not cluster_name and not overrides.get("server"):
         raise ConfigError(f"{origin}: it names no cluster; add one, or ask for one with cluster=")
-    return Selection(
+    return ResolvedContext(
         cluster=cluster,
-        user=_find("user", user_name, kubeconfig.users, origin) if user_name else User(),
+        user=_find("user", user_name, kubeconfig.users, origin) if user_name else KubeconfigUser(),
         user_name=user_name,
         namespace=context.namespace,
         origin=origin,
     )
 
 
-def settle(selection: Selection, overrides: Overrides, environ: Mapping[str, str]) -> Config:
+def build_config(selection: ResolvedContext, overrides: Overrides, environ: Mapping[str, str]) -> Config:
     """Make a configuration of what was selected, overridden by the caller and completed by the environment.
 
     Raises:
@@ -112,15 +114,15 @@ def settle(selection: Selection, overrides: Overrides, environ: Mapping[str, str
     )
 
 
-def _proxy_for(cluster: Cluster, environ: Mapping[str, str]) -> Secret:
+def _proxy_for(cluster: KubeconfigCluster, environ: Mapping[str, str]) -> Secret:
     return Secret(proxy_for(without_userinfo(cluster.server.reveal())[0], environ))
 
 
 def _find(kind: str, name: str, entries: Mapping[str, _Entry], where: str) -> _Entry:
     if name in entries:
         return entries[name]
-    there = f"there are {', '.join(map(shown, entries))}" if entries else f"there is no {kind} at all"
-    raise ConfigError(f"{where}: there is no {kind} {shown(name)}; {there}")
+    there = f"there are {', '.join(map(quote, entries))}" if entries else f"there is no {kind} at all"
+    raise ConfigError(f"{where}: there is no {kind} {quote(name)}; {there}")
 
 
 def _no_context(kubeconfig: Kubeconfig) -> str:
@@ -129,11 +131,11 @@ def _no_context(kubeconfig: Kubeconfig) -> str:
             f"{kubeconfig.name}: there is no context; add one that joins a cluster and a user, or ask for a "
             "cluster with cluster="
         )
-    names = ", ".join(map(shown, kubeconfig.contexts))
+    names = ", ".join(map(quote, kubeconfig.contexts))
     return f"{kubeconfig.name}: current-context is empty; set it, or say context=... with one of {names}"
 
 
-def _refuse_missing_files(cluster: Cluster, user: User, origin: str) -> None:
+def _refuse_missing_files(cluster: KubeconfigCluster, user: KubeconfigUser, origin: str) -> None:
     """Name every file that is not there while it is still known who asked for it."""
     files = {
         "certificate-authority": cluster.ca_file,
@@ -150,7 +152,7 @@ def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
     if provider.name != "oidc":
         plugin = _PLUGINS.get(provider.name, "")
         instead = f"an exec plugin instead: {plugin}" if plugin else "an exec plugin instead"
-        raise node.error(f"Kubernetes has no auth-provider {shown(provider.name)} any more; use {instead}")
+        raise node.error(f"Kubernetes has no auth-provider {quote(provider.name)} any more; use {instead}")
     ca_data = node.at("idp-certificate-authority-data").decoded()
     ca_file = node.at("idp-certificate-authority").file()
     return OidcConfig(

@@ -11,7 +11,7 @@ _ITEMS: Final = b'"items":['
 _END: Final = b"}]}"
 
 
-def cut(data: bytes) -> tuple[bytes, Iterator[bytes]] | None:
+def split_list(data: bytes) -> tuple[bytes, Iterator[bytes]] | None:
     """Cut a list where its items seem to begin and end.
 
     A server writes a list without blanks, its items last, and each item with the same field first. So the items

@@ -9,13 +9,13 @@ from masthead.errors import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["hide", "redacted"]
+__all__ = ["redact", "secret_dec_hook"]
 
 _TELLING: Final = 6
 """Shorter values, such as "true" or "1", hide nothing, and would tear holes into every sentence."""
 
 
-def redacted(text: str, secrets: Iterable[str], *, limit: int) -> str:
+def redact(text: str, secrets: Iterable[str], *, limit: int) -> str:
     """The end of a text on one line, without colours, control characters and the given secrets.
 
     Args:
@@ -31,7 +31,7 @@ def redacted(text: str, secrets: Iterable[str], *, limit: int) -> str:
     return shown if len(shown) <= limit else f"…{shown[-limit:]}"
 
 
-def hide(kind: type, value: object) -> object:
+def secret_dec_hook(kind: type, value: object) -> object:
     """Make a Secret of a text as msgspec decodes it, so that no repr of what was decoded shows it.
 
     Raises:

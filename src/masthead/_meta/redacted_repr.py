@@ -28,7 +28,7 @@ def fields(instance: msgspec.Struct) -> str:
     """The fields that are set."""
     hidden: tuple[str, ...] = cast("Any", instance).SENSITIVE
     return _joined(
-        f"{name}={_HIDDEN if name in hidden else _shown(value)}" for name, value in set_fields(instance)
+        f"{name}={_HIDDEN if name in hidden else _repr_value(value)}" for name, value in set_fields(instance)
     )
 
 
@@ -68,17 +68,19 @@ def _version(meta: Any) -> list[str]:  # noqa: ANN401 - ObjectMeta or ListMeta, 
     return [f"version={brief(meta.resource_version)}"] if meta.resource_version else []
 
 
-def _shown(value: object) -> str:
+def _repr_value(value: object) -> str:
     """A value; bytes are left out, because they are mostly keys and passwords."""
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"
     if isinstance(value, DecodeError):
         return f"<undecodable: {value.path}: {value.problem}>"
     if isinstance(value, list):
-        return f"[{_joined(map(_shown, cast('list[object]', value)))}]"
+        return f"[{_joined(map(_repr_value, cast('list[object]', value)))}]"
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        pairs = (f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _shown(item)}" for key, item in items)
+        pairs = (
+            f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _repr_value(item)}" for key, item in items
+        )
         return "{" + _joined(pairs) + "}"
     return brief(value) if isinstance(value, str) else repr(value)
 

@@ -12,7 +12,7 @@ import masthead.aio
 import masthead.server
 from masthead.config import Config
 from masthead.errors import ProtocolError
-from masthead.testing.virtual import LoopClock, VirtualLoop, in_virtual_time, now, run
+from masthead.testing.virtual_time import LoopClock, VirtualLoop, in_virtual_time, now, run
 
 
 async def virtual_loop() -> VirtualLoop:

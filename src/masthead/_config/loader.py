@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from masthead._config.files import expand, find, listed_in, read_file, read_files
-from masthead._config.incluster import SERVICE_ACCOUNT, select_in_cluster
-from masthead._config.kubeconfig import Cluster, User, parse
-from masthead._config.node import Source
+from masthead._config.incluster import SERVICE_ACCOUNT, resolve_in_cluster
+from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigUser, parse
 from masthead._config.overrides import Overrides, refuse_unknown
-from masthead._config.selection import Selection, select, settle
-from masthead._meta.names import shown
-from masthead._meta.secret import Hidden, Secret
+from masthead._config.resolution import ResolvedContext, build_config, resolve_context
+from masthead._config.yaml_node import YamlSource
+from masthead._meta.names import quote
+from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from masthead._config.kubeconfig import Content, Kubeconfig
     from masthead._config.model import Config
 
-__all__ = ["KubeContext", "KubeconfigSource", "concealed", "from_kubeconfig", "list_contexts", "load"]
+__all__ = ["KubeContext", "KubeconfigSource", "conceal", "from_kubeconfig", "list_contexts", "load"]
 
 KubeconfigSource: TypeAlias = (
-    "str | PathLike[str] | Mapping[str, object] | Secret | Hidden[Mapping[str, object]]"
+    "str | PathLike[str] | Mapping[str, object] | Secret | SecretValue[Mapping[str, object]]"
 )
 """Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data. A `Secret` is always
 text."""
@@ -72,11 +72,11 @@ def load(
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
-    hidden = kubeconfig = concealed(kubeconfig)
+    hidden = kubeconfig = conceal(kubeconfig)
     found, tried = _read(hidden, environ, home)
     if found:
-        return settle(select(found, overrides), overrides, environ)
-    return settle(_without_kubeconfig(environ, service_account, tried, overrides), overrides, environ)
+        return build_config(resolve_context(found, overrides), overrides, environ)
+    return build_config(_without_kubeconfig(environ, service_account, tried, overrides), overrides, environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def list_contexts(
     Raises:
         ConfigError: If the kubeconfig that is given is missing or empty, or one that was found cannot be read.
     """
-    hidden = kubeconfig = concealed(kubeconfig)
+    hidden = kubeconfig = conceal(kubeconfig)
     found, _ = _read(hidden, os.environ if environ is None else environ, home)
     return [
         KubeContext(
@@ -137,7 +137,7 @@ def list_contexts(
 
 
 def from_kubeconfig(
-    content: Content | Hidden[Content],
+    content: Content | SecretValue[Content],
     *,
     folder: str | PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
@@ -155,10 +155,12 @@ def from_kubeconfig(
         ConfigError: if it is no kubeconfig, or cannot be used.
         TypeError: for an override that nobody knows.
     """
-    content = content if isinstance(content, Hidden) else Hidden(content)
+    content = content if isinstance(content, SecretValue) else SecretValue(content)
     refuse_unknown(overrides, "from_kubeconfig")
-    selection = select(_parse_given(content, Path(folder) if folder is not None else None), overrides)
-    return settle(selection, overrides, os.environ if environ is None else environ)
+    selection = resolve_context(
+        _parse_given(content, Path(folder) if folder is not None else None), overrides
+    )
+    return build_config(selection, overrides, os.environ if environ is None else environ)
 
 
 def _read(
@@ -170,7 +172,7 @@ def _read(
         ConfigError: If what is given is missing, empty or nothing of the kind, or what was found cannot be read.
     """
     home = home or _home(environ)
-    if isinstance(given, Hidden):
+    if isinstance(given, SecretValue):
         return _parse_given(given), []
     if given is not None and not isinstance(cast("object", given), str | os.PathLike):
         raise ConfigError(
@@ -184,18 +186,22 @@ def _read(
     return found, tried if listed_in(environ) else ["KUBECONFIG is not set", *tried]
 
 
-def _parse_given(content: Hidden[Content], folder: Path | None = None) -> Kubeconfig:
-    found = parse(content, Source("the kubeconfig", folder=folder))
+def _parse_given(content: SecretValue[Content], folder: Path | None = None) -> Kubeconfig:
+    found = parse(content, YamlSource("the kubeconfig", folder=folder))
     if not found:
         raise ConfigError(f"{found.name}: names no cluster, user or context, nor which context is current")
     return found
 
 
-def concealed(kubeconfig: _T) -> _T | Secret | Hidden[Mapping[str, object]]:
+def conceal(kubeconfig: _T) -> _T | Secret | SecretValue[Mapping[str, object]]:
     """The same; the text of a kubeconfig becomes a Secret and its data is hidden, so that no frame shows their tokens."""
     if isinstance(kubeconfig, str) and _is_content(kubeconfig):
         return Secret(kubeconfig)
-    return Hidden(cast("Mapping[str, object]", kubeconfig)) if isinstance(kubeconfig, Mapping) else kubeconfig
+    return (
+        SecretValue(cast("Mapping[str, object]", kubeconfig))
+        if isinstance(kubeconfig, Mapping)
+        else kubeconfig
+    )
 
 
 def _is_content(kubeconfig: str) -> bool:
@@ -223,20 +229,20 @@ def _refuse_empty(kubeconfig: Kubeconfig) -> Kubeconfig:
 
 def _without_kubeconfig(
     environ: Mapping[str, str], service_account: Path, tried: list[str], overrides: Overrides
-) -> Selection:
+) -> ResolvedContext:
     named = {
         "context": overrides.get("context"),
         "cluster": overrides.get("cluster"),
         "user": overrides.get("user"),
     }
-    asked = " and ".join(f"the {kind} {shown(name)}" for kind, name in named.items() if name)
+    asked = " and ".join(f"the {kind} {quote(name)}" for kind, name in named.items() if name)
     if asked:
         raise ConfigError(_not_found(f"{asked} cannot be looked up without a kubeconfig", tried))
     if overrides.get("server"):
         # The pod's token is for the pod's own server, and not for any other that may be named.
-        return Selection(cluster=Cluster(), user=User(), origin="what was given")
+        return ResolvedContext(cluster=KubeconfigCluster(), user=KubeconfigUser(), origin="what was given")
     try:
-        found = select_in_cluster(environ, service_account)
+        found = resolve_in_cluster(environ, service_account)
     except ConfigError as error:
         raise ConfigError(_not_found("no cluster was found", [*tried, str(error)])) from None
     if listed_in(environ):

@@ -6,22 +6,22 @@ import asyncio
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from masthead._discovery.disk import StoredDocument
+from masthead._discovery.disk_cache import StoredDocument
 from masthead._rest.call import JSON, Call, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from masthead._discovery.disk import DiskCache
+    from masthead._discovery.disk_cache import DiskCache
     from masthead._rest.client import RestClient
 
-__all__ = ["Document", "Documents"]
+__all__ = ["DiscoveryDocument", "DocumentCache"]
 
 _NOT_MODIFIED: Final = 304
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Document:
+class DiscoveryDocument:
     """An answer that is kept.
 
     Attributes:
@@ -41,7 +41,7 @@ class Document:
     is_from_disk: bool = False
 
 
-class Documents:
+class DocumentCache:
     """Fetches documents, each only if it has changed.
 
     A document that is held is offered to the server by its ETag; one that comes with a version in its address never
@@ -57,7 +57,7 @@ class Documents:
         self._expiry = expiry
         self._cache = cache
         self._now = now
-        self._held: dict[str, Document] = {}
+        self._held: dict[str, DiscoveryDocument] = {}
 
     async def get(
         self,
@@ -67,7 +67,7 @@ class Documents:
         accept: str = JSON,
         version: str = "",
         trust_disk: bool = False,
-    ) -> Document:
+    ) -> DiscoveryDocument:
         """A document as it is now.
 
         Args:
@@ -94,23 +94,23 @@ class Documents:
         return found
 
     async def _ask(
-        self, path: str, query: Sequence[tuple[str, str]], accept: str, held: Document | None
-    ) -> Document:
+        self, path: str, query: Sequence[tuple[str, str]], accept: str, held: DiscoveryDocument | None
+    ) -> DiscoveryDocument:
         known = [("If-None-Match", held.etag)] if held is not None and held.etag else []
         call = Call("GET", path, Subject("get", path), query=query, accept=accept, headers=known)
         answer = await self._rest.call(call)
         if answer.status == _NOT_MODIFIED and held is not None:
             return held
-        return Document(answer.body, answer.content_type, answer.etag)
+        return DiscoveryDocument(answer.body, answer.content_type, answer.etag)
 
-    async def _restored(self, key: str) -> Document | None:
+    async def _restored(self, key: str) -> DiscoveryDocument | None:
         if self._cache is None:
             return None
         found = await asyncio.to_thread(self._cache.read, key)
         if found is None:
             return None
         stored, age = found
-        return Document(
+        return DiscoveryDocument(
             stored.body,
             stored.content_type,
             stored.etag,
@@ -119,7 +119,7 @@ class Documents:
             is_from_disk=True,
         )
 
-    async def _store(self, key: str, found: Document) -> None:
+    async def _store(self, key: str, found: DiscoveryDocument) -> None:
         if self._cache is None:
             return
         stored = StoredDocument(found.body, found.content_type, found.etag, found.version)

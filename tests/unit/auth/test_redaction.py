@@ -5,23 +5,23 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._auth.hiding import redacted
+from masthead._auth.redaction import redact
 
 
 def test_lines_are_joined_and_colours_dropped() -> None:
-    assert redacted("\x1b[1;31mone\x1b[0m\r\n\n  two\x07", (), limit=100) == "one | two"
+    assert redact("\x1b[1;31mone\x1b[0m\r\n\n  two\x07", (), limit=100) == "one | two"
 
 
 def test_the_end_is_what_is_kept() -> None:
-    assert redacted("a" * 50 + "end", (), limit=5) == "…aaend"
+    assert redact("a" * 50 + "end", (), limit=5) == "…aaend"
 
 
 def test_a_secret_that_begins_with_another_is_hidden_whole() -> None:
-    assert redacted("hunter2222", ["hunter22", "hunter2222"], limit=100) == "***"
+    assert redact("hunter2222", ["hunter22", "hunter2222"], limit=100) == "***"
 
 
 def test_short_values_hide_nothing() -> None:
-    assert redacted("true is true", ["true", ""], limit=100) == "true is true"
+    assert redact("true is true", ["true", ""], limit=100) == "true is true"
 
 
 @given(st.text(), st.lists(st.text(alphabet="abc\n", min_size=6, max_size=12)), st.integers(1, 200))
@@ -30,7 +30,7 @@ def test_what_is_shown_is_printable_short_and_free_of_secrets(
 ) -> None:
     text = said.join(["", *secrets, ""])
 
-    shown = redacted(text, secrets, limit=limit)
+    shown = redact(text, secrets, limit=limit)
 
     assert shown.isprintable()
     assert len(shown) <= limit + 1

@@ -53,7 +53,7 @@ class StoredDocument(msgspec.Struct, frozen=True):
     version: str
 
 
-class _File(msgspec.Struct):
+class _CacheFile(msgspec.Struct):
     format: str
     server: str
     key: str
@@ -62,7 +62,7 @@ class _File(msgspec.Struct):
     document: StoredDocument
 
 
-_decode: Final = typeinfo.msgpack_decoder(_File).decode
+_decode: Final = typeinfo.msgpack_decoder(_CacheFile).decode
 
 
 def _wall_clock() -> datetime:
@@ -113,7 +113,7 @@ class DiskCache:
         """Keep a document, in place of the one before."""
         if self._is_broken:
             return
-        file = _File(_FORMAT, self._server, key, self._now(), _digest(document.body), document)
+        file = _CacheFile(_FORMAT, self._server, key, self._now(), _digest(document.body), document)
         try:
             self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.directory.mkdir(mode=0o700, exist_ok=True)
