@@ -56,7 +56,7 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
 	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out src/masthead/_server/wire/protobuf_table.py
-	$(BIN)/python -m tools.clientset --openapi $(SPEC) --out src/masthead/_client/clientset.py --informers src/masthead/_cache/groups.py
+	$(BIN)/python -m tools.clientset --openapi $(SPEC) --out src/masthead/_client/clientset.py --informers src/masthead/_cache/factory/groups.py
 	$(BIN)/python -m tools.facade --root src
 
 conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md

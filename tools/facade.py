@@ -86,8 +86,8 @@ MIRRORS: Final = (
     Mirror("masthead._client.group", ("Group",)),
     Mirror("masthead._client.clientset"),
     Mirror("masthead._client.client", ("Client",)),
-    Mirror("masthead._cache.arranged", ("Arranged",)),
-    Mirror("masthead._cache.groups"),
+    Mirror("masthead._cache.informer.core", ("Arranged",), "arranged"),
+    Mirror("masthead._cache.factory.groups"),
 )
 """Every class with a blocking namesake."""
 

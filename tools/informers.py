@@ -59,12 +59,12 @@ def _header(groups: Sequence[GroupDef]) -> list[str]:
         "from functools import cached_property",
         "from typing import TYPE_CHECKING",
         "",
-        "from masthead._cache.informers import InformerGroup",
+        "from masthead._cache.factory.informers import InformerGroup",
         "from masthead._meta.gvk import GroupVersion",
         "",
         "if TYPE_CHECKING:",
         *(f"    from {home} import {version} as {accessor}" for home, version, accessor in types),
-        "    from masthead._cache.informers import Informers, Provide",
+        "    from masthead._cache.factory.informers import Informers, Provide",
     ]
 
 

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from masthead import metrics as metrics
     from masthead import rest as rest
     from masthead import server as server
-    from masthead._cache.handlers import EventHandler as EventHandler
-    from masthead._cache.handlers import FilteringEventHandler as FilteringEventHandler
-    from masthead._cache.health import Health as Health
-    from masthead._cache.lister import Lister as Lister
-    from masthead._cache.lister import NamespaceLister as NamespaceLister
-    from masthead._cache.listwatch import ListOptions as ListOptions
-    from masthead._cache.listwatch import ListWatch as ListWatch
-    from masthead._cache.selection import Selection as Selection
-    from masthead._cache.store import Indexer as Indexer
-    from masthead._cache.store import Store as Store
-    from masthead._cache.transforms import compose as compose
-    from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
-    from masthead._cache.transforms import keep_fields as keep_fields
+    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.informer.handlers import EventHandler as EventHandler
+    from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.informer.health import Health as Health
+    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
+    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
+    from masthead._cache.store.indexer import Indexer as Indexer
+    from masthead._cache.store.lister import Lister as Lister
+    from masthead._cache.store.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.store.store import Store as Store
+    from masthead._cache.store.transforms import compose as compose
+    from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
+    from masthead._cache.store.transforms import keep_fields as keep_fields
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.documents import load_manifests as load_manifests
@@ -104,19 +104,19 @@ _HOMES = {
     "metrics": "masthead",
     "rest": "masthead",
     "server": "masthead",
-    "EventHandler": "masthead._cache.handlers",
-    "FilteringEventHandler": "masthead._cache.handlers",
-    "Health": "masthead._cache.health",
-    "Lister": "masthead._cache.lister",
-    "NamespaceLister": "masthead._cache.lister",
-    "ListOptions": "masthead._cache.listwatch",
-    "ListWatch": "masthead._cache.listwatch",
-    "Selection": "masthead._cache.selection",
-    "Indexer": "masthead._cache.store",
-    "Store": "masthead._cache.store",
-    "compose": "masthead._cache.transforms",
-    "drop_managed_fields": "masthead._cache.transforms",
-    "keep_fields": "masthead._cache.transforms",
+    "EventHandler": "masthead._cache.informer.handlers",
+    "FilteringEventHandler": "masthead._cache.informer.handlers",
+    "Health": "masthead._cache.informer.health",
+    "Lister": "masthead._cache.store.lister",
+    "NamespaceLister": "masthead._cache.store.lister",
+    "ListOptions": "masthead._cache.reflector.listwatch",
+    "ListWatch": "masthead._cache.reflector.listwatch",
+    "Selection": "masthead._cache.factory.selection",
+    "Indexer": "masthead._cache.store.indexer",
+    "Store": "masthead._cache.store.store",
+    "compose": "masthead._cache.store.transforms",
+    "drop_managed_fields": "masthead._cache.store.transforms",
+    "keep_fields": "masthead._cache.store.transforms",
     "WaitCondition": "masthead._client.conditions",
     "ObjectWaitCondition": "masthead._client.conditions",
     "load_manifests": "masthead._client.documents",

@@ -14,23 +14,23 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead import conditions as conditions
-    from masthead._cache.factory import SharedInformerFactory as SharedInformerFactory
-    from masthead._cache.handlers import EventHandler as EventHandler
-    from masthead._cache.handlers import FilteringEventHandler as FilteringEventHandler
-    from masthead._cache.health import Health as Health
-    from masthead._cache.informer import SharedInformer as SharedInformer
-    from masthead._cache.informers import Informers as Informers
-    from masthead._cache.lister import Lister as Lister
-    from masthead._cache.lister import NamespaceLister as NamespaceLister
-    from masthead._cache.listwatch import ListOptions as ListOptions
-    from masthead._cache.listwatch import ListWatch as ListWatch
-    from masthead._cache.registration import Registration as Registration
-    from masthead._cache.selection import Selection as Selection
-    from masthead._cache.store import Indexer as Indexer
-    from masthead._cache.store import Store as Store
-    from masthead._cache.transforms import compose as compose
-    from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
-    from masthead._cache.transforms import keep_fields as keep_fields
+    from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead._cache.factory.informers import Informers as Informers
+    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.informer.handlers import EventHandler as EventHandler
+    from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.informer.health import Health as Health
+    from masthead._cache.informer.informer import SharedInformer as SharedInformer
+    from masthead._cache.informer.registration import Registration as Registration
+    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
+    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
+    from masthead._cache.store.indexer import Indexer as Indexer
+    from masthead._cache.store.lister import Lister as Lister
+    from masthead._cache.store.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.store.store import Store as Store
+    from masthead._cache.store.transforms import compose as compose
+    from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
+    from masthead._cache.store.transforms import keep_fields as keep_fields
     from masthead._client.client import Client as Client
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
@@ -77,23 +77,23 @@ if TYPE_CHECKING:
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 _HOMES = {
-    "SharedInformerFactory": "masthead._cache.factory",
-    "EventHandler": "masthead._cache.handlers",
-    "FilteringEventHandler": "masthead._cache.handlers",
-    "Health": "masthead._cache.health",
-    "SharedInformer": "masthead._cache.informer",
-    "Informers": "masthead._cache.informers",
-    "Lister": "masthead._cache.lister",
-    "NamespaceLister": "masthead._cache.lister",
-    "ListOptions": "masthead._cache.listwatch",
-    "ListWatch": "masthead._cache.listwatch",
-    "Registration": "masthead._cache.registration",
-    "Selection": "masthead._cache.selection",
-    "Indexer": "masthead._cache.store",
-    "Store": "masthead._cache.store",
-    "compose": "masthead._cache.transforms",
-    "drop_managed_fields": "masthead._cache.transforms",
-    "keep_fields": "masthead._cache.transforms",
+    "SharedInformerFactory": "masthead._cache.factory.factory",
+    "EventHandler": "masthead._cache.informer.handlers",
+    "FilteringEventHandler": "masthead._cache.informer.handlers",
+    "Health": "masthead._cache.informer.health",
+    "SharedInformer": "masthead._cache.informer.informer",
+    "Informers": "masthead._cache.factory.informers",
+    "Lister": "masthead._cache.store.lister",
+    "NamespaceLister": "masthead._cache.store.lister",
+    "ListOptions": "masthead._cache.reflector.listwatch",
+    "ListWatch": "masthead._cache.reflector.listwatch",
+    "Registration": "masthead._cache.informer.registration",
+    "Selection": "masthead._cache.factory.selection",
+    "Indexer": "masthead._cache.store.indexer",
+    "Store": "masthead._cache.store.store",
+    "compose": "masthead._cache.store.transforms",
+    "drop_managed_fields": "masthead._cache.store.transforms",
+    "keep_fields": "masthead._cache.store.transforms",
     "conditions": "masthead",
     "Client": "masthead._client.client",
     "WaitCondition": "masthead._client.conditions",

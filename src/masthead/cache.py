@@ -25,27 +25,27 @@ from masthead._lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
-    from masthead._cache.controller import Controller as Controller
-    from masthead._cache.factory import SharedInformerFactory as SharedInformerFactory
-    from masthead._cache.handlers import EventHandler as EventHandler
-    from masthead._cache.handlers import FilteringEventHandler as FilteringEventHandler
-    from masthead._cache.health import Health as Health
-    from masthead._cache.informer import SharedInformer as SharedInformer
-    from masthead._cache.informers import Informers as Informers
-    from masthead._cache.intake import Intake as Intake
-    from masthead._cache.lister import Lister as Lister
-    from masthead._cache.lister import NamespaceLister as NamespaceLister
-    from masthead._cache.listwatch import ListOptions as ListOptions
-    from masthead._cache.listwatch import ListWatch as ListWatch
-    from masthead._cache.listwatch import ResourceListWatch as ResourceListWatch
-    from masthead._cache.reflector import Reflector as Reflector
-    from masthead._cache.registration import Registration as Registration
-    from masthead._cache.selection import Selection as Selection
-    from masthead._cache.store import Indexer as Indexer
-    from masthead._cache.store import Store as Store
-    from masthead._cache.transforms import compose as compose
-    from masthead._cache.transforms import drop_managed_fields as drop_managed_fields
-    from masthead._cache.transforms import keep_fields as keep_fields
+    from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead._cache.factory.informers import Informers as Informers
+    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.informer.controller import InformerController as InformerController
+    from masthead._cache.informer.handlers import EventHandler as EventHandler
+    from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.informer.health import Health as Health
+    from masthead._cache.informer.informer import SharedInformer as SharedInformer
+    from masthead._cache.informer.registration import Registration as Registration
+    from masthead._cache.reflector.ingest import Ingest as Ingest
+    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
+    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
+    from masthead._cache.reflector.listwatch import ResourceListWatch as ResourceListWatch
+    from masthead._cache.reflector.reflector import Reflector as Reflector
+    from masthead._cache.store.indexer import Indexer as Indexer
+    from masthead._cache.store.lister import Lister as Lister
+    from masthead._cache.store.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.store.store import Store as Store
+    from masthead._cache.store.transforms import compose as compose
+    from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
+    from masthead._cache.store.transforms import keep_fields as keep_fields
     from masthead._sansio.changes import Bookmark as Bookmark
     from masthead._sansio.changes import Change as Change
     from masthead._sansio.changes import Delta as Delta
@@ -54,27 +54,27 @@ if TYPE_CHECKING:
     from masthead._sansio.changes import SyncAll as SyncAll
 
 _HOMES = {
-    "Controller": "masthead._cache.controller",
-    "SharedInformerFactory": "masthead._cache.factory",
-    "EventHandler": "masthead._cache.handlers",
-    "FilteringEventHandler": "masthead._cache.handlers",
-    "Health": "masthead._cache.health",
-    "SharedInformer": "masthead._cache.informer",
-    "Informers": "masthead._cache.informers",
-    "Intake": "masthead._cache.intake",
-    "Lister": "masthead._cache.lister",
-    "NamespaceLister": "masthead._cache.lister",
-    "ListOptions": "masthead._cache.listwatch",
-    "ListWatch": "masthead._cache.listwatch",
-    "ResourceListWatch": "masthead._cache.listwatch",
-    "Reflector": "masthead._cache.reflector",
-    "Registration": "masthead._cache.registration",
-    "Selection": "masthead._cache.selection",
-    "Indexer": "masthead._cache.store",
-    "Store": "masthead._cache.store",
-    "compose": "masthead._cache.transforms",
-    "drop_managed_fields": "masthead._cache.transforms",
-    "keep_fields": "masthead._cache.transforms",
+    "InformerController": "masthead._cache.informer.controller",
+    "SharedInformerFactory": "masthead._cache.factory.factory",
+    "EventHandler": "masthead._cache.informer.handlers",
+    "FilteringEventHandler": "masthead._cache.informer.handlers",
+    "Health": "masthead._cache.informer.health",
+    "SharedInformer": "masthead._cache.informer.informer",
+    "Informers": "masthead._cache.factory.informers",
+    "Ingest": "masthead._cache.reflector.ingest",
+    "Lister": "masthead._cache.store.lister",
+    "NamespaceLister": "masthead._cache.store.lister",
+    "ListOptions": "masthead._cache.reflector.listwatch",
+    "ListWatch": "masthead._cache.reflector.listwatch",
+    "ResourceListWatch": "masthead._cache.reflector.listwatch",
+    "Reflector": "masthead._cache.reflector.reflector",
+    "Registration": "masthead._cache.informer.registration",
+    "Selection": "masthead._cache.factory.selection",
+    "Indexer": "masthead._cache.store.indexer",
+    "Store": "masthead._cache.store.store",
+    "compose": "masthead._cache.store.transforms",
+    "drop_managed_fields": "masthead._cache.store.transforms",
+    "keep_fields": "masthead._cache.store.transforms",
     "Bookmark": "masthead._sansio.changes",
     "Change": "masthead._sansio.changes",
     "Delta": "masthead._sansio.changes",

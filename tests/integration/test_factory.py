@@ -19,7 +19,7 @@ from masthead.errors import ClosedError, DeadlineError, InformerStateError, Muta
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
 
-    from masthead._cache.selection import Selection
+    from masthead._cache.factory.selection import Selection
     from masthead._meta.object import Object
 
 PATIENCE = 60

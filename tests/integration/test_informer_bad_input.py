@@ -12,7 +12,7 @@ from tests.integration.facades import is_blocking
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, turns_until
 
-from masthead._cache.handlers import EventHandler, FilteringEventHandler
+from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
 from masthead._meta.gvk import GroupVersionResource
 from masthead.errors import (
     ClosedError,

@@ -11,7 +11,7 @@ from tests.integration.facades import is_blocking
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached
 
-from masthead._cache.transforms import drop_managed_fields, keep_fields
+from masthead._cache.store.transforms import drop_managed_fields, keep_fields
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.errors import NotFoundError, SnapshotError
 

@@ -7,8 +7,8 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from masthead._cache.handlers import EventHandler
-from masthead._cache.listwatch import ResourceListWatch
+from masthead._cache.informer.handlers import EventHandler
+from masthead._cache.reflector.listwatch import ResourceListWatch
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead.config import Config
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
     import masthead
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.event import Event
     from masthead._client.reading import Reading
     from masthead._meta.object import ObjectList

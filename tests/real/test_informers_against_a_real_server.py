@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.resource import ResourceClient
     from masthead._meta.v1 import ResourceVersionMatch
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.resource import ResourceClient
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]

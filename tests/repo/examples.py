@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 SOURCE = Path(__file__).parents[2] / "src"
-GENERATED = ("api/", "client/clientset.py", "cache/groups.py", "sync/clientset.py", "sync/groups.py")
+GENERATED = ("api/", "client/clientset.py", "cache/factory/groups.py", "sync/clientset.py", "sync/groups.py")
 AWAITED = ("masthead.aio", "masthead._cache", "masthead._client", "masthead._discovery", "masthead._rest")
 
 IMPORTS = """

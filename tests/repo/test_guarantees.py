@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CONTRACT = ROOT / "src/masthead/_cache/informer.py"
+CONTRACT = ROOT / "src/masthead/_cache/informer/informer.py"
 
 
 def guaranteed() -> set[int]:

@@ -36,7 +36,7 @@ from tests.scenarios.script import (
 from tests.scenarios.story import Plain, Story, plain
 from tests.scenarios.world import World
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.testing.virtual_time import VirtualLoop, now, run
 

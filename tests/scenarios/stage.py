@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.scenarios.story import Story
 
-    from masthead._cache.informer import SharedInformer
+    from masthead._cache.informer.informer import SharedInformer
     from masthead.aio import Client
     from masthead.server import Faults, RecordedRequest
 

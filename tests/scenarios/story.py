@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from masthead._cache.handlers import EventHandler
+from masthead._cache.informer.handlers import EventHandler
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.scenarios.stage import PLAIN, staged
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tests.scenarios.hammer import Hammer, hammer
 from tests.scenarios.play import open_files
 
 import masthead.server
-from masthead._cache.delivery import Listener
+from masthead._cache.informer.dispatcher import ProcessorListener
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_HAMMER_SECONDS", "15"))
 _TO_SETTLE: Final = 120
@@ -43,7 +43,7 @@ def test_writers_readers_and_handlers_that_come_and_go_leave_a_true_copy_and_not
     _check_that_all_did_something(played)
     del played
     gc.collect()
-    assert [each for each in gc.get_objects() if isinstance(each, Listener)] == []
+    assert [each for each in gc.get_objects() if isinstance(each, ProcessorListener)] == []
     assert set(threading.enumerate()) - before[1] == set()
     assert open_files() - before[0] == set()
 

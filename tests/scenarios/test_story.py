@@ -10,7 +10,7 @@ from tests.scenarios.script import Handler
 from tests.scenarios.story import OnPurposeError, Story, plain
 
 import masthead.aio
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
 from masthead.testing.virtual_time import in_virtual_time

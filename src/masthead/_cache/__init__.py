@@ -4,14 +4,14 @@
 |---|---|
 | `informer`, `arranged` | the informer, and its contract; what is arranged before it starts |
 | `factory`, `selection`, `together`, `informers`, `groups` | informers that a program shares; the groups are generated |
-| `handlers`, `registration`, `delivery` | who is told of changes, and how |
+| `handlers`, `registration`, `dispatcher` | who is told of changes, and how |
 | `store`, `lister` | reading the copy |
 | `listwatch`, `sources`, `checked` | what can be mirrored, and whether it gives what it should |
-| `reflector`, `controller`, `intake`, `collected` | from a source through a queue to whoever processes what comes out |
-| `trouble`, `quarantine`, `proof` | errors; objects that cannot be used; whether a server is the one that we knew |
+| `reflector`, `controller`, `ingest`, `builder` | from a source through a queue to whoever processes what comes out |
+| `trouble`, `undecodable`, `proof` | errors; objects that cannot be used; whether a server is the one that we knew |
 | `processor`, `applying`, `progress` | from the queue to the store, and on to the handlers |
-| `holding`, `compact` | how objects are held |
-| `transforms`, `mutation` | what is done to objects before they are held; who changes them afterwards |
+| `storage`, `compact` | how objects are stored |
+| `transforms`, `mutation` | what is done to objects before they are stored; who changes them afterwards |
 | `snapshot`, `seeding` | a copy as a file, and a start from it |
 | `health`, `meters` | how an informer is doing; what it counts |
 

@@ -5,11 +5,11 @@ less then, but never anything else than the truth::
 
                       more than limit
           KEEPING ───────────────────────> FOLDING
-     every notice, in order                one place per key, where the key first came
+     every notification, in order                one place per key, where the key first came
              ^                                 │
              └────────────empty again──────────┘
 
-How a notice joins what waits for its key, in FOLDING:
+How a notification joins what waits for its key, in FOLDING:
 
 | waiting | then ADD or UPDATE | then DELETE |
 |---|---|---|
@@ -19,11 +19,11 @@ How a notice joins what waits for its key, in FOLDING:
 | ..., DELETE | ..., DELETE, it | ..., DELETE, the first |
 | ..., DELETE, ADD | ..., DELETE, ADD of the newest | ..., DELETE, the first |
 
-So there wait at most three notices a key, and only for keys that the handler knows of or the store holds; and whoever
+So there wait at most three notifications a key, and only for keys that the handler knows of or the store holds; and whoever
 replays what comes out has the same state as one who heard everything. An UPDATE stays in front of its DELETE: who
 filters must hear that an object no longer passes, or would take its end for the end of one never heard of. Per key, the
 order is kept. Between keys it is not: what is new about a key comes where the key first came. It never comes later, so
-that a MARK, which keeps its place, still stands behind all that was pushed before it.
+that a SYNC_MARKER, which keeps its place, still stands behind all that was pushed before it.
 differs from client-go: there, the buffer grows without a bound.
 
 Not for several threads: who has some must see to it that one at a time uses the buffer.
@@ -42,39 +42,39 @@ from masthead.errors import InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LIMIT", "HandlerBuffer", "Notice", "NoticeType"]
+__all__ = ["LIMIT", "HandlerBuffer", "Notification", "NotificationType"]
 
 V = TypeVar("V")
 
 LIMIT: Final = 1000
-"""How many notices are kept, each by itself, for a handler that does not keep up."""
+"""How many notifications are kept, each by itself, for a handler that does not keep up."""
 
 
-class NoticeType(Enum):
+class NotificationType(Enum):
     """What a handler is told."""
 
     ADD = "add"
     UPDATE = "update"
     DELETE = "delete"
-    MARK = "mark"
+    SYNC_MARKER = "mark"
     """Nothing: the handler has now heard all that was pushed before, such as the initial adds."""
 
 
-class Notice(msgspec.Struct, Generic[V], frozen=True):
+class Notification(msgspec.Struct, Generic[V], frozen=True):
     """One thing that a handler is told.
 
     Its repr leaves the values out, which may be somebody's Secrets.
 
     Attributes:
         type: What it is.
-        key: Of which object; empty for a MARK.
+        key: Of which object; empty for a SYNC_MARKER.
         old: What it was: for an UPDATE what was told last, for a DELETE the last state that is known.
         new: What it is: for an ADD and an UPDATE.
         is_initial: Whether an ADD is part of the state that the handler begins with.
         final_state_known: Whether the ``old`` of a DELETE is what the object was in the end.
     """
 
-    type: NoticeType
+    type: NotificationType
     key: str = ""
     old: V | None = None
     new: V | None = None
@@ -91,11 +91,11 @@ class Notice(msgspec.Struct, Generic[V], frozen=True):
         ]
 
     def __repr__(self) -> str:
-        return f"Notice({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+        return f"Notification({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
 
-_Waiting: TypeAlias = Notice[V] | tuple[Notice[V], ...]
-"""What waits in one place: a MARK, or up to three notices about a key; without a tuple where there is only one.
+_Waiting: TypeAlias = Notification[V] | tuple[Notification[V], ...]
+"""What waits in one place: a SYNC_MARKER, or up to three notifications about a key; without a tuple where there is only one.
 
 A tuple for each of many objects would make the garbage collector look at all of them, which takes longer than the rest.
 """
@@ -105,15 +105,15 @@ _Places: TypeAlias = dict[str | int, _Waiting[V]]
 
 
 class HandlerBuffer(Generic[V]):
-    """The notices that wait for one handler: all of them, or, once they are too many, what they come to.
+    """The notifications that wait for one handler: all of them, or, once they are too many, what they come to.
 
-    Its length is the number of notices that wait.
+    Its length is the number of notifications that wait.
 
     Args:
         limit: Up to so many are kept as they came.
 
     Attributes:
-        folded: How many notices were folded away, in all.
+        folded: How many notifications were folded away, in all.
 
     Raises:
         InvalidValueError: if the limit is negative.
@@ -123,47 +123,49 @@ class HandlerBuffer(Generic[V]):
 
     def __init__(self, limit: int = LIMIT) -> None:
         if limit < 0:
-            raise InvalidValueError(f"a buffer cannot keep {limit} notices; give 0 or more", value=limit)
+            raise InvalidValueError(
+                f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit
+            )
         self._limit = limit
-        self._kept: deque[Notice[V]] = deque()
+        self._kept: deque[Notification[V]] = deque()
         # A dict finds its last item at once, but its first ever later as the first is removed again and again. So the
         # places are in two: those in front the wrong way round, with the first at the end, and behind them the rest.
         self._front: _Places[V] = {}
         self._back: _Places[V] = {}
         self._waiting = 0
-        """How many notices there are in all places."""
+        """How many notifications there are in all places."""
         self._marks = 0
         self.folded = 0
 
     @property
     def is_folding(self) -> bool:
-        """Whether notices are folded by key, until all that wait have been taken."""
+        """Whether notifications are folded by key, until all that wait have been taken."""
         return bool(self._waiting)
 
     def __len__(self) -> int:
         return self._waiting or len(self._kept)
 
-    def push(self, notice: Notice[V]) -> None:
-        """Add a notice behind all others."""
+    def push(self, notification: Notification[V]) -> None:
+        """Add a notification behind all others."""
         if self._waiting:
-            self._fold(notice)
+            self._fold(notification)
             return
-        self._kept.append(notice)
+        self._kept.append(notification)
         if len(self._kept) > self._limit:
             self._begin_folding()
 
-    def extend(self, notices: Iterable[Notice[V]]) -> None:
-        """Add notices behind all others, in this order."""
+    def extend(self, notifications: Iterable[Notification[V]]) -> None:
+        """Add notifications behind all others, in this order."""
         if self._waiting:
-            for notice in notices:
-                self._fold(notice)
+            for notification in notifications:
+                self._fold(notification)
             return
-        self._kept.extend(notices)
+        self._kept.extend(notifications)
         if len(self._kept) > self._limit:
             self._begin_folding()
 
-    def take(self, limit: int = 100) -> list[Notice[V]]:
-        """Remove the notices that are next, at most so many, and return them."""
+    def take(self, limit: int = 100) -> list[Notification[V]]:
+        """Remove the notifications that are next, at most so many, and return them."""
         if self._waiting:
             return self._take_folded(limit)
         kept = self._kept
@@ -178,22 +180,22 @@ class HandlerBuffer(Generic[V]):
 
     def _begin_folding(self) -> None:
         kept, self._kept = self._kept, deque()
-        # A whole state has each key once, and there is nothing to fold: 200,000 notices in a tenth of the time.
-        front: _Places[V] = {notice.key: notice for notice in reversed(kept)}
+        # A whole state has each key once, and there is nothing to fold: 200,000 notifications in a tenth of the time.
+        front: _Places[V] = {notification.key: notification for notification in reversed(kept)}
         if len(front) == len(kept) and "" not in front:  # which is the key of marks
             self._front, self._waiting = front, len(front)
             return
-        for notice in kept:
-            self._fold(notice)
+        for notification in kept:
+            self._fold(notification)
 
-    def _fold(self, notice: Notice[V]) -> None:
-        place: str | int = notice.key
-        if notice.type is NoticeType.MARK:
+    def _fold(self, notification: Notification[V]) -> None:
+        place: str | int = notification.key
+        if notification.type is NotificationType.SYNC_MARKER:
             place = self._marks = self._marks + 1
         places = self._front if place in self._front else self._back
         waiting = places.get(place, ())
         before = waiting if isinstance(waiting, tuple) else (waiting,)
-        after = _joined(before, notice)
+        after = _joined(before, notification)
         if after:
             places[place] = after[0] if len(after) == 1 else after
         else:
@@ -201,8 +203,8 @@ class HandlerBuffer(Generic[V]):
         self._waiting += len(after) - len(before)
         self.folded += len(before) + 1 - len(after)
 
-    def _take_folded(self, limit: int) -> list[Notice[V]]:
-        taken: list[Notice[V]] = []
+    def _take_folded(self, limit: int) -> list[Notification[V]]:
+        taken: list[Notification[V]] = []
         while len(taken) < limit and (self._front or self._back):
             if not self._front:
                 self._front, self._back = dict(reversed(self._back.items())), {}
@@ -218,14 +220,16 @@ class HandlerBuffer(Generic[V]):
         return taken
 
 
-def _joined(waiting: tuple[Notice[V], ...], notice: Notice[V]) -> tuple[Notice[V], ...]:
-    """What waits for a key once a notice has come; the table above."""
+def _joined(
+    waiting: tuple[Notification[V], ...], notification: Notification[V]
+) -> tuple[Notification[V], ...]:
+    """What waits for a key once a notification has come; the table above."""
     if not waiting:
-        return (notice,)
+        return (notification,)
     *others, last = waiting
-    if last.type is NoticeType.DELETE:
-        return waiting if notice.type is NoticeType.DELETE else (*waiting, notice)
-    if notice.type is not NoticeType.DELETE:
-        return (*others, Notice(last.type, last.key, last.old, notice.new, last.is_initial))
+    if last.type is NotificationType.DELETE:
+        return waiting if notification.type is NotificationType.DELETE else (*waiting, notification)
+    if notification.type is not NotificationType.DELETE:
+        return (*others, Notification(last.type, last.key, last.old, notification.new, last.is_initial))
     # Behind a DELETE, and as an ADD, it is something that the handler never heard of.
-    return tuple(others) if others or last.type is NoticeType.ADD else (last, notice)
+    return tuple(others) if others or last.type is NotificationType.ADD else (last, notification)

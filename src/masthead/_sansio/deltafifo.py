@@ -25,13 +25,13 @@ from masthead.errors import ClosedError, InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["DeltaFIFO", "KnownObjects"]
+__all__ = ["DeltaFIFO", "KeyListerGetter"]
 
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
-class KnownObjects(Protocol[V_co]):
+class KeyListerGetter(Protocol[V_co]):
     """What whoever pops has been told so far: a store."""
 
     def keys(self) -> Iterable[str]:
@@ -57,7 +57,7 @@ class DeltaFIFO(Queue[V]):
             those deletions whose keys are queued, and a resync does nothing.
     """
 
-    def __init__(self, known: KnownObjects[V] | None = None) -> None:
+    def __init__(self, known: KeyListerGetter[V] | None = None) -> None:
         self._known = known
         # Not a dict: to take the first from one is to step over all that were taken before. For 50,000 keys, 740 ms
         # against 6.

@@ -11,7 +11,7 @@
       │         │           too large twice              │      ^
       │         └─ 410, too large: any version will do   │drop  │the same server
       │                                                  v      │
-      └── with a version (from a snapshot) ────────> PROVING ───┘
+      └── with a version (from a snapshot) ────────> VERIFYING ───┘
                                                          └─ not the server that we knew ──> STREAMING, any version
 
 The caller does what a step says and tells what came of it; the machine answers with the next step::
@@ -20,7 +20,7 @@ The caller does what a step says and tells what came of it; the machine answers 
     while True:                                   # wait for step.after seconds, then machine.begin(now), then:
         step = machine.page(...)                  # for each page of a List that came
         machine.opened(); machine.event(...)      # for a Stream: for each event; then step = machine.closed(now)
-        step = machine.proved(is_same=...)        # for a Prove
+        step = machine.proved(is_same=...)        # for a VerifyServer
         step = machine.failed(now, failure)       # for any of them
 
 What follows from what:
@@ -60,9 +60,9 @@ __all__ = [
     "PAGE",
     "Failure",
     "List",
-    "ListWatching",
+    "ListWatchMachine",
     "Phase",
-    "Prove",
+    "VerifyServer",
     "Role",
     "Step",
     "Stream",
@@ -96,7 +96,7 @@ class Phase(Enum):
     STREAMING = "streaming"
     LISTING = "listing"
     FOLLOWING = "following"
-    PROVING = "proving"
+    VERIFYING = "proving"
 
 
 class Role(Enum):
@@ -155,7 +155,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Prove:
+class VerifyServer:
     """Find out whether the server is the one that the copy came from, and still has what it had.
 
     Attributes:
@@ -167,7 +167,7 @@ class Prove:
     after: float = 0.0
 
 
-Step: TypeAlias = "List | Stream | Prove"
+Step: TypeAlias = "List | Stream | VerifyServer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Failure:
         return 0 < self.code < 500 and self.code not in _PASSING
 
 
-class ListWatching:
+class ListWatchMachine:
     """Decides how a copy of a collection is made and kept.
 
     Args:
@@ -230,7 +230,7 @@ class ListWatching:
         self._page_size = page_size
         self._is_paged = False
         self._backoff = backoff or Backoff()
-        self._step: Step = Prove(version)
+        self._step: Step = VerifyServer(version)
         self._started = 0.0
         self._is_open = False
         self._has_news = False
@@ -239,7 +239,7 @@ class ListWatching:
         self._futile = 0
         self._lagging = 0
         self._expired_pages = 0
-        self.phase = Phase.PROVING
+        self.phase = Phase.VERIFYING
 
     @property
     def version(self) -> str:
@@ -382,7 +382,7 @@ class ListWatching:
             after = self._wait(now, failure) if self._expired_pages > 1 else 0.0
             return replace(self._listing(after), limit=0)
         is_following = self.phase is Phase.FOLLOWING
-        if failure.too_large and self.phase in {Phase.FOLLOWING, Phase.PROVING}:
+        if failure.too_large and self.phase in {Phase.FOLLOWING, Phase.VERIFYING}:
             self._lagging += 1
             if self._lagging < _LAGGING:
                 return self._proof(self._wait(now, failure))
@@ -418,8 +418,8 @@ class ListWatching:
         """Go on from the version that is known, if there is one and the server is the one that gave it."""
         if self._version in _ANY:
             return self._anew(after)
-        self.phase = Phase.PROVING
-        return Prove(self._version, after)
+        self.phase = Phase.VERIFYING
+        return VerifyServer(self._version, after)
 
     def _stream(self, version: str) -> Stream:
         return Stream(version, initial_events=False, seconds=_SHORTEST + int(_SHORTEST * self._random()))

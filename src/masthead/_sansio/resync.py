@@ -51,21 +51,21 @@ class ResyncSchedule:
             differs from client-go: there, it ticks as often as it was told to, though nobody can be due then.
 
     Attributes:
-        notice: What the last `join` changed about the period that was asked for, and why, as a sentence to warn with;
+        adjustment: What the last `join` changed about the period that was asked for, and why, as a sentence to warn with;
             empty if nothing.
 
     Raises:
         InvalidValueError: if the period is negative, or not a number.
     """
 
-    __slots__ = ("_check", "_default", "_handlers", "_next", "notice")
+    __slots__ = ("_check", "_default", "_handlers", "_next", "adjustment")
 
     def __init__(self, period: float) -> None:
         _refuse_nonsense(period)
         self._default = self._check = max(period, SHORTEST) if period else 0.0
         self._handlers: dict[Hashable, _Joined] = {}
         self._next: float | None = None
-        self.notice = ""
+        self.adjustment = ""
 
     @property
     def next_check(self) -> float | None:
@@ -78,7 +78,7 @@ class ResyncSchedule:
         return self._check
 
     def join(self, handler: Hashable, period: float | None, now: float) -> float:
-        """Add a handler, and return the period that it gets; see `notice` if that is not what was asked for.
+        """Add a handler, and return the period that it gets; see `adjustment` if that is not what was asked for.
 
         Args:
             handler: Which; one that has joined before gets a new period.
@@ -91,7 +91,7 @@ class ResyncSchedule:
         """
         wanted = self._default if period is None else period
         _refuse_nonsense(wanted)
-        effective, self.notice = self._granted(wanted)
+        effective, self.adjustment = self._granted(wanted)
         if effective:
             # Those who have joined keep theirs: a check period that shrinks gives nobody a reason to wait longer.
             self._check = min(self._check, effective)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from os import PathLike
 
-    from masthead._cache.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
-    from masthead._cache.health import Health
-    from masthead._cache.lister import Lister
-    from masthead._cache.store import Indexer
-    from masthead._cache.transforms import Transform
+    from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
+    from masthead._cache.informer.health import Health
+    from masthead._cache.store.indexer import Indexer
+    from masthead._cache.store.lister import Lister
+    from masthead._cache.store.transforms import Transform
     from masthead._sansio.store import IndexFunc
 
 __all__ = ["Arranged"]
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Arranged(Facade, Generic[T]):
-    """An informer as far as it is arranged and read; its life is in `masthead._cache.informer`."""
+    """An informer as far as it is arranged and read; its life is in `masthead._cache.informer.informer`."""
 
     @property
     def name(self) -> str:

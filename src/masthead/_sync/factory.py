@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead._cache.arranged import GRACE
-from masthead._cache.factory import SharedInformerFactory as AsyncFactory
-from masthead._cache.together import raise_all
+from masthead._cache.factory.factory import SharedInformerFactory as AsyncFactory
+from masthead._cache.factory.factory import raise_all
+from masthead._cache.informer.core import GRACE
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from masthead._cache.health import Health
-    from masthead._cache.holding import Hold
-    from masthead._cache.selection import Tweak
-    from masthead._cache.transforms import Transform
+    from masthead._cache.factory.selection import Tweak
+    from masthead._cache.informer.health import Health
+    from masthead._cache.store.storage import Hold
+    from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._client.reading import Reading
     from masthead._meta.gvk import GroupVersionResource
@@ -119,10 +119,10 @@ class SharedInformerFactory(InformerGroups):
                 are not concerned.
             label_selector: Only objects with such labels, of every kind.
             field_selector: Only objects with such fields, of every kind.
-            tweak: Has the last word on what is selected, kind by kind; see `masthead._cache.selection`.
+            tweak: Has the last word on what is selected, kind by kind; see `masthead._cache.factory.selection`.
             transform: What is done to each object, of whatever kind, before it is kept.
             resyncs: Other periods than `resync`, by class or resource.
-            hold: How objects are held; this and what follows as for a `SharedInformer`.
+            hold: How objects are stored; this and what follows as for a `SharedInformer`.
             page_size: How many objects of a list to ask for at a time.
             watch_list: Whether to try watches that begin with what there is.
             stall_after: Seconds without a byte after which a watch counts as dead.
@@ -333,14 +333,14 @@ class SharedInformerFactory(InformerGroups):
             Exception: if an informer has ended by itself for a reason that nobody foresaw; the log has it, too.
         """
         inner: _PortalFactory = self._async
-        if inner.is_called_here:
-            self._portal.soon(lambda: inner.end_soon(grace))
+        if inner.is_called_from_handler:
+            self._portal.soon(lambda: inner.stop_nowait(grace))
             return
         try:
             self._portal.call(inner.shutdown(grace=grace))
         except ClosedError:  # the client is, and what ran there has ended with it
             if not self._portal.is_forked:  # or a thread that did not come along may hold what is asked for
-                inner.end_soon(grace)
+                inner.stop_nowait(grace)
                 inner.check_at_end()
 
     def __repr__(self) -> str:

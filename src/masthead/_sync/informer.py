@@ -5,7 +5,7 @@
     your thread ──start, stop, wait──> portal ──> the client's loop: the informer, one of its tasks
          └──────indexer, lister: memory──────────────────┘   └──> one thread for each handler
 
-The contract is in `masthead._cache.informer`. The informer does not keep the portal alive: a client that nobody closes
+The contract is in `masthead._cache.informer.informer`. The informer does not keep the portal alive: a client that nobody closes
 still goes when nobody holds it any more, and its informers go with it.
 """
 
@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead._cache.arranged import GRACE
-from masthead._cache.informer import ThreadedInformer
+from masthead._cache.informer.core import GRACE
+from masthead._cache.informer.informer import ThreadedInformer
 from masthead._client.reading import Reading as AsyncReading
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import Self
 
-    from masthead._cache.holding import Held, Hold
-    from masthead._cache.listwatch import ListWatch
-    from masthead._cache.store import Indexer
-    from masthead._cache.transforms import Transform
+    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.store.indexer import Indexer
+    from masthead._cache.store.storage import Hold, Stored
+    from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._sansio.changes import Queue
-    from masthead._sansio.deltafifo import KnownObjects
+    from masthead._sansio.deltafifo import KeyListerGetter
     from masthead._sansio.store import IndexFunc
     from masthead._sync.portal import Spawn
     from masthead._sync.reading import Reading
@@ -112,7 +112,7 @@ class SharedInformer(Arranged[T]):
         buffer_limit: int = LIMIT,
         detect_mutations: bool | None = None,
         metrics: Metrics | None = None,
-        queue: Callable[[KnownObjects[Held]], Queue[Held]] | None = None,
+        queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None = None,
         backoff: Callable[[], Backoff] = Backoff,
     ) -> None:
         """Describe what to keep. Nothing is sent before the start.
@@ -126,8 +126,8 @@ class SharedInformer(Arranged[T]):
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
             shard_selector: Only the objects of one shard, where the server has them.
-            transform: What is done to each object before it is kept; see `masthead._cache.transforms`.
-            hold: How objects are held: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
+            transform: What is done to each object before it is kept; see `masthead._cache.store.transforms`.
+            hold: How objects are stored: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
                 compressed, and decoded whenever one looks.
             name: What logs and metrics call it; the resource by default.
             page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
@@ -146,7 +146,7 @@ class SharedInformer(Arranged[T]):
             InvalidValueError: if there is nothing to mirror, or an option is senseless.
             SelectorError: if a selector is none.
             IndexConflictError: if an indexer has the name of one that is always there.
-            ConfigError: if objects are to be held in a way that needs something which is not installed.
+            ConfigError: if objects are to be stored in a way that needs something which is not installed.
         """
         portal, awaited = _unwrapped(source)
         inner: PortalInformer[T] = PortalInformer(
@@ -215,14 +215,14 @@ class SharedInformer(Arranged[T]):
             Exception: if it has ended by itself for a reason that nobody foresaw; the log has it, too.
         """
         inner: PortalInformer[T] = self._async
-        if inner.is_called_here:
-            self._portal.soon(lambda: inner.end_soon(grace))
+        if inner.is_called_from_handler:
+            self._portal.soon(lambda: inner.stop_nowait(grace))
             return
         try:
             self._portal.call(inner.stop(grace=grace))
         except ClosedError:  # the client is, and what ran there has ended with it
             if not self._portal.is_forked:  # or a thread that did not come along may hold what is asked for
-                inner.end_soon(grace)
+                inner.stop_nowait(grace)
                 inner.check_at_end()
         finally:
             if self._has_own_portal:
@@ -307,7 +307,7 @@ class SharedInformer(Arranged[T]):
         """Close a portal that nobody else has, unless the informer lives there."""
         if self._has_own_portal and not self._async.is_running:
             self._portal.close()
-            self._async.end_soon()
+            self._async.stop_nowait()
 
 
 def facing(portal: Portal, inner: PortalInformer[T]) -> SharedInformer[T]:

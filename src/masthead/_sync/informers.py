@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, TypeVar
 
-from masthead._cache.informers import WITHOUT_PARENTHESES
+from masthead._cache.factory.informers import WITHOUT_PARENTHESES
 from masthead._meta.object import Object
 from masthead._sync.facade import Facade
 from masthead._sync.informer import SharedInformer, facing
 
 if TYPE_CHECKING:
-    from masthead._cache.lister import Lister
+    from masthead._cache.store.lister import Lister
     from masthead._meta.gvk import GroupVersion
 
 __all__ = ["InformerGroup", "Informers"]

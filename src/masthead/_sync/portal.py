@@ -292,7 +292,7 @@ class _Hop(Generic[R]):
     """One call on its way: made by the thread that waits, carried out on the loop.
 
     Attributes:
-        done: Held until the call has ended.
+        done: Stored until the call has ended.
         is_sent: Whether the loop may know of it.
     """
 

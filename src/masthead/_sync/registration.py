@@ -59,7 +59,7 @@ class Registration(Facade):
         Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
         for.
         """
-        if self._async.is_called_here:
+        if self._async.is_called_from_handler:
             self._async.leave()
             return
         with contextlib.suppress(ClosedError):  # the client is, and its handlers went with it

@@ -15,7 +15,7 @@ from masthead.errors import BadRequestError, DeadlineError, DecodeError, Expired
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._meta.object import ObjectList
 
 Plain: TypeAlias = dict[str, Any]
@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass
 class Collection:
-    """ConfigMaps that a test puts and removes; a `masthead._cache.listwatch.ListWatch` of its own.
+    """ConfigMaps that a test puts and removes; a `masthead._cache.reflector.listwatch.ListWatch` of its own.
 
     Attributes:
         namespace: Where they are.

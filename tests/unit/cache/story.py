@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from masthead._cache.handlers import EventHandler
+from masthead._cache.informer.handlers import EventHandler
 from masthead.api.core.v1 import ConfigMap
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
 
-from masthead._cache.handlers import EventHandler, FilteringEventHandler
-from masthead._cache.informer import SharedInformer, ThreadedInformer
+from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
+from masthead._cache.informer.informer import SharedInformer, ThreadedInformer
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
 from masthead.testing.virtual_time import in_virtual_time, now

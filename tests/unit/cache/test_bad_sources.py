@@ -11,7 +11,7 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, reached, state_of, turns_until
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead._client.event import Event
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidValueError
@@ -19,7 +19,7 @@ from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidVa
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._meta.object import ObjectList
     from masthead.errors import DecodeError
 

@@ -1,4 +1,4 @@
-"""Holding objects compressed: how small, when a dictionary is learnt, and from which threads."""
+"""ObjectStorage objects compressed: how small, when a dictionary is learnt, and from which threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from benchmarks.harness.pods import generate
 
-from masthead._cache.compact import Compact
+from masthead._cache.store.compact import Compact
 from masthead.api.core.v1 import ConfigMap, Pod, PodList
 from masthead.errors import DecodeError
 
@@ -25,8 +25,8 @@ def pods() -> list[Pod]:
     return PodList.from_wire(generate(1000)).items
 
 
-def size(held: object) -> int:
-    return len(cast("bytes", held))
+def size(stored: object) -> int:
+    return len(cast("bytes", stored))
 
 
 def config_map(number: int, words: str) -> ConfigMap:
@@ -39,70 +39,70 @@ def config_map(number: int, words: str) -> ConfigMap:
 
 
 def test_a_pod_takes_400_bytes_once_enough_others_were_seen(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    held = [holding.hold(pod) for pod in pods]
-    assert max(map(size, held[FIRST:])) < 600
-    assert sum(map(size, held[FIRST:])) / len(held[FIRST:]) < 420
-    assert [holding.open(each).wire_bytes for each in held] == [pod.wire_bytes for pod in pods]
+    storage = Compact(Pod)
+    stored = [storage.pack(pod) for pod in pods]
+    assert max(map(size, stored[FIRST:])) < 600
+    assert sum(map(size, stored[FIRST:])) / len(stored[FIRST:]) < 420
+    assert [storage.unpack(each).wire_bytes for each in stored] == [pod.wire_bytes for pod in pods]
 
 
 def test_after_reholding_the_first_are_as_small_as_the_rest(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    items = {pod.key: holding.hold(pod) for pod in pods}
+    storage = Compact(Pod)
+    items = {pod.key: storage.pack(pod) for pod in pods}
     before = dict(items)
-    holding.rehold(items)
+    storage.repack(items)
     assert list(items) == list(before)
     assert max(map(size, items.values())) < 600
-    assert [holding.open(each).wire_bytes for each in items.values()] == [pod.wire_bytes for pod in pods]
-    assert [holding.version(each) for each in items.values()] == [
+    assert [storage.unpack(each).wire_bytes for each in items.values()] == [pod.wire_bytes for pod in pods]
+    assert [storage.version(each) for each in items.values()] == [
         pod.metadata.resource_version for pod in pods
     ]
     # What others still hold from before can be opened as well.
-    assert [holding.open(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
+    assert [storage.unpack(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
 
 
 def test_objects_that_come_namespace_by_namespace_are_small_after_reholding() -> None:
     everything = [config_map(number, word) for word in ("apple", "birch", "cedar") for number in range(300)]
-    holding = Compact(ConfigMap)
-    items = {obj.key: holding.hold(obj) for obj in everything}
+    storage = Compact(ConfigMap)
+    items = {obj.key: storage.pack(obj) for obj in everything}
     unlike_the_first = sum(size(items[f"cedar/cedar-{number}"]) for number in range(300))
-    holding.rehold(items)
+    storage.repack(items)
     assert sum(size(items[f"cedar/cedar-{number}"]) for number in range(300)) < unlike_the_first * 0.75
-    assert [holding.open(each) for each in items.values()] == everything
+    assert [storage.unpack(each) for each in items.values()] == everything
 
 
 def test_reholding_twice_changes_nothing(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    items = {pod.key: holding.hold(pod) for pod in pods}
-    holding.rehold(items)
+    storage = Compact(Pod)
+    items = {pod.key: storage.pack(pod) for pod in pods}
+    storage.repack(items)
     once = dict(items)
-    holding.rehold(items)
+    storage.repack(items)
     assert all(items[key] is once[key] for key in once)
 
 
 def test_few_objects_are_left_as_they_are(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    items = {pod.key: holding.hold(pod) for pod in pods[:10]}
+    storage = Compact(Pod)
+    items = {pod.key: storage.pack(pod) for pod in pods[:10]}
     once = dict(items)
-    holding.rehold(items)
+    storage.repack(items)
     assert items == once
-    holding.rehold({})
+    storage.repack({})
 
 
 def test_the_same_value_opened_twice_is_the_same_object(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    held = holding.hold(pods[0])
-    assert holding.open(held) is holding.open(held)
+    storage = Compact(Pod)
+    stored = storage.pack(pods[0])
+    assert storage.unpack(stored) is storage.unpack(stored)
 
 
 def test_only_some_objects_are_kept_open(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    held = [holding.hold(pod) for pod in pods]
-    first = holding.open(held[0])
-    for each in held[1:]:
-        holding.open(each)
-    assert holding.open(held[0]) is not first
-    assert holding.open(held[0]) == first
+    storage = Compact(Pod)
+    stored = [storage.pack(pod) for pod in pods]
+    first = storage.unpack(stored[0])
+    for each in stored[1:]:
+        storage.unpack(each)
+    assert storage.unpack(stored[0]) is not first
+    assert storage.unpack(stored[0]) == first
 
 
 def large(number: int, size: int) -> ConfigMap:
@@ -120,62 +120,62 @@ def came(obj: ConfigMap) -> ConfigMap:
 
 
 def test_few_large_objects_are_kept_open() -> None:
-    holding = Compact(ConfigMap)
+    storage = Compact(ConfigMap)
     objects = [came(large(number, 1_000_000)) for number in range(20)]
-    held = [holding.hold(obj) for obj in objects]
-    assert holding.open(held[-1]) is objects[-1]
-    assert holding.open(held[0]) is not objects[0]
-    assert holding.open(held[0]) == objects[0]
+    stored = [storage.pack(obj) for obj in objects]
+    assert storage.unpack(stored[-1]) is objects[-1]
+    assert storage.unpack(stored[0]) is not objects[0]
+    assert storage.unpack(stored[0]) == objects[0]
     huge = came(large(99, 10_000_000))
-    assert holding.open(holding.hold(huge)) is huge  # at least one can be read twice
+    assert storage.unpack(storage.pack(huge)) is huge  # at least one can be read twice
 
 
 def test_what_is_in_demand_stays_open_longer_than_what_is_not(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    held = [holding.hold(pod) for pod in pods]
-    wanted = holding.open(held[0])
-    for each in held[1:]:
-        holding.open(each)
-        assert holding.open(held[0]) is wanted
+    storage = Compact(Pod)
+    stored = [storage.pack(pod) for pod in pods]
+    wanted = storage.unpack(stored[0])
+    for each in stored[1:]:
+        storage.unpack(each)
+        assert storage.unpack(stored[0]) is wanted
 
 
 def test_large_objects_cost_little_beside_what_is_held_of_them() -> None:
-    holding = Compact(ConfigMap)
+    storage = Compact(ConfigMap)
     tracemalloc.start()
     try:
-        held = [holding.hold(came(large(number, 500_000))) for number in range(100)]
-        beside = tracemalloc.get_traced_memory()[0] - sum(map(size, held))
+        stored = [storage.pack(came(large(number, 500_000))) for number in range(100)]
+        beside = tracemalloc.get_traced_memory()[0] - sum(map(size, stored))
     finally:
         tracemalloc.stop()
     assert beside < 20_000_000
 
 
 def test_large_objects_are_held_anew_in_more_steps() -> None:
-    holding = Compact(ConfigMap)
-    items = {obj.key: holding.hold(obj) for obj in (came(large(number, 40_000)) for number in range(400))}
+    storage = Compact(ConfigMap)
+    items = {obj.key: storage.pack(obj) for obj in (came(large(number, 40_000)) for number in range(400))}
     before = dict(items)
-    assert sum(1 for _ in holding.rehold_in_steps(items)) >= 3
+    assert sum(1 for _ in storage.repack_in_steps(items)) >= 3
     assert items != before
-    assert all(holding.open(items[key]) == holding.open(before[key]) for key in items)
+    assert all(storage.unpack(items[key]) == storage.unpack(before[key]) for key in items)
 
 
 def test_objects_that_have_nothing_in_common_can_be_held_too() -> None:
-    holding = Compact(ConfigMap)
+    storage = Compact(ConfigMap)
     made = [ConfigMap.from_dict({"metadata": {"name": chr(0x4E00 + n)}}) for n in range(2 * FIRST)]
-    items = {obj.key: holding.hold(obj) for obj in made}
-    holding.rehold(items)
-    assert [holding.open(each) for each in items.values()] == made
+    items = {obj.key: storage.pack(obj) for obj in made}
+    storage.repack(items)
+    assert [storage.unpack(each) for each in items.values()] == made
 
 
 def test_a_version_that_would_break_the_layout_is_refused() -> None:
     pod = Pod.from_wire(b'{"metadata":{"name":"a","namespace":"b","resourceVersion":"1\\u00002"}}')
     with pytest.raises(DecodeError, match=r'Pod "b/a": metadata.resourceVersion: not a version'):
-        Compact(Pod).hold(pod)
+        Compact(Pod).pack(pod)
 
 
 def test_threads_open_while_others_hold_and_rehold(pods: list[Pod]) -> None:
-    holding = Compact(Pod)
-    held = [holding.hold(pod) for pod in pods[:150]]
+    storage = Compact(Pod)
+    stored = [storage.pack(pod) for pod in pods[:150]]
     wrong: list[object] = []
     start = threading.Barrier(5)
 
@@ -184,20 +184,20 @@ def test_threads_open_while_others_hold_and_rehold(pods: list[Pod]) -> None:
         for _ in range(5):
             wrong.extend(
                 pod.key
-                for pod, each in zip(pods, list(held), strict=False)
-                if holding.open(each).wire_bytes != pod.wire_bytes
+                for pod, each in zip(pods, list(stored), strict=False)
+                if storage.unpack(each).wire_bytes != pod.wire_bytes
             )
 
-    def rehold() -> None:
+    def repack() -> None:
         start.wait()
         for _ in range(3):
-            holding.rehold({pod.key: each for pod, each in zip(pods, list(held), strict=False)})
+            storage.repack({pod.key: each for pod, each in zip(pods, list(stored), strict=False)})
 
-    threads = [threading.Thread(target=read) for _ in range(3)] + [threading.Thread(target=rehold)]
+    threads = [threading.Thread(target=read) for _ in range(3)] + [threading.Thread(target=repack)]
     for thread in threads:
         thread.start()
     start.wait()
-    held.extend(map(holding.hold, pods[150:]))
+    stored.extend(map(storage.pack, pods[150:]))
     for thread in threads:
         thread.join()
     assert wrong == []
@@ -207,21 +207,21 @@ WITHOUT_ZSTANDARD = """
 import sys
 sys.modules["zstandard"] = None
 from masthead.api.core.v1 import Pod
-from masthead._cache.holding import holding_for
+from masthead._cache.store.storage import storage_for
 from masthead.errors import ConfigError
-holding_for("lazy", Pod), holding_for("eager", Pod)
+storage_for("lazy", Pod), storage_for("eager", Pod)
 try:
-    holding_for("compact", Pod)
+    storage_for("compact", Pod)
 except ConfigError as error:
     print(error)
 """
 AS_IT_IS = """
 import json, sys
 from masthead.api.core.v1 import Pod
-from masthead._cache.holding import holding_for
-holding_for("lazy", Pod)
+from masthead._cache.store.storage import storage_for
+storage_for("lazy", Pod)
 before = "zstandard" in sys.modules
-holding_for("compact", Pod)
+storage_for("compact", Pod)
 print(json.dumps([before, "zstandard" in sys.modules]))
 """
 

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.cache.collection import Collection
 from tests.unit.cache.worlds import QUICK, turns_until
 
-from masthead._cache.controller import Controller
-from masthead._cache.meters import InformerMeter
-from masthead._cache.store import Store
+from masthead._cache.informer.controller import InformerController
+from masthead._cache.reflector.metrics import InformerMetrics
+from masthead._cache.store.store import Store
 from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
@@ -28,7 +28,7 @@ from masthead.testing.virtual_time import in_virtual_time
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._sansio.changes import Change, Process
 
 
@@ -51,7 +51,7 @@ def _said(change: Change[Any]) -> str:
 
 
 @asynccontextmanager
-async def running(controller: Controller[ConfigMap]) -> AsyncIterator[None]:
+async def running(controller: InformerController[ConfigMap]) -> AsyncIterator[None]:
     """Run a controller for the length of a block."""
     task = asyncio.get_running_loop().create_task(controller.run())
     try:
@@ -65,7 +65,7 @@ async def running(controller: Controller[ConfigMap]) -> AsyncIterator[None]:
 async def test_what_is_mirrored_is_processed_in_order(collection: Collection) -> None:
     collection.put("a")
     seen = Seen()
-    controller = Controller(collection, seen, backoff=QUICK)
+    controller = InformerController(collection, seen, backoff=QUICK)
     assert not controller.has_synced
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -75,8 +75,8 @@ async def test_what_is_mirrored_is_processed_in_order(collection: Collection) ->
         collection.bookmark()
         await turns_until(lambda: "at 14" in seen.told)
         assert controller.last_sync_resource_version == "14"
-        (pulse,) = controller.pulses
-        assert pulse.state == "watching"
+        (status,) = controller.statuses
+        assert status.state == "watching"
     assert seen.told == [
         "initial all of shop/a", "added shop/b", "updated shop/a", "deleted shop/b", "at 14",
     ]  # fmt: skip
@@ -95,7 +95,7 @@ async def test_a_store_of_ones_own_can_be_kept_with_it(collection: Collection) -
             elif isinstance(change, Delta) and change.value is not None:
                 (store.delete if change.type is DeltaType.DELETED else store.add)(change.value)
 
-    async with running(Controller(collection, process)):
+    async with running(InformerController(collection, process)):
         await turns_until(lambda: len(store) == 2)
         collection.put("c", "2")
         collection.remove("a")
@@ -107,7 +107,7 @@ async def test_a_store_of_ones_own_can_be_kept_with_it(collection: Collection) -
 async def test_a_delta_fifo_gathers_by_key(collection: Collection) -> None:
     collection.put("a")
     seen = Seen()
-    controller = Controller(collection, seen, queue=DeltaFIFO())
+    controller = InformerController(collection, seen, queue=DeltaFIFO())
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         collection.put("b")
@@ -125,7 +125,7 @@ async def test_a_process_function_that_fails_loses_those_changes_and_no_others(
         if "added shop/bad" in seen.told[-1:]:
             raise LookupError("no such shelf")
 
-    controller = Controller(collection, process)
+    controller = InformerController(collection, process)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         collection.put("bad")
@@ -157,7 +157,7 @@ async def test_a_queue_that_does_not_give_what_it_has_is_asked_again_with_the_ne
     collection.put("a")
     seen, queue = Seen(), Stubborn()
     queue.raises = raises
-    controller = Controller(collection, seen, queue=queue)
+    controller = InformerController(collection, seen, queue=queue)
     async with running(controller):
         await turns_until(lambda: len(queue) == 1)
         collection.put("b")
@@ -188,7 +188,7 @@ async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
 ) -> None:
     collection.put("a")
     seen, queue = Seen(), Losing()
-    controller = Controller(collection, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
+    controller = InformerController(collection, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
     queue.losses = losses
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -198,11 +198,11 @@ async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
         collection.end(ExpiredError("too old", code=410, reason="Expired"))
         await turns_until(lambda: "all of shop/a,shop/b" in seen.told)
         assert controller.last_sync_resource_version == str(collection.version)
-        assert controller.pulses[0].failures == 0
+        assert controller.statuses[0].failures == 0
 
 
 async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
-    class Meter(InformerMeter):
+    class Meter(InformerMetrics):
         is_broken = False
 
         def listed(self, seconds: float, items: int) -> None:
@@ -216,7 +216,7 @@ async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
 
     seen = Seen()
     meter = Meter(None, name="maps", resource="configmaps")
-    controller = Controller(collection, seen, meter=meter, backoff=QUICK)
+    controller = InformerController(collection, seen, meter=meter, backoff=QUICK)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         collection.is_silent = True
@@ -224,7 +224,7 @@ async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
         collection.forget()
         collection.is_silent = False
         collection.end(OSError("cable"))
-        await turns_until(lambda: "no buffer space" in controller.pulses[0].error)
+        await turns_until(lambda: "no buffer space" in controller.statuses[0].error)
         meter.relisted = lambda: None  # type: ignore[method-assign]
         await turns_until(lambda: "all of shop/a" in seen.told)
 
@@ -238,13 +238,13 @@ async def test_events_before_one_that_is_none_are_processed() -> None:
         is_rude = False
 
     rude, seen = Rude(), Seen()
-    controller = Controller(rude, seen, backoff=QUICK)
+    controller = InformerController(rude, seen, backoff=QUICK)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         rude.is_rude = True
         rude.put("a")
         await turns_until(lambda: "added shop/a" in seen.told)
-        await turns_until(lambda: "among its events" in controller.pulses[0].error)
+        await turns_until(lambda: "among its events" in controller.statuses[0].error)
 
 
 async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
@@ -252,7 +252,7 @@ async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
 ) -> None:
     other = Collection(namespace="bank")
     other.trouble.append(ProtocolError("cable"))
-    controller = Controller({"shop": collection, "bank": other}, Seen(), backoff=QUICK, name="maps")
+    controller = InformerController({"shop": collection, "bank": other}, Seen(), backoff=QUICK, name="maps")
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
     assert caplog.messages == ["maps in bank: trying again in 0.0 s, after this failed: cable"]
@@ -261,13 +261,13 @@ async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
 async def test_what_is_queued_is_measured_when_it_has_been_processed(collection: Collection) -> None:
     queued: list[int] = []
 
-    class Meter(InformerMeter):
+    class Meter(InformerMetrics):
         def queued(self, count: int) -> None:
             queued.append(count)
 
     meter = Meter(None, name="maps", resource="configmaps")
     meter.is_on = True
-    async with running(Controller(collection, Seen(), meter=meter)):
+    async with running(InformerController(collection, Seen(), meter=meter)):
         await turns_until(lambda: bool(queued))
         collection.put("a")
         await turns_until(lambda: len(queued) > 1)
@@ -280,7 +280,7 @@ async def test_several_sources_are_synced_once_all_are(collection: Collection) -
     collection.put("a")
     other.trouble.extend([OSError("cable")] * 3)
     seen = Seen()
-    controller = Controller({"shop": collection, "bank": other}, seen, backoff=QUICK)
+    controller = InformerController({"shop": collection, "bank": other}, seen, backoff=QUICK)
     async with running(controller):
         await turns_until(lambda: bool(seen.told))
         assert seen.told == ["initial all of shop/a"]
@@ -292,7 +292,7 @@ async def test_several_sources_are_synced_once_all_are(collection: Collection) -
 async def test_errors_are_told_with_the_time_until_the_next_attempt(collection: Collection) -> None:
     told: list[tuple[str, bool]] = []
     collection.trouble.extend([OSError("cable"), OSError("plug")])
-    controller = Controller(
+    controller = InformerController(
         collection, Seen(), backoff=QUICK, on_error=lambda error, after: told.append((str(error), after > 0))
     )
     async with running(controller):
@@ -301,7 +301,7 @@ async def test_errors_are_told_with_the_time_until_the_next_attempt(collection: 
 
 
 async def test_a_controller_runs_once(collection: Collection) -> None:
-    controller = Controller(collection, Seen())
+    controller = InformerController(collection, Seen())
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         with pytest.raises(InformerStateError, match="runs once"):
@@ -311,15 +311,15 @@ async def test_a_controller_runs_once(collection: Collection) -> None:
 async def test_a_closed_source_ends_it(collection: Collection) -> None:
     collection.trouble.append(ClosedError("the client is closed"))
     with pytest.raises(ClosedError, match="the client is closed"):
-        await Controller({"shop": collection, "bank": Collection()}, Seen()).run()
+        await InformerController({"shop": collection, "bank": Collection()}, Seen()).run()
 
 
 async def test_it_must_be_told_how_to_hold(collection: Collection) -> None:
     wrong: Any = "tight"
     with pytest.raises(InvalidValueError, match='"lazy", "eager" or "compact"'):
-        Controller(collection, Seen(), hold=wrong)
+        InformerController(collection, Seen(), hold=wrong)
     with pytest.raises(InvalidValueError):
-        Controller({}, Seen())
+        InformerController({}, Seen())
 
 
 @in_virtual_time
@@ -332,7 +332,7 @@ async def test_what_was_processed_is_told_again_at_its_time_if_it_is_due() -> No
         asked.append(now)
         return len(asked) != 2
 
-    controller = Controller(collection, seen, resync=60, is_due=is_due, stall_after=10_000)
+    controller = InformerController(collection, seen, resync=60, is_due=is_due, stall_after=10_000)
     async with running(controller):
         await asyncio.sleep(190)
     assert asked == [pytest.approx(60), pytest.approx(120), pytest.approx(180)]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.cache.worlds import QUICK
 
-from masthead._cache.factory import SharedInformerFactory
-from masthead._cache.informer import SharedInformer
+from masthead._cache.factory.factory import SharedInformerFactory
+from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._meta.resource import Resource
@@ -32,7 +32,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from tests.unit.cache.worlds import EmbeddedWorld
 
-    from masthead._cache.selection import Selection
+    from masthead._cache.factory.selection import Selection
     from masthead._client.client import Client
 
 PODS = GroupVersionResource("", "v1", "pods")

@@ -15,14 +15,14 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import heard, reached, state_of
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from tests.unit.cache.worlds import World
 
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.event import Event
     from masthead.api.core.v1 import ConfigMap
 

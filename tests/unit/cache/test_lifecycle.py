@@ -11,8 +11,8 @@ import pytest
 from tests.unit.cache.story import AsyncStory, Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
 
-from masthead._cache.informer import SharedInformer
-from masthead._cache.mutation import VARIABLE
+from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.informer.mutation_detector import VARIABLE
 from masthead.errors import (
     ClosedError,
     InformerStateError,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.cache.collection import Collection
     from tests.unit.cache.worlds import EmbeddedWorld
 
-    from masthead._cache.informer import Registration
+    from masthead._cache.informer.informer import Registration
     from masthead.api.core.v1 import ConfigMap
 
 
@@ -169,7 +169,7 @@ async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
     before = asyncio.all_tasks()
     informer = following(collection)
     handle = informer.add_event_handler(Story())
-    informer.begin_soon()
+    informer.start_nowait()
     (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
     task.cancel()
     for waiting in (handle.wait_synced(30), informer.wait_synced(30)):
@@ -205,7 +205,7 @@ async def test_an_informer_that_is_being_stopped_takes_no_handler(collection: Co
     informer.add_event_handler(slow)
     running = asyncio.get_running_loop().create_task(informer.run())
     await turns_until(lambda: slow.inside == 1)
-    informer.end_soon()
+    informer.stop_nowait()
     with pytest.raises(ClosedError, match="cannot take a handler any more: it is being stopped"):
         informer.add_event_handler(late)
     release.set()

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from masthead._cache.lister import Lister
-from masthead._cache.store import Indexer, Store
+from masthead._cache.store.indexer import Indexer
+from masthead._cache.store.lister import Lister
+from masthead._cache.store.store import Store
 from masthead._sansio.store import IndexedStore
 from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
 from masthead.errors import InvalidValueError, NotFoundError
@@ -97,5 +98,5 @@ def test_what_reads_a_cache_shows_what_it_reads() -> None:
     assert repr(maps_of("a")) == "<Store: 1 object, indexed by namespace>"
     store.add_indexers({"app": lambda obj: [obj.metadata.labels.get("app", "")]})
     assert repr(store) == "<Store: 2 objects, indexed by namespace, app>"
-    bare: Indexer[Any] = Indexer(IndexedStore(opened=lambda held: held), store._holding)
+    bare: Indexer[Any] = Indexer(IndexedStore(opened=lambda stored: stored), store._storage)
     assert repr(bare) == "<Indexer: 0 objects, indexed by nothing>"

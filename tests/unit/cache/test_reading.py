@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from masthead._cache.lister import Lister
-from masthead._cache.store import Indexer, Store
+from masthead._cache.store.indexer import Indexer
+from masthead._cache.store.lister import Lister
+from masthead._cache.store.store import Store
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.errors import (
     IndexConflictError,

@@ -11,8 +11,8 @@ from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import QUICK, heard, reached, state_of
 
 import masthead
-from masthead._cache.arranged import check_options
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.core import check_options
+from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.deltafifo import DeltaFIFO

@@ -11,14 +11,14 @@ from tests.unit.cache.collection import Collection
 from tests.unit.cache.story import Story
 from tests.unit.cache.worlds import heard, reached, state_of, turns_until
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.v1 import StatusDetails
 from masthead._sansio.backoff import Backoff
 from masthead.errors import DeadlineError, ExpiredError, InternalError, ProtocolError, TooManyRequestsError
 from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead._cache.listwatch import ListOptions
+    from masthead._cache.reflector.listwatch import ListOptions
     from masthead.api.core.v1 import ConfigMap
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.samples import NEWER, WEB
 
-from masthead._cache.transforms import apply, compose, describe, drop_managed_fields, keep_fields
+from masthead._cache.store.transforms import apply, compose, describe, drop_managed_fields, keep_fields
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.core.v1 import ConfigMap, Pod

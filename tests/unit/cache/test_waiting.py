@@ -11,8 +11,8 @@ import pytest
 from tests.unit.cache.collection import Collection
 from tests.unit.cache.worlds import QUICK, state_of
 
-from masthead._cache.informer import SharedInformer
-from masthead._cache.progress import Progress
+from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.informer.progress import Progress
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError

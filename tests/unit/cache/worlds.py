@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.cache.collection import Collection
 
-from masthead._cache.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.patch import Patch
 from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
@@ -18,7 +18,7 @@ from masthead.errors import AlreadyExistsError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._cache.informer import Registration
+    from masthead._cache.informer.informer import Registration
     from masthead._client.client import Client
     from masthead.server import Server
 

@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 from tests.unit.sansio.listwatch_world import BUSY, REFUSED, SILENCE
 
-from masthead._sansio.listwatch import LASTING, Failure, List, ListWatching, Phase, Prove, Role, Stream
+from masthead._sansio.listwatch import (
+    LASTING,
+    Failure,
+    List,
+    ListWatchMachine,
+    Phase,
+    Role,
+    Stream,
+    VerifyServer,
+)
 from masthead._sansio.watching import PACE
 
 if TYPE_CHECKING:
-    from tests.unit.sansio.listwatch_world import Server, Thing, Told, Watch
+    from tests.unit.sansio.listwatch_world import ListenerStatus, Server, Thing, Watch
 
     from masthead._sansio.listwatch import Step
 
@@ -35,7 +44,7 @@ class Mirror:
         self.server = server
         self.rng = server.rng
         self.now = 0.0
-        self.machine = ListWatching(random=server.rng.random, version=version, page_size=page_size)
+        self.machine = ListWatchMachine(random=server.rng.random, version=version, page_size=page_size)
         self.copy: dict[str, Thing] = copy or {}
         self.requests: list[float] = []
         self.states = 0
@@ -79,7 +88,7 @@ class Mirror:
         self._has_news = self._is_open = False
         self._phase = self.machine.phase
         self.machine.begin(self.now)
-        if not isinstance(step, Prove) and step.restarts:
+        if not isinstance(step, VerifyServer) and step.restarts:
             self._collected = {}
             self.states += 1
 
@@ -98,7 +107,7 @@ class Mirror:
             self._compare(self.server.life)
         return following, page
 
-    def _prove(self, step: Prove) -> tuple[Step, object]:
+    def _prove(self, step: VerifyServer) -> tuple[Step, object]:
         if failure := self.server.failure():
             return self.machine.failed(self.now, failure), failure
         is_same = False
@@ -167,7 +176,7 @@ class Mirror:
 
     # The copy
 
-    def _take(self, batch: list[Told]) -> None:
+    def _take(self, batch: list[ListenerStatus]) -> None:
         for kind, thing, ends_initial in batch:
             before = self.machine.version
             role = self.machine.event(kind, str(thing.version), ends_initial=ends_initial)
@@ -221,7 +230,7 @@ class Mirror:
             assert not (step.after and not step.restarts), "a version is used behind a wait, without a proof"
         if isinstance(step, List):
             assert not (step.after and step.token), "a page's token is used behind a wait"
-        if not isinstance(step, Prove) and step.restarts and outcome is not None:
+        if not isinstance(step, VerifyServer) and step.restarts and outcome is not None:
             self._check_that_a_new_state_is_due(step, outcome)
         self._check_delay(step, outcome)
         return step

@@ -10,10 +10,10 @@ from masthead._sansio.listwatch import (
     PAGE,
     Failure,
     List,
-    ListWatching,
+    ListWatchMachine,
     Phase,
-    Prove,
     Stream,
+    VerifyServer,
 )
 
 DROP = Failure()
@@ -26,11 +26,11 @@ FORBIDDEN = Failure(code=403, reason="Forbidden")
 MADE_UP = 300
 """The seconds of a stream, when chance says 0."""
 
-Make = Callable[[], ListWatching]
+Make = Callable[[], ListWatchMachine]
 
 
-def watching(version: str = "", *, initial_events: bool = True, page_size: int = 0) -> ListWatching:
-    return ListWatching(
+def watching(version: str = "", *, initial_events: bool = True, page_size: int = 0) -> ListWatchMachine:
+    return ListWatchMachine(
         random=lambda: 0.0, version=version, initial_events=initial_events, page_size=page_size
     )
 
@@ -48,10 +48,10 @@ def list_at(version: str, limit: int = PAGE, after: float = 0.0) -> List:
     return List(version, limit, after=after, restarts=True)
 
 
-def streaming(version: str = "") -> ListWatching:
+def streaming(version: str = "") -> ListWatchMachine:
     """A machine that waits for the initial objects of a stream that is open."""
     machine = watching(version)
-    if isinstance(machine.start(), Prove):
+    if isinstance(machine.start(), VerifyServer):
         machine.begin(0)
         machine.proved(is_same=False)
     machine.begin(0)
@@ -59,7 +59,7 @@ def streaming(version: str = "") -> ListWatching:
     return machine
 
 
-def listing(version: str = "", *, page_size: int = 0) -> ListWatching:
+def listing(version: str = "", *, page_size: int = 0) -> ListWatchMachine:
     """A machine whose list is on its way."""
     machine = watching(version, initial_events=False, page_size=page_size)
     machine.start()
@@ -71,14 +71,14 @@ def listing(version: str = "", *, page_size: int = 0) -> ListWatching:
     return machine
 
 
-def streamed(version: str = "7") -> ListWatching:
+def streamed(version: str = "7") -> ListWatchMachine:
     """A machine that follows the stream which began with the initial objects."""
     machine = streaming()
     machine.event("BOOKMARK", version, ends_initial=True)
     return machine
 
 
-def listed(version: str = "7") -> ListWatching:
+def listed(version: str = "7") -> ListWatchMachine:
     """A machine that follows a stream behind a list."""
     machine = listing()
     machine.page(version, "")
@@ -87,14 +87,14 @@ def listed(version: str = "7") -> ListWatching:
     return machine
 
 
-def proving(version: str = "7") -> ListWatching:
+def proving(version: str = "7") -> ListWatchMachine:
     machine = watching(version)
     machine.start()
     machine.begin(0)
     return machine
 
 
-def waiting_to_follow(version: str = "7") -> ListWatching:
+def waiting_to_follow(version: str = "7") -> ListWatchMachine:
     """A machine whose request for changes is not answered yet."""
     machine = proving(version)
     machine.proved(is_same=True)

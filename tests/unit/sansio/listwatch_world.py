@@ -62,7 +62,7 @@ class Thing(NamedTuple):
     version: int
 
 
-class Told(NamedTuple):
+class ListenerStatus(NamedTuple):
     """An event."""
 
     kind: str
@@ -70,8 +70,8 @@ class Told(NamedTuple):
     ends_initial: bool = False
 
 
-def bookmark(version: int, *, ends_initial: bool = False) -> Told:
-    return Told("BOOKMARK", Thing("", 0, version), ends_initial)
+def bookmark(version: int, *, ends_initial: bool = False) -> ListenerStatus:
+    return ListenerStatus("BOOKMARK", Thing("", 0, version), ends_initial)
 
 
 class Page(NamedTuple):
@@ -126,7 +126,7 @@ class Server:
     def _begin_life(self) -> None:
         self.version = 1
         self.objects: dict[str, Thing] = {}
-        self.log: list[Told] = []
+        self.log: list[ListenerStatus] = []
         self.forgotten = 0
         self.behind: int | None = None
         self.tokens: dict[str, tuple[list[Thing], int]] = {}
@@ -154,13 +154,13 @@ class Server:
             if known is None:
                 self.uids += 1
                 thing = objects[name] = Thing(name, self.uids, self.version)
-                self.log.append(Told("ADDED", thing))
+                self.log.append(ListenerStatus("ADDED", thing))
             elif rng.random() < 0.5:
                 thing = objects[name] = Thing(name, known.uid, self.version)
-                self.log.append(Told("MODIFIED", thing))
+                self.log.append(ListenerStatus("MODIFIED", thing))
             else:
                 del objects[name]
-                self.log.append(Told("DELETED", Thing(name, known.uid, self.version)))
+                self.log.append(ListenerStatus("DELETED", Thing(name, known.uid, self.version)))
         self.lives[-1][self.version] = self.objects
 
     def change_often(self, most: int) -> None:
@@ -278,7 +278,7 @@ class Server:
         """The objects in no order, as they are or as they were a little earlier with what changed since then."""
         old = self.rng.choice(self.log).thing.version if self.log else version
         base = old if self.forgotten <= old <= version else version
-        first = [Told("ADDED", thing) for thing in self.lives[-1][base].values()]
+        first = [ListenerStatus("ADDED", thing) for thing in self.lives[-1][base].values()]
         self.rng.shuffle(first)
         first += [told for told in self.log if base < told.thing.version <= version]
         if is_marked:
@@ -295,12 +295,12 @@ class Server:
 class Watch:
     """What the server is going to send to one stream."""
 
-    def __init__(self, server: Server, first: list[Told], version: int) -> None:
+    def __init__(self, server: Server, first: list[ListenerStatus], version: int) -> None:
         self._server = server
         self._first = first
         self._told = version
 
-    def batch(self) -> list[Told]:
+    def batch(self) -> list[ListenerStatus]:
         """What there is to send now."""
         first, self._first = self._first, []
         if first:

@@ -4,41 +4,48 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._sansio.buffer import HandlerBuffer, Notice, NoticeType
+from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
 from masthead.errors import InvalidValueError
 
 
-def add(key: str, new: int, *, is_initial: bool = False) -> Notice[int]:
-    return Notice(NoticeType.ADD, key, None, new, is_initial)
+def add(key: str, new: int, *, is_initial: bool = False) -> Notification[int]:
+    return Notification(NotificationType.ADD, key, None, new, is_initial)
 
 
-def update(key: str, old: int, new: int) -> Notice[int]:
-    return Notice(NoticeType.UPDATE, key, old, new)
+def update(key: str, old: int, new: int) -> Notification[int]:
+    return Notification(NotificationType.UPDATE, key, old, new)
 
 
-def delete(key: str, old: int, *, final_state_known: bool = True) -> Notice[int]:
-    return Notice(NoticeType.DELETE, key, old, final_state_known=final_state_known)
+def delete(key: str, old: int, *, final_state_known: bool = True) -> Notification[int]:
+    return Notification(NotificationType.DELETE, key, old, final_state_known=final_state_known)
 
 
-MARK: Notice[int] = Notice(NoticeType.MARK)
+SYNC_MARKER: Notification[int] = Notification(NotificationType.SYNC_MARKER)
 
 
-def folded(*notices: Notice[int]) -> list[Notice[int]]:
-    """What comes out of a buffer that folds from the first notice on."""
+def folded(*notifications: Notification[int]) -> list[Notification[int]]:
+    """What comes out of a buffer that folds from the first notification on."""
     buffer = HandlerBuffer[int](limit=0)
-    buffer.extend(notices)
+    buffer.extend(notifications)
     return buffer.take()
 
 
 class TestKeeping:
     def test_up_to_its_limit_it_gives_everything_in_order(self) -> None:
-        notices = [add("a", 1), update("a", 1, 2), add("b", 1), MARK, delete("a", 2), add("a", 3)]
+        notifications = [
+            add("a", 1),
+            update("a", 1, 2),
+            add("b", 1),
+            SYNC_MARKER,
+            delete("a", 2),
+            add("a", 3),
+        ]
         buffer = HandlerBuffer[int](limit=6)
-        buffer.extend(notices)
+        buffer.extend(notifications)
 
         assert not buffer.is_folding
         assert len(buffer) == 6
-        assert buffer.take() == notices
+        assert buffer.take() == notifications
         assert len(buffer) == buffer.folded == 0
 
     def test_it_gives_no_more_than_is_asked_for(self) -> None:
@@ -46,9 +53,9 @@ class TestKeeping:
         for number in range(5):
             buffer.push(add(str(number), number))
 
-        assert [notice.key for notice in buffer.take(2)] == ["0", "1"]
+        assert [notification.key for notification in buffer.take(2)] == ["0", "1"]
         assert buffer.take(0) == []
-        assert [notice.key for notice in buffer.take(9)] == ["2", "3", "4"]
+        assert [notification.key for notification in buffer.take(9)] == ["2", "3", "4"]
         assert buffer.take() == []
 
     def test_room_is_made_by_taking(self) -> None:
@@ -124,7 +131,7 @@ class TestFolding:
         ],
     )
     def test_what_waits_for_a_key_is_what_it_comes_to(
-        self, came: list[Notice[int]], told: list[Notice[int]]
+        self, came: list[Notification[int]], told: list[Notification[int]]
     ) -> None:
         assert folded(*came) == told
 
@@ -156,9 +163,9 @@ class TestFolding:
     def test_who_filters_hears_that_an_object_stopped_passing_before_it_went(self) -> None:
         passing, not_passing = 1, -1
         known = {"a"}
-        for notice in folded(update("a", passing, not_passing), delete("a", not_passing)):
-            if notice.old == passing:
-                known.discard(notice.key)
+        for notification in folded(update("a", passing, not_passing), delete("a", not_passing)):
+            if notification.old == passing:
+                known.discard(notification.key)
 
         assert known == set()
 
@@ -168,34 +175,39 @@ class TestFolding:
     def test_marks_are_never_folded_and_keep_their_place(self) -> None:
         came = [
             add("a", 1, is_initial=True),
-            MARK,
-            MARK,
+            SYNC_MARKER,
+            SYNC_MARKER,
             update("a", 1, 2),
             add("b", 1),
-            MARK,
+            SYNC_MARKER,
             delete("b", 1),
         ]
 
-        assert folded(*came) == [add("a", 2, is_initial=True), MARK, MARK, MARK]
+        assert folded(*came) == [add("a", 2, is_initial=True), SYNC_MARKER, SYNC_MARKER, SYNC_MARKER]
 
     def test_a_whole_state_beyond_the_limit_is_told_in_order_and_folded_with_what_comes(self) -> None:
         buffer = HandlerBuffer[int](limit=3)
         buffer.extend(add(key, 1, is_initial=True) for key in "abcdef")
-        buffer.push(MARK)
+        buffer.push(SYNC_MARKER)
         buffer.extend([update("b", 1, 2), delete("c", 1), add("g", 1), update("g", 1, 2)])
         assert (len(buffer), buffer.folded) == (7, 4)
 
-        assert [notice.key for notice in buffer.take(2)] == ["a", "b"]
+        assert [notification.key for notification in buffer.take(2)] == ["a", "b"]
         buffer.push(update("d", 1, 3))
         buffer.push(update("a", 1, 2))
 
         later = [add("d", 3, is_initial=True), *(add(key, 1, is_initial=True) for key in "ef")]
-        assert buffer.take() == [*later, MARK, add("g", 2), update("a", 1, 2)]
+        assert buffer.take() == [*later, SYNC_MARKER, add("g", 2), update("a", 1, 2)]
 
     def test_a_mark_within_a_batch_keeps_its_place(self) -> None:
-        batch = [add("a", 1), MARK, add("b", 1)]
+        batch = [add("a", 1), SYNC_MARKER, add("b", 1)]
         assert folded(*batch) == batch
-        assert folded(*batch, MARK, update("b", 1, 2)) == [add("a", 1), MARK, add("b", 2), MARK]
+        assert folded(*batch, SYNC_MARKER, update("b", 1, 2)) == [
+            add("a", 1),
+            SYNC_MARKER,
+            add("b", 2),
+            SYNC_MARKER,
+        ]
 
     def test_of_two_notices_about_a_key_the_first_can_be_taken_alone(self) -> None:
         buffer = HandlerBuffer[int](limit=0)
@@ -227,7 +239,7 @@ class TestFolding:
 def test_a_cleared_buffer_is_as_new() -> None:
     for limit in (0, 10):
         buffer = HandlerBuffer[int](limit)
-        buffer.extend([delete("a", 1), add("a", 2), MARK])
+        buffer.extend([delete("a", 1), add("a", 2), SYNC_MARKER])
         buffer.clear()
 
         assert len(buffer) == 0
@@ -247,8 +259,8 @@ def test_churn_of_names_that_never_return_needs_no_memory() -> None:
 
 
 def test_a_notice_does_not_show_what_may_be_secret() -> None:
-    notice = Notice(NoticeType.UPDATE, "ns/token", "hunter1", "hunter2")
+    notification = Notification(NotificationType.UPDATE, "ns/token", "hunter1", "hunter2")
 
-    assert "hunter" not in repr(notice)
-    assert "hunter" not in str(notice.__rich_repr__())
-    assert "ns/token" in repr(notice)
+    assert "hunter" not in repr(notification)
+    assert "hunter" not in str(notification.__rich_repr__())
+    assert "ns/token" in repr(notification)

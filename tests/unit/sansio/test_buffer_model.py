@@ -8,13 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead._sansio.buffer import HandlerBuffer, Notice, NoticeType
+from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
 
 KEYS = ["a", "b", "c", "d"]
 
 
 class SlowHandlers(RuleBasedStateMachine):
-    """Objects change, and a handler takes notices when it pleases."""
+    """Objects change, and a handler takes notifications when it pleases."""
 
     @initialize(limit=st.integers(0, 8), known=st.sets(st.sampled_from(KEYS)))
     def begin(self, limit: int, known: set[str]) -> None:
@@ -26,8 +26,8 @@ class SlowHandlers(RuleBasedStateMachine):
         """What the handler knows: all that it took, replayed from nothing."""
         self.states: dict[str, list[int | None]] = {key: [None] for key in KEYS}
         """All that each key ever was; None for not there. Numbers are never used twice."""
-        self.pushed: list[Notice[int]] = []
-        self.taken: list[Notice[int]] = []
+        self.pushed: list[Notification[int]] = []
+        self.taken: list[Notification[int]] = []
         self.marks: list[dict[str, int]] = []
         """For each mark that waits, how many states each key had gone through when it was pushed."""
         self.has_folded = False
@@ -35,12 +35,12 @@ class SlowHandlers(RuleBasedStateMachine):
             self.change(key, next(self.numbers), is_initial=True)
         self.mark()
 
-    def push(self, *notices: Notice[int]) -> None:
-        self.pushed.extend(notices)
-        if len(notices) == 1:
-            self.buffer.push(*notices)
+    def push(self, *notifications: Notification[int]) -> None:
+        self.pushed.extend(notifications)
+        if len(notifications) == 1:
+            self.buffer.push(*notifications)
         else:
-            self.buffer.extend(notices)
+            self.buffer.extend(notifications)
         self.has_folded |= self.buffer.is_folding or self.buffer.folded > 0
 
     def change(self, key: str, new: int | None, *, is_initial: bool = False) -> None:
@@ -48,12 +48,12 @@ class SlowHandlers(RuleBasedStateMachine):
         if new is not None:
             self.store[key] = new
         kind = {
-            (True, False): NoticeType.ADD,
-            (False, False): NoticeType.UPDATE,
-            (False, True): NoticeType.DELETE,
+            (True, False): NotificationType.ADD,
+            (False, False): NotificationType.UPDATE,
+            (False, True): NotificationType.DELETE,
         }[old is None, new is None]
         self.states[key].append(new)
-        self.push(Notice(kind, key, old, new, is_initial))
+        self.push(Notification(kind, key, old, new, is_initial))
 
     @rule(key=st.sampled_from(KEYS))
     def an_object_comes_or_changes(self, key: str) -> None:
@@ -67,40 +67,42 @@ class SlowHandlers(RuleBasedStateMachine):
     @precondition(lambda self: self.store)
     @rule()
     def everything_is_told_again(self) -> None:
-        self.push(*(Notice(NoticeType.UPDATE, key, value, value) for key, value in self.store.items()))
+        self.push(
+            *(Notification(NotificationType.UPDATE, key, value, value) for key, value in self.store.items())
+        )
 
     @rule()
     def mark(self) -> None:
         self.marks.append({key: len(states) for key, states in self.states.items()})
-        self.push(Notice(NoticeType.MARK))
+        self.push(Notification(NotificationType.SYNC_MARKER))
 
     @rule(limit=st.integers(0, 6))
     def the_handler_takes_some(self, limit: int) -> None:
         taken = self.buffer.take(limit)
         assert len(taken) <= limit
-        for notice in taken:
-            self.hear(notice)
+        for notification in taken:
+            self.hear(notification)
 
-    def hear(self, notice: Notice[int]) -> None:
-        self.taken.append(notice)
-        match notice.type:
-            case NoticeType.ADD:
-                assert notice.key not in self.known
-                assert notice.new is not None
-                assert notice.old is None
-                self.known[notice.key] = notice.new
-            case NoticeType.UPDATE:
+    def hear(self, notification: Notification[int]) -> None:
+        self.taken.append(notification)
+        match notification.type:
+            case NotificationType.ADD:
+                assert notification.key not in self.known
+                assert notification.new is not None
+                assert notification.old is None
+                self.known[notification.key] = notification.new
+            case NotificationType.UPDATE:
                 # What it was is exactly what this handler was told last.
-                assert notice.old == self.known[notice.key]
-                assert notice.new is not None
-                assert notice.new >= self.known[notice.key]
-                self.known[notice.key] = notice.new
-            case NoticeType.DELETE:
-                assert notice.old is not None
-                assert notice.new is None
+                assert notification.old == self.known[notification.key]
+                assert notification.new is not None
+                assert notification.new >= self.known[notification.key]
+                self.known[notification.key] = notification.new
+            case NotificationType.DELETE:
+                assert notification.old is not None
+                assert notification.new is None
                 # The last state may be one that this handler was not told, but never an older one.
-                assert notice.old >= self.known.pop(notice.key)
-            case NoticeType.MARK:
+                assert notification.old >= self.known.pop(notification.key)
+            case NotificationType.SYNC_MARKER:
                 self.check_mark(self.marks.pop(0))
 
     def check_mark(self, then: dict[str, int]) -> None:
@@ -126,21 +128,28 @@ class SlowHandlers(RuleBasedStateMachine):
 
     @invariant()
     def initial_adds_come_before_the_first_mark(self) -> None:
-        kinds = [notice.type for notice in self.taken]
-        if NoticeType.MARK in kinds:
-            assert not any(notice.is_initial for notice in self.taken[kinds.index(NoticeType.MARK) :])
+        kinds = [notification.type for notification in self.taken]
+        if NotificationType.SYNC_MARKER in kinds:
+            assert not any(
+                notification.is_initial
+                for notification in self.taken[kinds.index(NotificationType.SYNC_MARKER) :]
+            )
 
     @invariant()
     def what_a_key_was_told_to_be_is_told_in_order(self) -> None:
         for key in KEYS:
-            told = [notice.new for notice in self.taken if notice.key == key and notice.new is not None]
+            told = [
+                notification.new
+                for notification in self.taken
+                if notification.key == key and notification.new is not None
+            ]
             assert told == sorted(told)
 
     def teardown(self) -> None:
         """Once the handler catches up, it knows what one knows who heard everything."""
         while len(self.buffer):
-            for notice in self.buffer.take(3):
-                self.hear(notice)
+            for notification in self.buffer.take(3):
+                self.hear(notification)
         assert self.known == self.store
         assert self.marks == []
         assert not self.buffer.is_folding

@@ -29,10 +29,10 @@ from masthead._sansio.listwatch import (
     Failure,
     List,
     Phase,
-    Prove,
     Role,
     Step,
     Stream,
+    VerifyServer,
 )
 from masthead._sansio.retry import LONGEST_WAIT
 
@@ -343,7 +343,7 @@ def test_if_the_version_is_forgotten_a_new_state_is_asked_for_that_is_no_older(
 def test_a_server_that_lags_behind_is_asked_once_more_and_then_for_the_newest_state() -> None:
     machine = waiting_to_follow("7")
 
-    assert machine.failed(0, TOO_LARGE) == Prove("7", after=0.8)
+    assert machine.failed(0, TOO_LARGE) == VerifyServer("7", after=0.8)
     machine.begin(1)
     assert machine.proved(is_same=True) == changes_since("7")
     machine.begin(1)
@@ -359,4 +359,4 @@ def test_a_server_that_has_caught_up_may_lag_again() -> None:
     machine.opened()
     machine.event("ADDED", "8")
 
-    assert machine.failed(0, TOO_LARGE) == Prove("8", after=0.8)
+    assert machine.failed(0, TOO_LARGE) == VerifyServer("8", after=0.8)

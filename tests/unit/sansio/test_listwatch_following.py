@@ -30,12 +30,12 @@ from masthead._sansio.backoff import Backoff
 from masthead._sansio.listwatch import (
     LASTING,
     Failure,
-    ListWatching,
+    ListWatchMachine,
     Phase,
-    Prove,
     Role,
     Step,
     Stream,
+    VerifyServer,
 )
 from masthead._sansio.watching import PACE
 
@@ -70,7 +70,7 @@ def test_a_stream_whose_time_is_up_is_followed_by_the_next_at_once(following: Ma
 @FOLLOWERS
 def test_a_server_may_be_a_little_early(following: Make) -> None:
     assert following().closed(MADE_UP - PACE) == changes_since("7")
-    assert isinstance(following().closed(MADE_UP - 2 * PACE), Prove)
+    assert isinstance(following().closed(MADE_UP - 2 * PACE), VerifyServer)
 
 
 @FOLLOWERS
@@ -80,18 +80,18 @@ def test_a_server_may_be_a_little_early(following: Make) -> None:
 def test_after_any_other_end_the_server_has_to_prove_that_it_is_the_one_we_knew(
     following: Make, failure: Failure
 ) -> None:
-    assert following().failed(5, failure) == Prove("7", after=0.8)
+    assert following().failed(5, failure) == VerifyServer("7", after=0.8)
 
 
 @FOLLOWERS
 def test_a_stream_that_ends_in_order_but_too_early_asks_for_a_proof_at_once(following: Make) -> None:
-    assert following().closed(5) == Prove("7")
+    assert following().closed(5) == VerifyServer("7")
 
 
 @FOLLOWERS
 def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -> None:
     machine = following()
-    assert machine.closed(0.5) == Prove("7", after=0.8)
+    assert machine.closed(0.5) == VerifyServer("7", after=0.8)
 
     machine.begin(1)
     machine.proved(is_same=True)
@@ -105,12 +105,12 @@ def test_very_short_streams_with_something_in_them_are_opened_once_a_second(foll
     machine = following()
     machine.event("ADDED", "8")
 
-    assert machine.closed(0.25) == Prove("8", after=0.75)
+    assert machine.closed(0.25) == VerifyServer("8", after=0.75)
 
 
 @pytest.mark.parametrize("failure", [DROP, UNAVAILABLE, Failure(code=429), Failure(code=408)])
 def test_a_stream_that_cannot_be_opened_for_now_is_tried_again_behind_a_proof(failure: Failure) -> None:
-    assert waiting_to_follow("7").failed(0, failure) == Prove("7", after=0.8)
+    assert waiting_to_follow("7").failed(0, failure) == VerifyServer("7", after=0.8)
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 422])
@@ -133,7 +133,7 @@ def test_behind_a_list_without_a_version_there_is_nothing_to_go_on_from_until_so
     machine = listed(version)
     machine.event("MODIFIED", "12")
     machine.event("ADDED", "13")
-    assert machine.failed(0, DROP) == Prove("13", after=0.8)
+    assert machine.failed(0, DROP) == VerifyServer("13", after=0.8)
 
 
 @FOLLOWERS
@@ -143,7 +143,7 @@ def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_prove
     following: Make, failure: Failure, is_opened: bool
 ) -> None:
     machine = following()
-    assert machine.failed(0, failure) == Prove("7", after=0.8)
+    assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
     machine.begin(1)
     machine.proved(is_same=True)
     machine.begin(1)
@@ -154,7 +154,7 @@ def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_prove
     machine.begin(3)
     assert machine.page("9", "") == changes_since("9")
     machine.begin(3)
-    assert machine.failed(3, failure) == Prove("9", after=3.2)  # and so on
+    assert machine.failed(3, failure) == VerifyServer("9", after=3.2)  # and so on
 
 
 @FOLLOWERS
@@ -167,13 +167,13 @@ def test_streams_that_told_something_or_lasted_are_not_in_that_row(following: Ma
         machine.begin(0)
         machine.opened()
         machine.event("BOOKMARK", version)
-        assert machine.failed(lasted, DROP) == Prove(version, after=0.8)
+        assert machine.failed(lasted, DROP) == VerifyServer(version, after=0.8)
 
 
 def test_a_busy_server_is_not_asked_for_everything_though_it_grants_no_stream() -> None:
     machine = waiting_to_follow("7")
     for delay in [0.8, 1.6, 3.2]:
-        assert machine.failed(0, Failure(code=429)) == Prove("7", after=delay)
+        assert machine.failed(0, Failure(code=429)) == VerifyServer("7", after=delay)
         machine.begin(0)
         machine.proved(is_same=True)
         machine.begin(0)
@@ -203,8 +203,8 @@ def test_versions_that_are_no_numbers_move_with_every_bookmark() -> None:
 def test_a_copy_from_a_snapshot_is_proved_before_anything_else() -> None:
     machine = watching("7")
 
-    assert machine.start() == Prove("7")
-    assert (machine.version, machine.phase) == ("7", Phase.PROVING)
+    assert machine.start() == VerifyServer("7")
+    assert (machine.version, machine.phase) == ("7", Phase.VERIFYING)
     machine.begin(0)
     assert machine.proved(is_same=True) == changes_since("7")
     assert machine.phase is Phase.FOLLOWING
@@ -224,9 +224,9 @@ def test_if_it_is_another_server_any_state_will_do_at_once() -> None:
 def test_a_proof_that_could_not_be_had_is_asked_for_again(failure: Failure) -> None:
     machine = proving("7")
 
-    assert machine.failed(0, failure) == Prove("7", after=0.8)
+    assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
     machine.begin(0)
-    assert machine.failed(0, failure) == Prove("7", after=1.6)
+    assert machine.failed(0, failure) == VerifyServer("7", after=1.6)
 
 
 def test_a_proof_that_is_refused_is_not_asked_for_for_ever() -> None:
@@ -242,7 +242,7 @@ def test_a_proof_that_the_version_is_gone_needs_no_other() -> None:
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
 def test_delays_grow_to_the_cap_and_chance_lengthens_them_up_to_it(chance: float) -> None:
-    machine = ListWatching(random=lambda: chance, initial_events=False)
+    machine = ListWatchMachine(random=lambda: chance, initial_events=False)
     machine.start()
     delays = [machine.failed(0, UNAVAILABLE).after for _ in range(8)]
 
@@ -251,7 +251,7 @@ def test_delays_grow_to_the_cap_and_chance_lengthens_them_up_to_it(chance: float
 
 
 def test_the_backoff_is_the_callers_to_choose() -> None:
-    machine = ListWatching(random=lambda: 0.0, backoff=Backoff(first=5, cap=5, jitter=0))
+    machine = ListWatchMachine(random=lambda: 0.0, backoff=Backoff(first=5, cap=5, jitter=0))
     machine.start()
 
     assert machine.failed(0, DROP).after == 5
@@ -263,7 +263,7 @@ def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_del
     machine.begin(1)
     machine.page("7", "")
     machine.begin(1)
-    assert machine.failed(1, DROP) == Prove("7", after=1.6)
+    assert machine.failed(1, DROP) == VerifyServer("7", after=1.6)
     machine.begin(3)
     machine.proved(is_same=True)
     machine.begin(3)
@@ -286,7 +286,7 @@ def test_a_complete_initial_state_does_not_start_the_delays_over(end: str) -> No
 
     step = machine.closed(1) if end == "closed" else machine.failed(1, DROP)
 
-    assert step == Prove("7", after=1.6)
+    assert step == VerifyServer("7", after=1.6)
 
 
 @FOLLOWERS
@@ -299,12 +299,12 @@ def test_news_start_the_delays_over(following: Make) -> None:
     machine.opened()
     machine.event("BOOKMARK", "8")
 
-    assert machine.failed(1, DROP) == Prove("8", after=0.8)
+    assert machine.failed(1, DROP) == VerifyServer("8", after=0.8)
 
 
 @pytest.mark.parametrize(
     ("lasted", "step"),
-    [(LASTING - 1, list_at("7", limit=0, after=1.6)), (LASTING, Prove("7", after=0.8))],
+    [(LASTING - 1, list_at("7", limit=0, after=1.6)), (LASTING, VerifyServer("7", after=0.8))],
 )
 def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, step: Step) -> None:
     machine = listed("7")
@@ -335,7 +335,7 @@ def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
     machine.proved(is_same=True)
     machine.begin(1)
 
-    assert machine.failed(1, DROP) == Prove("8", after=1.6)
+    assert machine.failed(1, DROP) == VerifyServer("8", after=1.6)
 
 
 # Streams
@@ -345,7 +345,7 @@ def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
 def test_streams_are_asked_for_five_to_ten_minutes_so_that_they_do_not_all_end_together(
     chance: float,
 ) -> None:
-    step = ListWatching(random=lambda: chance).start()
+    step = ListWatchMachine(random=lambda: chance).start()
 
     assert isinstance(step, Stream)
     assert 300 <= step.seconds < 600

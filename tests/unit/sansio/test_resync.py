@@ -30,14 +30,14 @@ class TestPeriods:
         assert schedule.join("a", None, now=0) == 30
         assert schedule.join("b", 60, now=0) == 60
         assert schedule.join("c", 0, now=0) == 0
-        assert schedule.notice == ""
+        assert schedule.adjustment == ""
 
     def test_an_informer_without_a_period_has_no_resync_whoever_asks(self) -> None:
         schedule = ResyncSchedule(0)
 
         assert schedule.join("a", 30, now=0) == 0
-        assert "30 s" in schedule.notice
-        assert "no resync period" in schedule.notice
+        assert "30 s" in schedule.adjustment
+        assert "no resync period" in schedule.adjustment
         schedule.start(0)
         assert schedule.next_check is None
         assert schedule.due(1000) == frozenset()
@@ -47,13 +47,13 @@ class TestPeriods:
         schedule.join("a", 30, now=0)
         schedule.join("b", None, now=0)
 
-        assert schedule.notice == ""
+        assert schedule.adjustment == ""
 
     def test_a_period_is_at_least_a_second(self) -> None:
         schedule = ResyncSchedule(30)
 
         assert schedule.join("a", 0.1, now=0) == SHORTEST
-        assert "every 1 s, the shortest" in schedule.notice
+        assert "every 1 s, the shortest" in schedule.adjustment
         assert schedule.check_period == SHORTEST
         assert ResyncSchedule(0.1).check_period == SHORTEST
 
@@ -71,10 +71,10 @@ class TestPeriods:
         schedule.start(0)
 
         assert schedule.join("a", 10, now=5) == 30
-        assert "has started" in schedule.notice
-        assert "every 30 s" in schedule.notice
+        assert "has started" in schedule.adjustment
+        assert "every 30 s" in schedule.adjustment
         assert schedule.join("b", 45, now=5) == 45
-        assert schedule.notice == ""
+        assert schedule.adjustment == ""
         assert schedule.check_period == 30
 
     def test_a_longer_period_does_not_move_the_check_period(self) -> None:

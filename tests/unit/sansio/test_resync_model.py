@@ -78,7 +78,7 @@ class Schedules(RuleBasedStateMachine):
         assert self.schedule.join(handler, asked, self.now / QUARTERS) == expected / QUARTERS
 
         is_other = period is not None and period != expected
-        assert bool(self.schedule.notice) == is_other
+        assert bool(self.schedule.adjustment) == is_other
         assert self.schedule.check_period == self.model.check / QUARTERS
         # However the check period shrinks, working all periods out anew changes none of them.
         for name in before.keys() - {handler}:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.sync.heard import PATIENCE, Heard, threads
 
-from masthead._cache.handlers import EventHandler
+from masthead._cache.informer.handlers import EventHandler
 from masthead._meta.patch import Patch
 from masthead._sync.client import Client
 from masthead._sync.informer import SharedInformer

@@ -14,14 +14,14 @@ from tests.unit.tools.test_clientset import ALL, resource, spec_of
 from tools import clientset
 from tools.informers import render_informers
 
-from masthead._cache import groups as generated
+from masthead._cache.factory import groups as generated
 from masthead._client import clientset as clients
 from masthead._meta.registry import registry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from masthead._cache.informers import InformerGroup
+    from masthead._cache.factory.informers import InformerGroup
 
 
 def properties_of(cls: type) -> dict[str, str]:
@@ -104,7 +104,7 @@ def test_names_are_those_of_the_clientset() -> None:
 def test_importing_the_factory_imports_no_types() -> None:
     script = (
         "import sys\n"
-        "import masthead._cache.factory, masthead._sync.factory\n"
+        "import masthead._cache.factory.factory, masthead._sync.factory\n"
         "print([name for name in sys.modules if name.startswith('masthead.api.')])"
     )
 

@@ -1,0 +1,29 @@
+"""Checks of the functions that callers pass in."""
+
+from __future__ import annotations
+
+import inspect
+
+from masthead.errors import InvalidValueError
+
+__all__ = ["check_plain", "is_coroutine_function"]
+
+
+def check_plain(what: str, function: object) -> None:
+    """Refuse objects that cannot be called, and coroutine functions where nothing is awaited.
+
+    Raises:
+        InvalidValueError: If it is neither a plain function nor a callable object.
+    """
+    if not callable(function):
+        raise InvalidValueError(
+            f"{what} must be a function, and is of type {type(function).__name__}", value=function
+        )
+    if is_coroutine_function(function):
+        raise InvalidValueError(f"{what} must be a plain function: nothing awaits it", value=function)
+
+
+def is_coroutine_function(function: object) -> bool:
+    """Whether a call of it must be awaited."""
+    called = getattr(function, "__call__", None)  # noqa: B004 - an object may be called, too
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

@@ -1,0 +1,1 @@
+"""Factories: the informers that a program shares, by kind, namespace and selectors."""

@@ -1,0 +1,82 @@
+"""What a factory has for one resource: its informer, and its lister."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
+
+from masthead._cache.store.indexer import count_of
+from masthead._meta.object import Object
+from masthead._meta.registry import registry
+
+if TYPE_CHECKING:
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._cache.store.lister import Lister
+    from masthead._meta.gvk import GroupVersion
+
+__all__ = ["InformerGroup", "Informers", "Provide", "WITHOUT_PARENTHESES"]
+
+T = TypeVar("T", bound=Object)
+
+WITHOUT_PARENTHESES: Final = (
+    "the informers of a factory are named without parentheses: factory.core_v1.pods.informer, "
+    "factory.core_v1.pods.lister; for one namespace, ask for factory.informer(Pod, namespace=...)"
+)
+"""What those are told who write ``factory.core_v1.pods()``, as for a client."""
+
+
+class Provide(Protocol):
+    """What gives the informer of a kind, the same one every time."""
+
+    def __call__(self, kind: type[T], /) -> SharedInformer[T]:
+        """The informer of a kind."""
+        ...
+
+
+class Informers(Generic[T]):
+    """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
+
+    # differs from client-go: the informer is there as soon as this is. Made when it is first used, it would be one that
+    # a factory which was started in between has neither started nor waited for, and its lister would be empty.
+    def __init__(self, informer: SharedInformer[T]) -> None:
+        self._informer = informer
+
+    @property
+    def informer(self) -> SharedInformer[T]:
+        """What keeps the copy, and tells handlers of every change."""
+        return self._informer
+
+    @property
+    def lister(self) -> Lister[T]:
+        """The copy: by namespace, name and labels."""
+        return self._informer.lister
+
+    def __repr__(self) -> str:
+        return f"<Informers of {self._informer.name}, {count_of(self._informer.indexer)}>"
+
+    if not TYPE_CHECKING:  # who has types is told by them
+
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Say what those should do who take this for a resource of a client.
+
+            Raises:
+                TypeError: always.
+            """
+            raise TypeError(WITHOUT_PARENTHESES)
+
+
+class InformerGroup:
+    """The informers of one API group at one version.
+
+    Attributes:
+        GROUP_VERSION: Which.
+    """
+
+    GROUP_VERSION: ClassVar[GroupVersion]
+
+    def __init__(self, provide: Provide) -> None:
+        self._provide = provide
+
+    def _informers(self, kind: str) -> Informers[Any]:
+        """Those of a kind, whose module is imported when it is first asked for."""
+        found = registry.object_class(self.GROUP_VERSION.kind(kind))
+        return Informers(self._provide(found))

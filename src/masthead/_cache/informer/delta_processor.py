@@ -1,0 +1,133 @@
+"""What a change does to a store, and what handlers are to hear of it.
+
+::
+
+    changes ──> DeltaProcessor ──put, remove, replace──> store
+                   └─────> notifications, for the handlers
+
+The store is changed first: whoever hears of something finds it there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead._meta.object import Object
+from masthead._sansio.buffer import Notification, NotificationType
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from masthead._cache.store.storage import ObjectStorage, Stored
+    from masthead._sansio.changes import Change
+    from masthead._sansio.store import IndexedStore
+
+__all__ = ["DeltaProcessor"]
+
+T = TypeVar("T", bound=Object)
+
+_ADD, _UPDATE, _DELETE = NotificationType.ADD, NotificationType.UPDATE, NotificationType.DELETE
+
+
+class DeltaProcessor(Generic[T]):
+    """Keeps a store up to date.
+
+    Args:
+        store: What to keep.
+        storage: How its objects are stored.
+        scopes: What is listed each by itself.
+    """
+
+    def __init__(
+        self, store: IndexedStore[Stored, T], storage: ObjectStorage[T], scopes: Collection[str] = ("",)
+    ) -> None:
+        self._store = store
+        self._version = storage.version
+        self._is_same = storage.is_same
+        self._by_namespace = any(scopes)
+
+    def apply(
+        self, change: Change[Stored], *, is_initial: bool
+    ) -> tuple[Sequence[Notification[Stored]], Sequence[Notification[Stored]]]:
+        """Apply one change.
+
+        Returns:
+            What every handler is to hear; and what only those are to hear that are due for a resync.
+        """
+        if isinstance(change, Delta):
+            if change.type is DeltaType.DELETED:
+                return self._deleted(change), ()
+            if change.type is DeltaType.SYNC:
+                return (), self._told_again(change.key)
+            return self._changed(change, is_initial=is_initial), ()
+        if isinstance(change, ReplacedAll):
+            return self._replaced(change, is_initial=is_initial), ()
+        if isinstance(change, Bookmark):
+            self._store.set_version(change.version, scope=change.scope)
+            return (), ()
+        return (), [Notification(_UPDATE, key, stored, stored) for key, stored in self._store.items()]
+
+    def scope_of(self, key: str) -> str:
+        """Where a key was listed."""
+        return key.partition("/")[0] if self._by_namespace else ""
+
+    def _changed(self, delta: Delta[Stored], *, is_initial: bool) -> Sequence[Notification[Stored]]:
+        key, new = delta.key, delta.value
+        old = self._store.put(key, new, version=delta.version, scope=self.scope_of(key))
+        if old is None:
+            return (Notification(_ADD, key, None, new, is_initial),)
+        if delta.type is DeltaType.UPDATED and delta.version != self._version(old):
+            return (Notification(_UPDATE, key, old, new),)  # the server says that it is the same object
+        return tuple(self._difference(key, old, new))
+
+    def _difference(self, key: str, old: Stored, new: Stored) -> Iterator[Notification[Stored]]:
+        """What is to be heard of an object that was there and is there."""
+        # The version alone proves nothing: a server that has lost its data counts from the beginning again.
+        if self._is_same(old, new):
+            version = self._version(new)
+            # Without versions, nobody can tell that it has not changed.
+            if not version or version != self._version(old):
+                yield Notification(_UPDATE, key, old, new)
+            return
+        # Another object of the same name.
+        # differs from client-go: there, it passes for the same object, changed.
+        yield Notification(_DELETE, key, old, None, final_state_known=False)
+        yield Notification(_ADD, key, None, new)
+
+    def _deleted(self, delta: Delta[Stored]) -> Sequence[Notification[Stored]]:
+        old = self._store.remove(delta.key, version=delta.version, scope=self.scope_of(delta.key))
+        if old is None:
+            # Nobody has heard of it, so that nobody is told of its end.
+            # differs from client-go: there, they are.
+            return ()
+        last = delta.value if delta.value is not None else old
+        return (Notification(_DELETE, delta.key, last, None, final_state_known=delta.final_state_known),)
+
+    def _told_again(self, key: str) -> Sequence[Notification[Stored]]:
+        stored = self._store.get(key)
+        return () if stored is None else (Notification(_UPDATE, key, stored, stored),)
+
+    def _replaced(self, change: ReplacedAll[Stored], *, is_initial: bool) -> Sequence[Notification[Stored]]:
+        """Put a whole state in place of another, in one step; deletes are heard first, then updates and adds."""
+        before, items = self._store.items_of(change.scope), change.items
+        deletes = [
+            Notification(_DELETE, key, old, None, final_state_known=False)
+            for key, old in before.items()
+            if key not in items and key not in change.kept
+        ]
+        others: list[Notification[Stored]] = []
+        after: dict[str, Stored] = {key: before[key] for key in change.kept if key in before}
+        for key, new in items.items():
+            old = before.get(key)
+            after[key] = new
+            if old is None:
+                others.append(Notification(_ADD, key, None, new, is_initial))
+                continue
+            heard = list(self._difference(key, old, new))
+            if not heard:
+                after[key] = old  # what was read of it need not be read again
+            for each in heard:
+                (deletes if each.type is _DELETE else others).append(each)
+        self._store.replace(after, change.version, scope=change.scope)
+        return [*deletes, *others]

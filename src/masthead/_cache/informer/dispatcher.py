@@ -1,0 +1,351 @@
+"""Telling handlers, each at its own pace.
+
+::
+
+    informer ──push──> HandlerBuffer ──take──> one task, or one thread, calls the handler
+                       (bounded: see `masthead._sansio.buffer`)
+
+A slow handler delays no other: nobody waits when something is pushed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead._meta.object import Object
+from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from masthead._cache.informer.handlers import EventHandler
+    from masthead._cache.reflector.metrics import HandlerMetrics
+    from masthead._cache.store.storage import ObjectStorage, Stored
+
+__all__ = ["HandlerDispatcher", "ProcessorListener", "TaskDispatcher", "ThreadDispatcher"]
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.cache")
+
+_AT_ONCE: Final = 100
+"""How many notifications are taken out of a buffer at a time. Those cannot be folded any more."""
+_TURN: Final = 1000
+"""How many notifications are dispatched before others get their turn: several times what a watch brings in one of its turns, or a
+handler that is quick enough would fall behind a busy one."""
+_QUIET_WAIT: Final = 1.0
+"""Seconds for which an end is waited for in silence; and, of a task, for what it does once it is cancelled."""
+
+
+class ProcessorListener(Generic[T]):
+    """A handler, and what it has yet to hear.
+
+    Threads: one tells; any may push.
+    """
+
+    def __init__(
+        self,
+        handler: EventHandler[T],
+        storage: ObjectStorage[T],
+        *,
+        name: str,
+        limit: int,
+        meter: HandlerMetrics,
+    ) -> None:
+        self.name = name
+        self.is_synced = False
+        self._is_closed = False
+        self.on_push: Callable[[], object] = _nothing
+        self.on_synced: Callable[[], object] = _nothing
+        self._handler = handler
+        self._open = storage.unpack
+        self._lock = threading.Lock()
+        self._buffer: HandlerBuffer[Stored] = HandlerBuffer(limit)
+        self._in_hand = 0
+        self._meter = meter
+        self.failures = 0
+
+    @property
+    def pending(self) -> int:
+        """How many notifications it has yet to hear; none once it is removed, or the informer stopped."""
+        return 0 if self._is_closed else len(self._buffer) + self._in_hand
+
+    def push(self, notifications: Sequence[Notification[Stored]]) -> None:
+        """Have the handler dispatched; returns at once."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._buffer.extend(notifications)
+            self._meter.pending(self.pending)
+        self.on_push()
+
+    def is_closed(self) -> bool:
+        """Whether nothing more is to be dispatched."""
+        return self._is_closed
+
+    def close(self) -> None:
+        """Drop what was not dispatched yet, and take nothing more."""
+        with self._lock:
+            self._is_closed = True
+            self._buffer.clear()
+            self._meter.pending(0)
+        self.on_push()
+
+    def take(self) -> list[Notification[Stored]]:
+        """What is to be dispatched next; empty if there is nothing."""
+        with self._lock:
+            taken = self._buffer.take(_AT_ONCE)
+            self._in_hand = len(taken)
+            self._meter.pending(self.pending)
+        return taken
+
+    def dispatch(self, notification: Notification[Stored]) -> object:
+        """Call the handler; returns what it returns, which may have to be awaited.
+
+        Raises:
+            Exception: whatever the handler raises.
+        """
+        kind, opened = notification.type, self._open
+        if kind is NotificationType.ADD:
+            return self._handler.on_add(opened(notification.new), notification.is_initial)
+        if kind is NotificationType.UPDATE:
+            new = opened(notification.new)
+            old = new if notification.old is notification.new else opened(notification.old)
+            return self._handler.on_update(old, new)
+        if kind is NotificationType.DELETE:
+            return self._handler.on_delete(opened(notification.old), notification.final_state_known)
+        self.is_synced = True
+        self.on_synced()
+        return None
+
+    def task_done(self) -> None:
+        """One notification is done with."""
+        self._in_hand -= 1
+
+    def failed(self, notification: Notification[Stored]) -> None:
+        """The handler raised, just now: say so, the first time and then ever more rarely. The notification is not dispatched again."""
+        self.failures = count = self.failures + 1
+        self._meter.failed()
+        what = f"{notification.type.name.lower()} of {notification.key!r}"
+        if count == 1:
+            _log.exception("handler %s failed on the %s, which it is not dispatched again", self.name, what)
+        elif _is_power_of_ten(count):
+            error = sys.exception()
+            _log.error("handler %s has failed %d times, now on the %s: %r", self.name, count, what, error)
+
+
+class HandlerDispatcher(ABC):
+    """Tells one handler what it has to hear.
+
+    Args:
+        name: What logs call the handler.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begin; on the informer's loop, or with threads anywhere."""
+
+    @abstractmethod
+    def is_own(self) -> bool:
+        """Whether this is asked by the handler itself, which cannot wait for its own end."""
+
+    @abstractmethod
+    def is_alive(self) -> bool:
+        """Whether it has begun, and is not over."""
+
+    async def end(self, grace: float | None) -> None:
+        """Wait until the handler is not being called any more, and nothing is left of this.
+
+        Args:
+            grace: For how many seconds a call may go on; None for as long as it takes.
+        """
+        if not self.is_alive() or self.is_own():
+            return
+        at_first = None if grace is None else min(grace, _QUIET_WAIT)
+        if await self._is_over(at_first) or grace is None or at_first is None:
+            return
+        if grace > at_first:
+            more = grace - at_first
+            _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, more)
+            if await self._is_over(more):
+                return
+        await self._give_up(grace)
+
+    @abstractmethod
+    async def _is_over(self, within: float | None) -> bool:
+        """Wait for the end for so many seconds; returns whether it came."""
+
+    @abstractmethod
+    async def _give_up(self, grace: float) -> None:
+        """Do what can be done about a call that has outlasted its grace."""
+
+
+class TaskDispatcher(HandlerDispatcher, Generic[T]):
+    """Tells a handler in a task of its own. Coroutines are awaited; plain functions must not block."""
+
+    def __init__(self, listener: ProcessorListener[T]) -> None:
+        super().__init__(listener.name)
+        self._listener = listener
+        self._pushed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        listener.on_push = self._pushed.set
+
+    def start(self) -> None:
+        """Begin, on the running loop."""
+        self._task = asyncio.get_running_loop().create_task(
+            self._run(), name=f"masthead handler {self._listener.name}"
+        )
+
+    def is_own(self) -> bool:
+        """Whether the current task is the handler's."""
+        return self._task is not None and _current_task() is self._task
+
+    def is_alive(self) -> bool:
+        """Whether the task has begun, and is not done."""
+        return self._task is not None and not self._task.done()
+
+    async def _is_over(self, within: float | None) -> bool:
+        assert self._task is not None
+        await asyncio.wait({self._task}, timeout=within)
+        return self._task.done()
+
+    async def _give_up(self, grace: float) -> None:
+        assert self._task is not None
+        _log.warning("handler %s did not return within %g s; it is cancelled", self._name, grace)
+        self._task.cancel()
+        if not await self._is_over(_QUIET_WAIT):
+            _log.error("handler %s does not let itself be cancelled; its task is left", self._name)
+
+    async def _run(self) -> None:
+        listener, pushed, dispatched = self._listener, self._pushed, 0
+        while not listener.is_closed():
+            batch = listener.take()
+            if not batch:
+                await pushed.wait()
+                pushed.clear()
+                dispatched = 0
+                continue
+            await self._dispatch_all(batch)
+            dispatched += len(batch)
+            if dispatched >= _TURN:
+                await asyncio.sleep(0)
+                dispatched = 0
+
+    async def _dispatch_all(self, batch: Sequence[Notification[Stored]]) -> None:
+        listener = self._listener
+        for notification in batch:
+            if listener.is_closed():
+                return
+            try:
+                result = listener.dispatch(notification)
+                if isinstance(result, Awaitable):
+                    await result
+            # Whatever it is, it is about this one notification; also a cancellation, if it is not this task's own.
+            except BaseException as error:
+                if self._must_end(error):
+                    raise
+                listener.failed(notification)
+            listener.task_done()
+
+    def _must_end(self, error: BaseException) -> bool:
+        """Whether an error is meant for more than the handler."""
+        if isinstance(error, asyncio.CancelledError):
+            return self._task is not None and self._task.cancelling() > 0
+        return isinstance(error, KeyboardInterrupt | SystemExit)
+
+
+class ThreadDispatcher(HandlerDispatcher, Generic[T]):
+    """Tells a handler in a thread of its own, which it may block."""
+
+    def __init__(self, listener: ProcessorListener[T]) -> None:
+        super().__init__(listener.name)
+        self._listener = listener
+        self._pushed = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name=f"masthead-handler-{listener.name}", daemon=True
+        )
+        self._ended: Future[None] = Future()
+        listener.on_push = self._pushed.set
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def is_own(self) -> bool:
+        """Whether the current thread is the handler's."""
+        return threading.current_thread() is self._thread
+
+    def is_alive(self) -> bool:
+        """Whether the thread has begun, and is not gone."""
+        return self._thread.is_alive()
+
+    async def _is_over(self, within: float | None) -> bool:
+        # Not in an executor: those are waited for when the interpreter ends, and take nothing new then.
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def set_ended(_: Future[None]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile
+                loop.call_soon_threadsafe(ended.set)
+
+        self._ended.add_done_callback(set_ended)
+        try:
+            async with asyncio.timeout(within):
+                await ended.wait()
+        except TimeoutError:
+            return False
+        self._thread.join()  # it has nothing left to do
+        return True
+
+    async def _give_up(self, grace: float) -> None:
+        _log.warning("handler %s did not return within %g s; its thread is left", self._name, grace)
+
+    def _run(self) -> None:
+        try:
+            self._dispatch_all()
+        finally:
+            self._ended.set_result(None)
+
+    def _dispatch_all(self) -> None:
+        listener, pushed = self._listener, self._pushed
+        while not listener.is_closed():
+            batch = listener.take()
+            if not batch:
+                pushed.wait()
+                pushed.clear()
+                continue
+            for notification in batch:
+                if listener.is_closed():
+                    return
+                try:
+                    listener.dispatch(notification)
+                # Whatever it is, it is about this one notification; also sys.exit(), which ends no program from here.
+                except BaseException:  # noqa: BLE001
+                    listener.failed(notification)
+                listener.task_done()
+
+
+def _nothing() -> None:
+    """What there is to do as long as nobody is there to do it."""
+
+
+def _current_task() -> asyncio.Task[object] | None:
+    """The task that asks; None in a thread that has none."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _is_power_of_ten(count: int) -> bool:
+    return set(str(count)[1:]) <= {"0"} and str(count)[0] == "1"

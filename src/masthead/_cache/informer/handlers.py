@@ -1,0 +1,228 @@
+"""Who is told what happens to objects."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+
+from masthead._cache.callables import check_plain, is_coroutine_function
+from masthead._meta.object import Object
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "EventHandler",
+    "FilteringEventHandler",
+    "OnAdd",
+    "OnDelete",
+    "OnUpdate",
+    "handler_of",
+    "is_async",
+]
+
+T = TypeVar("T", bound=Object)
+T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
+"""What a handler is told of: one of any object is one of pods, too."""
+
+OnAdd: TypeAlias = Callable[[T], object]
+"""Called with an object that came, or was there already."""
+OnUpdate: TypeAlias = Callable[[T, T], object]
+"""Called with what an object was, and what it is."""
+OnDelete: TypeAlias = Callable[[T], object]
+"""Called with what an object was last."""
+
+
+class EventHandler(Generic[T_contra]):
+    """Is told what happens to objects; override what is of interest.
+
+    Calls never overlap, and those about one object come in the order in which things happened. The objects are shared:
+    `copy` one before changing it. With `masthead.aio`, methods may be coroutine functions; plain ones must not block.
+    With the blocking client they run in a thread of the handler's own, and may. After an exception, the next call
+    follows; a handler's first is logged with its traceback, then its tenth, its hundredth and so on.
+    """
+
+    def on_add(self, obj: T_contra, is_initial: bool) -> object:
+        """An object came.
+
+        Args:
+            obj: The object.
+            is_initial: Whether it was there before the handler, or the informer, was.
+        """
+
+    def on_update(self, old: T_contra, new: T_contra) -> object:
+        """An object changed; or is told again as a resync, and then both are the same.
+
+        Args:
+            old: What it was.
+            new: What it is.
+        """
+
+    def on_delete(self, obj: T_contra, final_state_known: bool) -> object:
+        """An object is gone.
+
+        Args:
+            obj: What it was last, as far as that is known.
+            final_state_known: Whether that is how it ended. If not, the deletion was missed, as while the server could
+                not be reached, and this is the last state that was seen.
+        """
+
+
+class _Functions(EventHandler[T]):
+    """Functions as a handler."""
+
+    def __init__(
+        self, on_add: OnAdd[T] | None, on_update: OnUpdate[T] | None, on_delete: OnDelete[T] | None
+    ) -> None:
+        self._on_add = on_add
+        self._on_update = on_update
+        self._on_delete = on_delete
+
+    def on_add(self, obj: T, is_initial: bool) -> object:  # noqa: ARG002 - functions are not told
+        return self._on_add(obj) if self._on_add is not None else None
+
+    def on_update(self, old: T, new: T) -> object:
+        return self._on_update(old, new) if self._on_update is not None else None
+
+    def on_delete(self, obj: T, final_state_known: bool) -> object:  # noqa: ARG002 - functions are not told
+        return self._on_delete(obj) if self._on_delete is not None else None
+
+    def functions(self) -> Iterator[object]:
+        yield from (self._on_add, self._on_update, self._on_delete)
+
+
+class FilteringEventHandler(EventHandler[T]):
+    """Tells another handler only of the objects that pass a filter.
+
+    One that begins to pass is told as added, one that ceases to as deleted.
+
+    Args:
+        keep: Whether an object passes.
+        handler: Who is told.
+
+    Raises:
+        InvalidValueError: if the filter is no plain function, or the handler none.
+    """
+
+    def __init__(self, keep: Callable[[T], bool], handler: EventHandler[T]) -> None:
+        check_plain("a filter", keep)
+        handler_of(handler, None, None, None)
+        self._keep = keep
+        self._handler = handler
+
+    @property
+    def handler(self) -> EventHandler[T]:
+        """Who is told."""
+        return self._handler
+
+    def on_add(self, obj: T, is_initial: bool) -> object:
+        """Tell of an object that passes."""
+        return self._handler.on_add(obj, is_initial) if self._keep(obj) else None
+
+    def on_update(self, old: T, new: T) -> object:
+        """Tell of an object that passes now, or did."""
+        passed, passes = self._keep(old), self._keep(new)
+        if passed and passes:
+            return self._handler.on_update(old, new)
+        if passes:
+            return self._handler.on_add(new, False)
+        return self._handler.on_delete(old, True) if passed else None
+
+    def on_delete(self, obj: T, final_state_known: bool) -> object:
+        """Tell of the end of an object that passed."""
+        return self._handler.on_delete(obj, final_state_known) if self._keep(obj) else None
+
+
+def handler_of(
+    handler: EventHandler[T] | None,
+    on_add: OnAdd[T] | None,
+    on_update: OnUpdate[T] | None,
+    on_delete: OnDelete[T] | None,
+) -> EventHandler[T]:
+    """A handler, given as one or as functions.
+
+    Raises:
+        InvalidValueError: if there is nothing to call, or both a handler and functions, or something that is neither, or
+            that cannot be called with what there is to tell.
+    """
+    functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
+    given = {name: each for name, each in functions.items() if each is not None}
+    if handler is not None:
+        if given:
+            raise InvalidValueError(f"give a handler, or functions such as {next(iter(given))}, not both")
+        _check_handler(handler)
+        return handler
+    if not given:
+        raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
+    for name, each in given.items():
+        if not callable(each):
+            raise InvalidValueError(f"{name} is of type {type(each).__name__}; give a function", value=each)
+        _check_signature(name, each, _TOLD[name])
+    return _Functions(on_add, on_update, on_delete)
+
+
+_TOLD: Final[Mapping[str, tuple[str, ...]]] = {
+    "on_add": ("obj",),
+    "on_update": ("old", "new"),
+    "on_delete": ("obj",),
+}
+"""What functions are called with."""
+_TOLD_AND_HOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "on_add": ("obj", "is_initial"),
+    "on_update": ("old", "new"),
+    "on_delete": ("obj", "final_state_known"),
+}
+"""What the methods of a handler are called with."""
+
+
+def _check_handler(handler: object) -> None:
+    """Refuse what would fail whenever it is called, or never be called.
+
+    Raises:
+        InvalidValueError: if it is that.
+    """
+    name = type(handler).__name__
+    if isinstance(handler, type):
+        name = handler.__name__
+        raise InvalidValueError(f"{name} is a class; give an object: {name}()", value=handler)
+    for each, told in _TOLD_AND_HOW.items():
+        method = getattr(handler, each, None)
+        if not callable(method):
+            raise InvalidValueError(
+                f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler
+            )
+        _check_signature(f"{each} of {name}", method, told)
+    if not any(_is_overridden(handler, each) for each in _TOLD_AND_HOW):
+        raise InvalidValueError(
+            f"a {name} overrides none of {', '.join(_TOLD_AND_HOW)}, and so would never be told anything",
+            value=handler,
+        )
+
+
+def _is_overridden(handler: object, method: str) -> bool:
+    return getattr(getattr(handler, method), "__func__", None) is not getattr(EventHandler, method)
+
+
+def _check_signature(what: str, function: Callable[..., object], told: Sequence[str]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is written in C, nobody may know
+        return
+    try:
+        signature.bind(*told)
+    except TypeError:
+        takes = ", ".join(map(str, signature.parameters.values()))
+        raise InvalidValueError(
+            f"{what} takes ({takes}); it is called with ({', '.join(told)})", value=function
+        ) from None
+
+
+def is_async(handler: EventHandler[T]) -> bool:
+    """Whether something of a handler has to be awaited."""
+    if isinstance(handler, FilteringEventHandler):
+        return is_async(handler.handler)
+    if isinstance(handler, _Functions):
+        return any(map(is_coroutine_function, handler.functions()))
+    return any(map(is_coroutine_function, (handler.on_add, handler.on_update, handler.on_delete)))

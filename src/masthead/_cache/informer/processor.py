@@ -1,0 +1,198 @@
+"""The middle of an informer: what comes out of the queue goes into the store, and on to every handler.
+
+One gate is stored while a change is applied and handed out, and while a handler joins: so a handler that joins has all of
+the store before it, and every change after it. Who only reads takes no gate.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead._cache.informer import mutation_detector
+from masthead._cache.informer.delta_processor import DeltaProcessor
+from masthead._cache.reflector.server_identity import Sample
+from masthead._meta.object import Object
+from masthead._sansio.buffer import Notification, NotificationType
+from masthead._sansio.store import IndexedStore
+from masthead._sansio.versions import magnitude
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+
+    from masthead._cache.informer.dispatcher import ProcessorListener
+    from masthead._cache.store.storage import ObjectStorage, Stored
+    from masthead._sansio.changes import Change
+    from masthead._sansio.store import IndexFunc
+
+__all__ = ["SharedProcessor"]
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = logging.getLogger("masthead.cache")
+_SAMPLES: Final = 3
+_RECENT: Final = 16
+"""So many of the objects that changed last are remembered."""
+_SPREAD: Final = 32
+"""So many others are looked at for a sample."""
+
+
+class SharedProcessor(Generic[T]):
+    """Applies changes to the store, and hands them out.
+
+    Args:
+        storage: How objects are stored.
+        indexers: What the store is indexed by.
+        scopes: What is listed each by itself.
+        name: The informer's name, for logs.
+        detects_mutations: Whether to look at each object that leaves the store.
+
+    Attributes:
+        store: The store.
+        gate: What is stored while the store or the handlers change.
+        is_synced: Whether the first full state is in the store.
+        due: The handlers that are to hear of a resync, the next time that there is one.
+    """
+
+    def __init__(
+        self,
+        storage: ObjectStorage[T],
+        indexers: Mapping[str, IndexFunc[T]],
+        scopes: Collection[str],
+        *,
+        name: str,
+        detects_mutations: bool,
+    ) -> None:
+        self._storage = storage
+        self._name = name
+        self._detects_mutations = detects_mutations
+        self._broken_indexers: set[str] = set()
+        self._recent: deque[str] = deque(maxlen=_RECENT)
+        self._listeners: dict[Hashable, ProcessorListener[T]] = {}
+        self.store: IndexedStore[Stored, T] = IndexedStore(
+            indexers, opened=storage.unpack, on_index_error=self._log_index_error, scopes=scopes
+        )
+        self._delta_processor = DeltaProcessor(self.store, storage, scopes)
+        self.gate = threading.RLock()
+        self.is_synced = False
+        self.due: frozenset[Hashable] = frozenset()
+
+    def process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> None:
+        """Apply changes, and have every handler told."""
+        with self.gate:
+            notifications: list[Notification[Stored]] = []
+            resyncs: list[Notification[Stored]] = []
+            for change in changes:
+                heard, again = self._delta_processor.apply(change, is_initial=is_initial)
+                notifications += heard
+                resyncs += again
+            if notifications:
+                self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
+                for listener in self._listeners.values():
+                    listener.push(notifications)
+            if resyncs:
+                for handler in self.due & self._listeners.keys():
+                    self._listeners[handler].push(resyncs)
+        if self._detects_mutations:
+            self._look_at(notifications)
+
+    def mark_synced(self) -> None:
+        """The first full state has been handed out."""
+        with self.gate:
+            self.is_synced = True
+            for listener in self._listeners.values():
+                listener.push(_SYNC_MARKER)
+
+    def join(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
+        """Have a handler told of everything that is there, and from now on of every change."""
+        with self.gate:
+            listener.push(
+                [
+                    Notification(NotificationType.ADD, key, None, stored, True)
+                    for key, stored in self.store.items()
+                ]
+            )
+            if self.is_synced:
+                listener.push(_SYNC_MARKER)
+            self._listeners[handler] = listener
+
+    def join_before_start(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
+        """Have a handler told of every change.
+
+        What a snapshot had is not told: only what has changed since is news to those who were there before the start.
+        """
+        with self.gate:
+            self._listeners[handler] = listener
+
+    def leave(self, handler: Hashable) -> None:
+        """Tell a handler nothing more."""
+        with self.gate:
+            listener = self._listeners.pop(handler, None)
+            self.due -= {handler}
+        if listener is not None:
+            listener.close()
+
+    def listeners(self) -> Sequence[ProcessorListener[T]]:
+        """All that are told."""
+        return list(self._listeners.values())
+
+    def objects(self) -> Iterator[tuple[str, T]]:
+        """Everything in the store."""
+        opened = self._storage.unpack
+        return ((key, opened(stored)) for key, stored in self.store.items())
+
+    def scope_of(self, key: str) -> str:
+        """Where a key was listed."""
+        return self._delta_processor.scope_of(key)
+
+    # What a reflector has to know of the store.
+
+    def stored(self, scope: str) -> dict[str, Stored]:
+        """Everything that the store has of a scope."""
+        return self.store.items_of(scope)
+
+    def samples(self, scope: str) -> Sequence[Sample]:
+        """A few objects of a scope, those that changed last first.
+
+        What has been the same for long is the same on a server that was restored from a backup, too.
+        """
+        found = self.stored(scope)
+        spread = itertools.islice(found, 0, None, max(1, len(found) // _SPREAD))
+        keys = dict.fromkeys([*(key for key in list(self._recent) if key in found), *spread])
+        version, uid = self._storage.version, self._storage.uid
+        samples = [Sample(key, uid(found[key]), version(found[key])) for key in keys]
+        samples.sort(key=lambda sample: magnitude(sample.version), reverse=True)
+        return samples[:_SAMPLES]
+
+    def has(self, key: str) -> bool:
+        """Whether the store has an object."""
+        return key in self.store
+
+    def _log_index_error(self, index: str, key: str, error: Exception) -> None:
+        level = logging.DEBUG if index in self._broken_indexers else logging.WARNING
+        self._broken_indexers.add(index)
+        _log.log(
+            level,
+            "%s: the indexer %r failed on %r, which is not in that index: %r",
+            self._name,
+            index,
+            key,
+            error,
+        )
+
+    def _look_at(self, notifications: Sequence[Notification[Stored]]) -> None:
+        """Look whether somebody changed what has just left the store."""
+        opened = self._storage.unpack
+        left = (
+            (notification.key, opened(notification.old))
+            for notification in notifications
+            if notification.old is not None
+        )
+        for key, _ in mutation_detector.find(left):
+            _log.error("%s: somebody changed %r, which the cache shares; copy() it first", self._name, key)
+
+
+_SYNC_MARKER: Final[tuple[Notification[Stored]]] = (Notification(NotificationType.SYNC_MARKER),)

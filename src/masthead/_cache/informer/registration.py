@@ -1,0 +1,160 @@
+"""What one gets for a handler: a way to see how it is doing, and to take it away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Protocol
+
+from masthead.errors import ClosedError, DeadlineError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from masthead._cache.informer.dispatcher import HandlerDispatcher
+
+__all__ = ["Registration", "in_time"]
+
+
+class ListenerStatus(Protocol):
+    """A listener, whatever it is told of."""
+
+    name: str
+    is_synced: bool
+    failures: int
+    on_synced: Callable[[], object]
+
+    @property
+    def pending(self) -> int:
+        """How many notices it has yet to hear."""
+        ...
+
+
+class Registration:
+    """A handler of an informer.
+
+    The same handler may be added several times; each is told, and removed, by itself.
+    """
+
+    def __init__(
+        self,
+        listener: ListenerStatus,
+        dispatcher: HandlerDispatcher,
+        leave: Callable[[Registration], object],
+        is_within: Callable[[], bool],
+        on_settled: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._listener = listener
+        self._dispatcher = dispatcher
+        self._leave = leave
+        self._is_within = is_within
+        self._on_settled = on_settled
+        self._settled = asyncio.Event()
+        listener.on_synced = self._settle_soon
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def name(self) -> str:
+        """The handler's name, as logs and metrics have it."""
+        return self._listener.name
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the handler has returned from every initial add, even if one raised."""
+        return self._listener.is_synced
+
+    @property
+    def pending(self) -> int:
+        """How many notices it has yet to hear."""
+        return self._listener.pending
+
+    async def wait_synced(self, timeout: float | None = None) -> bool:
+        """Wait until the handler has returned from every initial add.
+
+        Returns:
+            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+
+        Raises:
+            DeadlineError: if that takes longer than `timeout` seconds.
+            ClosedError: if it will never be so: the handler is removed, or the informer has stopped.
+        """
+        await in_time(self._settled.wait(), timeout, f"handler {self.name} has not heard all that there is")
+        if not self.has_synced:
+            raise ClosedError(
+                f"handler {self.name} will not hear all that there is: it was removed, or its informer has stopped"
+            )
+        return True
+
+    @property
+    def is_called_from_handler(self) -> bool:
+        """Whether a handler of its informer asks: it cannot wait for its own end, nor for one that may wait for it."""
+        return self._is_within()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the handler itself that asks."""
+        return self._dispatcher.is_own()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its task, or thread, is there."""
+        return self._dispatcher.is_alive()
+
+    @property
+    def failures(self) -> int:
+        """How often the handler has raised."""
+        return self._listener.failures
+
+    async def remove(self) -> None:
+        """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
+
+        Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
+        for.
+        """
+        self.leave()
+        if not self.is_called_from_handler:
+            await self._dispatcher.end(None)
+            self._leave(self)  # again: now that it is over, the informer can forget it
+
+    def leave(self) -> None:
+        """Tell the handler nothing more, and wait for nothing."""
+        self._leave(self)
+        self._settle_soon()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to tell; the informer does this."""
+        self._loop = loop
+        self._dispatcher.start()
+
+    async def end(self, grace: float) -> None:
+        """Wait for the end of it; the informer does this when it stops."""
+        await self._dispatcher.end(grace)
+
+    def _settle_soon(self) -> None:
+        # In the handler's thread, if it has one.
+        if self._loop is None:
+            self.settle()
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits there any more
+            self._loop.call_soon_threadsafe(self.settle)
+
+    def settle(self) -> None:
+        """Tell those who wait that nothing more will come; on the informer's loop, or where there is none."""
+        self._settled.set()
+        self._on_settled()
+
+    def __repr__(self) -> str:
+        return f"<Registration of {self.name!r}, {self.pending} pending>"
+
+
+async def in_time(waiting: Awaitable[object], timeout: float | None, problem: str) -> None:
+    """Wait for something.
+
+    Raises:
+        DeadlineError: if it takes longer than `timeout` seconds; says the problem.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            await waiting
+    except TimeoutError:
+        raise DeadlineError(f"{problem}, and {timeout:g} s are over") from None

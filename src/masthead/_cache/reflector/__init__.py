@@ -1,0 +1,1 @@
+"""The reflector: lists and watches a resource, and emits its changes."""

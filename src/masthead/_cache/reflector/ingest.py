@@ -1,0 +1,103 @@
+"""What an object goes through before it is cached: its key is found, it is transformed, and it is stored.
+
+An object that fails at any of this is put aside, and told; the others are not affected by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import msgspec
+
+from masthead._cache.store import transforms
+from masthead._meta import typeinfo
+from masthead._meta.object import Object
+from masthead.errors import DecodeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._cache.store.storage import ObjectStorage, Stored
+    from masthead._cache.store.transforms import Transform
+
+__all__ = ["Ingest", "UndecodableError", "key_in"]
+
+T = TypeVar("T", bound=Object)
+
+
+class UndecodableError(InvalidValueError):
+    """An object cannot be cached.
+
+    Attributes:
+        key: Which; empty if that cannot be told.
+    """
+
+    def __init__(self, message: str, *, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class Ingest(Generic[T]):
+    """Makes of an object what a cache keeps.
+
+    Attributes:
+        transform: What is done to each object first; None for nothing.
+    """
+
+    __slots__ = ("_storage", "transform")
+
+    def __init__(self, storage: ObjectStorage[T], transform: Transform[T] | None = None) -> None:
+        self._storage = storage
+        self.transform = transform
+
+    def take(self, obj: T) -> tuple[str, Stored]:
+        """The key of an object, and what is kept of it.
+
+        Raises:
+            UndecodableError: if it has no name, or if the transform or the storage fails.
+        """
+        key = obj.key
+        if not key:
+            raise UndecodableError("an object without a name cannot be cached", key="")
+        if self.transform is not None:
+            obj = self._transformed(self.transform, key, obj)
+        try:
+            return key, self._storage.pack(obj)
+        except (DecodeError, InvalidValueError) as error:
+            raise UndecodableError(str(error), key=key) from error
+
+    def settle(self, items: dict[str, Stored]) -> Iterator[None]:
+        """Everything there is has been taken: hold it as well as is possible now that all of it is known, in steps."""
+        return self._storage.repack_in_steps(items)
+
+    def _transformed(self, transform: Transform[T], key: str, obj: T) -> T:
+        try:
+            return transforms.apply(transform, obj)
+        except InvalidValueError as error:
+            raise UndecodableError(str(error), key=key) from error
+        # Somebody else's code: whatever it raises is about this one object.
+        except Exception as error:
+            raise UndecodableError(
+                f"the transform raised {type(error).__name__}: {error}", key=key
+            ) from error
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Keyed(msgspec.Struct):
+    metadata: _Named = msgspec.field(default_factory=_Named)
+
+
+_keyed: Final = typeinfo.json_decoder(_Keyed)
+
+
+def key_in(data: bytes) -> str:
+    """The key of an object that cannot be read otherwise; empty if not even that can be told."""
+    try:
+        found = _keyed.decode(data).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return f"{found.namespace}/{found.name}" if found.namespace and found.name else found.name

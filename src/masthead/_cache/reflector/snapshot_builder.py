@@ -1,0 +1,56 @@
+"""A new state, on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.watch import QUIET
+
+if TYPE_CHECKING:
+    from masthead._cache.store.storage import Stored
+
+__all__ = ["SnapshotBuilder"]
+
+_POUR: Final = 50
+"""So many objects come within `QUIET` seconds from a server that sends all it has."""
+
+
+@dataclass(slots=True)
+class SnapshotBuilder:
+    """What has come of a new state so far.
+
+    Attributes:
+        began: When it began.
+        items: What can be used, by key.
+        broken: What cannot, by key, and why.
+    """
+
+    began: float = 0.0
+    items: dict[str, Stored] = field(default_factory=dict[str, "Stored"])
+    broken: dict[str, str] = field(default_factory=dict[str, str])
+    _tokens: set[str] = field(default_factory=set[str])
+    _due: float = 0.0
+    _had: int = 0
+
+    def drop(self, key: str) -> None:
+        """An object is gone before the state is complete."""
+        self.items.pop(key, None)
+        self.broken.pop(key, None)
+
+    def has_had(self, token: str) -> bool:
+        """Whether a page before led to the same next page; it would go round for ever."""
+        is_known = token in self._tokens
+        if token:
+            self._tokens.add(token)
+        return is_known
+
+    def deadline(self, now: float) -> float:
+        """Until when the next objects of a stream must have come.
+
+        A server that begins with what there is pours it out. One that does not know that it was asked for this trickles
+        changes. So it is believed only while many new objects come.
+        """
+        if not self._due or len(self.items) >= self._had + _POUR:
+            self._due, self._had = now + QUIET, len(self.items)
+        return self._due

@@ -1,0 +1,119 @@
+"""What an informer is given to mirror, as sources by scope."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from masthead._cache.reflector.listwatch import ResourceListWatch
+from masthead._client.reading import Reading
+from masthead._meta.object import Object
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._client.options import FieldSelection, LabelSelection
+
+__all__ = ["sources_of"]
+
+T = TypeVar("T", bound=Object)
+
+_PARTS: Final = ("item", "resource", "knows_initial_events", "forget_initial_events", "list", "watch")
+"""What a `ListWatch` has."""
+
+
+def sources_of(
+    given: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+    *,
+    label_selector: LabelSelection | None,
+    field_selector: FieldSelection | None,
+    shard_selector: str | None,
+) -> Mapping[str, ListWatch[T]]:
+    """The sources of an informer, by scope: by namespace, or under the empty name if there is one only.
+
+    Raises:
+        InvalidValueError: if there is none, one is no source, two are of one namespace, or a selector is given for a
+            source that is no resource.
+        SelectorError: if a selector is none.
+    """
+    selectors = {
+        "label_selector": label_selector,
+        "field_selector": field_selector,
+        "shard_selector": shard_selector,
+    }
+
+    def listed(resource: Reading[T]) -> ListWatch[T]:
+        return ResourceListWatch(
+            resource,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            shard_selector=shard_selector,
+        )
+
+    if isinstance(given, Reading):
+        return {"": listed(given)}
+    if isinstance(given, Sequence):
+        return _by_namespace([(each, listed(each)) for each in _resources(given)])
+    if asked := [name for name, each in selectors.items() if each is not None]:
+        raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
+    if isinstance(given, type) or not all(hasattr(given, name) for name in _PARTS):
+        raise InvalidValueError(
+            f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given
+        )
+    if inspect.iscoroutinefunction(given.watch):
+        raise InvalidValueError(
+            f"{type(given).__name__}.watch must give events with yield, not return them", value=given
+        )
+    return {"": given}
+
+
+def _described(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
+
+
+def _advice(given: object) -> str:
+    """What to give in place of what is no source."""
+    name = getattr(given, "__name__", "")
+    if isinstance(given, type):
+        if issubclass(given, Object):
+            return (
+                f"give a resource such as client.core_v1.pods(), or ask a factory: factory.informer({name})"
+            )
+        return f"give an object: {name}(...)"
+    if inspect.isroutine(given):
+        return f"call it, and give what it returns: {name}()"
+    # A name alone: what blocks stands on this room, and is not to be known here.
+    if type(given).__module__.startswith("masthead._sync."):
+        return "what is of masthead.Client goes with masthead.SharedInformer"
+    return (
+        "give a resource such as client.core_v1.pods(), several of them, or a ListWatch, which has "
+        f"{', '.join(_PARTS)}"
+    )
+
+
+def _resources(given: Sequence[Reading[T]]) -> Sequence[Reading[T]]:
+    if not given:
+        raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
+    for each in given:
+        if not isinstance(cast("object", each), Reading):
+            raise InvalidValueError(
+                f"{_described(each)} is no resource of a client; {_advice(each)}", value=each
+            )
+    return given
+
+
+def _by_namespace(pairs: Sequence[tuple[Reading[T], ListWatch[T]]]) -> Mapping[str, ListWatch[T]]:
+    if len(pairs) == 1:
+        return {"": pairs[0][1]}
+    found: dict[str, ListWatch[T]] = {}
+    for resource, source in pairs:
+        namespace = resource.namespace
+        if not namespace or namespace in found:
+            raise InvalidValueError(
+                "of several resources, each must be of another namespace, such as "
+                "[client.core_v1.pods(each) for each in namespaces]",
+                value=namespace,
+            )
+        found[namespace] = source
+    return found

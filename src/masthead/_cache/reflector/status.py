@@ -1,0 +1,48 @@
+"""What a reflector records about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from masthead._sansio.listwatch import Phase
+
+__all__ = ["ReflectorStatus"]
+
+_NEVER: Final = float("inf")
+
+
+@dataclass(slots=True)
+class ReflectorStatus:
+    """What one reflector notes down about itself. Written on the loop, read from any thread.
+
+    Attributes:
+        phase: What it is doing.
+        is_waiting: Whether it waits before its next attempt.
+        contact: When the server last proved that it is there, and has told everything; in the loop's time.
+        event: When the last change came.
+        error: What went wrong last.
+        error_at: When.
+        failures: How many attempts have failed in a row.
+        relists: How often a full state was asked for, though there was one.
+        reconnects: How often a watch went on from where another had ended.
+        broken: Keys of objects that cannot be used, and why.
+    """
+
+    phase: Phase = Phase.STREAMING
+    is_waiting: bool = False
+    contact: float = -_NEVER
+    event: float = -_NEVER
+    error: str = ""
+    error_at: float = -_NEVER
+    failures: int = 0
+    relists: int = 0
+    reconnects: int = 0
+    broken: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def state(self) -> str:
+        """The phase, in a word for people."""
+        if self.is_waiting and self.failures:
+            return "waiting"
+        return "listing" if self.phase in {Phase.STREAMING, Phase.LISTING} else "watching"

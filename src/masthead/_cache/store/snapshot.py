@@ -1,0 +1,282 @@
+"""A cache in a file, so that the next start need not ask the server for everything.
+
+One line of JSON each: what the cache is of, its objects as they came, and how many there were, with a checksum of all
+lines before::
+
+    {"format":"masthead-snapshot","formatVersion":1,"resource":"v1/pods","scopes":{"":"5123"},"labelSelector":"app=web",...}
+    {"metadata":{"name":"web-0",...},"spec":{...},"status":{...}}
+    ...
+    {"objects":20000,"crc32":2774821563}
+
+A file whose name ends in ``.zst`` is compressed. Objects are written and read one by one, so that no second copy of a
+cache is ever in memory. The functions here block.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import zlib
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from masthead._cache.store.storage import bytes_of
+from masthead._meta import typeinfo
+from masthead._meta.object import Object
+from masthead.errors import ConfigError, DecodeError, SnapshotError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+    from types import ModuleType
+
+__all__ = ["SnapshotHeader", "read", "write"]
+
+T = TypeVar("T", bound=Object)
+
+_FORMAT: Final = "masthead-snapshot"
+_VERSION: Final = 1
+_COMPRESSED: Final = ".zst"
+_LONGEST_HEADER: Final = 1 << 20
+"""More than this has no header: what is not a snapshot need not have lines."""
+_BUFFER: Final = 1 << 18
+_ADVICE: Final = "delete it: a start without one is slower, and nothing else"
+_MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a snapshot is of.
+
+    Attributes:
+        resource: The resource, as ``group/version/plural``.
+        scopes: The resource version of each part that was listed and watched by itself; by namespace, or by "" if there
+            is one part only.
+        label_selector: Which objects, by label.
+        field_selector: Which objects, by field.
+        shard_selector: Which objects, by shard.
+        transform: What was done to the objects, as `masthead._cache.store.transforms.describe` tells it.
+    """
+
+    resource: str
+    scopes: dict[str, str]
+    label_selector: str = ""
+    field_selector: str = ""
+    shard_selector: str = ""
+    transform: str = ""
+
+
+class _Format(msgspec.Struct):
+    """What the header of every version has, also of those to come."""
+
+    format: str
+    version: int = msgspec.field(name="formatVersion")
+
+
+class _End(msgspec.Struct, forbid_unknown_fields=True):
+    """The last line: without it, something is missing."""
+
+    objects: int
+    crc32: int
+
+
+def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterable[Object]) -> int:
+    """Write a snapshot; in one step, so that there is always the old file or the new one, which only its owner can read.
+
+    Args:
+        path: Where; the folder must be there.
+        header: What it is of.
+        objects: What it holds. Nobody may have changed them since they came.
+
+    Returns:
+        How many objects there were.
+
+    Raises:
+        SnapshotError: if it cannot be written; an old file is still there then.
+        ConfigError: if it is to be compressed and zstandard is not installed.
+        InvalidValueError: if an object was made here and cannot be written as JSON.
+    """
+    target = Path(path)
+    try:
+        with _replacing(target) as file, _compressing(target, file) as lines:
+            return _write_lines(lines, header, objects)
+    except OSError as error:
+        raise SnapshotError(
+            f"the snapshot {target} cannot be written ({error.strerror}); give it a folder that is there, may be written "
+            "to and has space"
+        ) from error
+
+
+@contextmanager
+def read(
+    path: str | os.PathLike[str], expected: SnapshotHeader, cls: type[T]
+) -> Generator[tuple[SnapshotHeader, Iterator[T]]]:
+    """Read a snapshot, whose header is checked at once, and whose objects are checked as they are read.
+
+    ``with read(path, expected, Pod) as (header, pods):``. Only when the last one has been read, it is known that the file
+    is whole and as it was written: put none of them to use before.
+
+    Args:
+        path: Where it is.
+        expected: What it must be of: all of this but the versions, which it tells.
+        cls: What the objects are.
+
+    Raises:
+        SnapshotError: if it is not there, is of something else, or not whole; also while the objects are read.
+        ConfigError: if it is compressed and zstandard is not installed.
+    """
+    source = Path(path)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(source.open("rb", buffering=_BUFFER))
+        except FileNotFoundError as error:
+            raise SnapshotError(f"there is no snapshot {source} yet; go on without") from error
+        except OSError as error:
+            raise _broken(source, f"cannot be read ({error.strerror})") from error
+        lines = _Lines(source, stack.enter_context(_decompressing(source, file)))
+        first = lines.next(_LONGEST_HEADER)
+        header = _checked_header(source, first, expected)
+        yield header, _read_objects(source, lines, cls, zlib.crc32(first))
+
+
+@contextmanager
+def _replacing(target: Path) -> Generator[IO[bytes]]:
+    """A new file that takes the place of another once everything is in it."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb", buffering=_BUFFER) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _compressing(target: Path, file: IO[bytes]) -> Generator[IO[bytes]]:
+    if target.suffix != _COMPRESSED:
+        yield file
+        return
+    with _zstandard(target).ZstdCompressor().stream_writer(file, closefd=False) as stream:
+        yield stream
+
+
+@contextmanager
+def _decompressing(source: Path, file: IO[bytes]) -> Generator[IO[bytes]]:
+    if source.suffix != _COMPRESSED:
+        yield file
+        return
+    with io.BufferedReader(_zstandard(source).ZstdDecompressor().stream_reader(file), _BUFFER) as stream:
+        yield stream
+
+
+class _Lines:
+    """The lines of a file; what goes wrong with it, told in our words."""
+
+    __slots__ = ("_file", "_source")
+
+    def __init__(self, source: Path, file: IO[bytes]) -> None:
+        self._source = source
+        self._file = file
+
+    def next(self, limit: int = -1) -> bytes:
+        """The next line with its end; empty if there is none."""
+        try:
+            return self._file.readline(limit)
+        except OSError as error:
+            raise _broken(self._source, f"cannot be read ({error.strerror})") from error
+        except _zstd_errors(self._source):
+            raise _broken(self._source, "is not compressed as it should be") from None
+
+
+def _zstd_errors(source: Path) -> tuple[type[Exception], ...]:
+    return (_zstandard(source).ZstdError,) if source.suffix == _COMPRESSED else ()
+
+
+def _write_lines(lines: IO[bytes], header: SnapshotHeader, objects: Iterable[Object]) -> int:
+    said = {"format": _FORMAT, "formatVersion": _VERSION, **msgspec.to_builtins(header)}
+    line = _line(msgspec.json.encode(said))
+    lines.write(line)
+    count, checksum = 0, zlib.crc32(line)
+    for obj in objects:
+        line = _line(bytes_of(obj))
+        lines.write(line)
+        checksum = zlib.crc32(line, checksum)
+        count += 1
+    lines.write(_line(msgspec.json.encode(_End(count, checksum))))
+    return count
+
+
+def _line(text: bytes) -> bytes:
+    # Between tokens, where it means no more than a space; in strings, it is written otherwise.
+    return text.replace(b"\n", b" ") + b"\n"
+
+
+def _checked_header(source: Path, line: bytes, expected: SnapshotHeader) -> SnapshotHeader:
+    try:
+        written = typeinfo.decode_json(line, _Format)
+        if written.format != _FORMAT:
+            raise _broken(source, "is no snapshot")
+        if written.version != _VERSION:
+            raise _broken(source, f"is of format {written.version}, and this program reads {_VERSION}")
+        header = typeinfo.decode_json(line, SnapshotHeader)
+    except _MALFORMED:
+        raise _broken(source, "is no snapshot, or its first line is broken") from None
+    found, wanted = _compared(header), _compared(expected)
+    for name, value in found.items():
+        if value != wanted[name]:
+            raise _broken(source, f"is of another cache: {name} is {value!r} there, not {wanted[name]!r}")
+    return header
+
+
+def _compared(header: SnapshotHeader) -> dict[str, object]:
+    """What two snapshots of the same cache have in common."""
+    return {**msgspec.structs.asdict(header), "scopes": sorted(header.scopes)}
+
+
+def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> Iterator[T]:
+    count = 0
+    line = lines.next()
+    while following := lines.next():
+        count += 1
+        checksum = zlib.crc32(line, checksum)
+        yield _read_object(source, line, count, cls)
+        line = following
+    try:
+        end = typeinfo.decode_json(line, _End)
+    except _MALFORMED:
+        raise _broken(source, "is cut short") from None
+    if end.objects != count:
+        raise _broken(source, f"lacks something: {end.objects} objects were written, and {count} are there")
+    if end.crc32 != checksum:
+        raise _broken(source, "was changed since it was written")
+
+
+def _read_object(source: Path, line: bytes, number: int, cls: type[T]) -> T:
+    try:
+        obj = cls.from_wire(line[:-1])
+    except DecodeError as error:
+        raise _broken(source, f"has a broken object in line {number + 1}: {error}") from None
+    if not obj.metadata.name:
+        raise _broken(source, f"has an object without a name in line {number + 1}")
+    return obj
+
+
+def _broken(path: Path, problem: str) -> SnapshotError:
+    return SnapshotError(f"the snapshot {path} {problem}; {_ADVICE}")
+
+
+def _zstandard(path: Path) -> ModuleType:
+    try:
+        import zstandard
+    except ImportError:
+        raise ConfigError(
+            f"the snapshot {path} is compressed, which needs zstandard: pip install 'masthead[compact]', or give it a "
+            f"name without {_COMPRESSED}"
+        ) from None
+    return zstandard

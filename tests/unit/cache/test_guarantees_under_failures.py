@@ -1,0 +1,276 @@
+"""The numbered contract of informers, when connections, versions and servers get lost."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.cache.collection import Collection
+from tests.unit.cache.story import Story
+from tests.unit.cache.worlds import QUICK, EmbeddedWorld, reached, state_of
+
+import masthead.aio
+import masthead.server
+from masthead._cache.informer.informer import SharedInformer
+from masthead.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from masthead._server.faults import Faults
+    from masthead.server import Server
+
+MAPS: Any = {"resource": "configmaps"}
+READS: Any = {**MAPS, "verb": ("list", "watch")}
+FIRST = 5
+"""So many events come before trouble does: three objects, the bookmark behind them, and one change."""
+
+STREAMS: dict[str, Callable[[Faults], object]] = {
+    "a dropped connection": lambda faults: faults.drop_watch(after=FIRST, **MAPS),
+    "half a line": lambda faults: faults.cut_watch(after=FIRST, **MAPS),
+    "silence": lambda faults: faults.silence_watch(after=FIRST, **MAPS),
+    "a version that is forgotten": lambda faults: faults.expire_watch(after=FIRST, **MAPS),
+}
+ANSWERS: dict[str, Callable[[Faults], object]] = {
+    "nothing else": lambda faults: faults,
+    "429": lambda faults: faults.answer(429, times=2, **READS),
+    "a plain 429": lambda faults: faults.throttle(retry_after=0, times=2, **READS),
+    "500": lambda faults: faults.answer(500, times=2, **READS),
+    "503": lambda faults: faults.answer(503, times=3, **READS),
+    "403": lambda faults: faults.answer(403, times=2, **READS),
+    "404": lambda faults: faults.answer(404, times=2, **READS),
+    "410": lambda faults: faults.answer(410, reason="Expired", times=2, **READS),
+    "a version that is too large": lambda faults: faults.too_large_version(times=2, **MAPS),
+    "lists that lag behind": lambda faults: faults.stale_lists(by=3, **MAPS),
+}
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
+async def test_nothing_is_lost_and_nothing_invented(
+    embedded: EmbeddedWorld, stream: Callable[[Faults], object], answers: Callable[[Faults], object]
+) -> None:
+    for name in "abc":
+        await embedded.put(name)
+    faults = embedded.server.faults
+    stream(faults)
+    story = Story()
+    informer = embedded.informer(stall_after=0.05)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        outage = faults.answer(503, times=None, **READS)
+        await embedded.put("a", "2")  # the last that comes over this stream
+        await embedded.remove("b")
+        await embedded.put("c", "3")
+        await embedded.put("d")
+        answers(faults)
+        outage.remove()
+        await reached(informer, await embedded.put("e"), handle)
+        assert state_of(informer) == await embedded.state() == {"a": "2", "c": "3", "d": "1", "e": "1"}
+    assert story.state == state_of(informer)
+    assert sorted(story.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    # ListenerStatus once each, whether it was followed or listed anew.
+    assert len(story.told) == 8
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("watch_list", [True, False])
+async def test_trouble_before_the_first_state_is_there_invents_nothing(
+    embedded: EmbeddedWorld, watch_list: bool
+) -> None:
+    for name in "abcdef":
+        await embedded.put(name)
+    faults = embedded.server.faults
+    faults.drop_watch(after=3, **MAPS)
+    faults.answer(503, times=2, **READS)
+    faults.expire(times=1, **MAPS)
+    story = Story()
+    informer = embedded.informer(watch_list=watch_list, page_size=2)
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await handle.wait_synced(30)
+    assert sorted(story.told) == [f"initial {name}=1" for name in "abcdef"]
+
+
+def at(server: Server) -> Config:
+    return Config(server=server.url, token="let-me-in")
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("keeps_its_data", [True, False])
+async def test_a_restart_of_the_server_is_survived(tmp_path: Path, keeps_its_data: bool) -> None:
+    options: Any = {"token": "let-me-in", "controllers": False}
+    if keeps_its_data:
+        options["data"] = tmp_path / "server.db"
+    story = Story()
+    with masthead.server.run(**options) as server:
+        config, port = at(server), int(server.url.rpartition(":")[2])
+        client = masthead.aio.Client(config)
+        world = EmbeddedWorld(server, client)
+        for name in "abc":
+            await world.put(name)
+        informer = world.informer()
+        handle = informer.add_event_handler(story)
+        await informer.start()
+        await reached(informer, await world.put("a", "2"), handle)
+    with masthead.server.run(**options, port=port) as server:
+        world = EmbeddedWorld(server, client)
+        await world.put("a", "9")
+        await reached(informer, await world.put("d"), handle)
+        await story.until("add d=1")
+        assert state_of(informer) == await world.state()
+        assert story.state == state_of(informer)
+        gone = [each for each in story.told if each.startswith("lost")]
+        # Another object of the same name is another object.
+        assert sorted(gone) == ([] if keeps_its_data else ["lost a=2", "lost b=1", "lost c=1"])
+        await informer.stop()
+        await client.close()
+
+
+@pytest.mark.guarantee(1)
+async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_heard_first(
+    embedded: EmbeddedWorld,
+) -> None:
+    seen: list[dict[str, str]] = []
+    for name in "abc":
+        await embedded.put(name)
+    embedded.server.faults.expire_watch(after=FIRST, **MAPS)
+    informer = embedded.informer()
+    story = Story(lambda: seen.append(state_of(informer)))
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        outage = embedded.server.faults.answer(503, times=None, **READS)
+        await story.until("initial c=1")
+        await embedded.put("c", "2")
+        await story.until("update c=1>2")
+        await embedded.remove("a")
+        await embedded.remove("b")
+        await embedded.put("c", "3")
+        version = await embedded.put("d")
+        outage.remove()
+        await reached(informer, version, handle)
+        assert informer.health.relists >= 1
+    heard = story.told[4:]
+    assert sorted(heard[:2]) == ["lost a=1", "lost b=1"]
+    assert sorted(heard[2:]) == ["add d=1", "update c=2>3"]
+    assert seen[4:] == [{"c": "3", "d": "1"}] * 4
+
+
+@pytest.mark.guarantee(1)
+async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: EmbeddedWorld) -> None:
+    await embedded.put("a")
+    embedded.server.faults.expire_watch(after=3, **MAPS)
+    story = Story()
+    informer = embedded.informer()
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        outage = embedded.server.faults.answer(503, times=None, **READS)
+        await embedded.put("trigger")
+        await embedded.remove("a")
+        version = await embedded.put("a", "2")
+        outage.remove()
+        await reached(informer, version, handle)
+    assert story.told == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
+
+
+class Restorable(Collection):
+    """Which can be set back to what it was."""
+
+    def back_up(self) -> None:
+        self._backup = copy.deepcopy(self._objects)
+
+    def restore(self) -> None:
+        """As it was, without its history; but its versions have gone on already."""
+        self.version += 50
+        self._objects, self._forgotten = self._backup, 0
+        self._log.clear()
+
+
+@pytest.mark.guarantee(6)
+@pytest.mark.parametrize("size", [9, 300])
+async def test_a_server_that_was_restored_from_a_backup_is_not_taken_for_the_one_that_it_was(
+    size: int,
+) -> None:
+    collection = Restorable()
+    for number in range(size):
+        collection.put(f"a{number}")
+    collection.back_up()
+    informer = SharedInformer(collection, backoff=QUICK)
+    async with informer:
+        await informer.wait_synced(30)
+        for number in (1, 3, 5):
+            collection.put(f"a{number}", "2")
+        await reached(informer, str(collection.version))
+        collection.restore()
+        collection.end(OSError("cable"))
+        await reached(informer, str(collection.version))
+        assert informer.health.relists == 1
+        assert state_of(informer) == collection.state == {f"a{number}": "1" for number in range(size)}
+
+
+@pytest.mark.guarantee(7)
+async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded: EmbeddedWorld) -> None:
+    await embedded.put("known")  # by which the server is recognised
+    silent = embedded.server.faults.silence_watch(after=2, **MAPS)
+    async with embedded.informer(stall_after=0.05) as informer:
+        await informer.wait_synced(30)
+        await informer.wait_for(await embedded.put("a"), timeout=30)
+        health = informer.health
+        assert silent.hits == 1
+        assert health.reconnects >= 1
+        assert health.relists == 0
+        assert "DeadlineError" in health.last_error
+        assert health.since_error < 30
+
+
+@pytest.mark.guarantee(8)
+async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: EmbeddedWorld) -> None:
+    await embedded.put("a")
+    async with embedded.informer() as informer:
+        await informer.wait_synced(30)
+    asked = [each for each in embedded.server.requests if each.info.verb in {"list", "watch"}]
+    assert [each.info.verb for each in asked] == ["watch"]
+    assert "sendInitialEvents=true" in asked[0].query
+    assert "allowWatchBookmarks=true" in asked[0].query
+
+
+@pytest.mark.guarantee(8)
+async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembered() -> None:
+    with masthead.server.run(controllers=False, watch_list=False, token="let-me-in") as server:
+        async with masthead.aio.Client(at(server)) as client:
+            world = EmbeddedWorld(server, client)
+            server.faults.expire_watch(after=1, **MAPS)
+            async with world.informer() as informer:
+                await informer.wait_synced(30)
+                await world.put("a")
+                await informer.wait_for(await world.put("b"), timeout=30)
+            async with world.informer() as another:
+                await another.wait_synced(30)
+        asked = [each for each in server.requests if each.info.verb in {"list", "watch"}]
+    begun = [each for each in asked if "sendInitialEvents" in each.query]
+    assert len(begun) == 1
+    assert [each.info.verb for each in asked[:3]] == ["watch", "list", "watch"]
+
+
+@pytest.mark.guarantee(9)
+async def test_a_relist_does_not_announce_what_has_not_changed(embedded: EmbeddedWorld) -> None:
+    for name in "abc":
+        await embedded.put(name)
+    embedded.server.faults.expire_watch(after=FIRST, **MAPS)
+    story = Story()
+    informer = embedded.informer()
+    handle = informer.add_event_handler(story)
+    async with informer:
+        await informer.wait_synced(30)
+        await embedded.put("d")
+        await embedded.put("e")
+        await reached(informer, await embedded.put("f"), handle)
+        assert informer.health.relists == 1
+    assert sorted(story.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    assert sorted(story.told[3:]) == ["add d=1", "add e=1", "add f=1"]

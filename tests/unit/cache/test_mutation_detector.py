@@ -1,0 +1,120 @@
+"""Finding those who change what a cache shares."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from tests.unit.meta.samples import WEB
+
+from masthead._cache.informer.mutation_detector import VARIABLE, changed_sections, check, find, is_on
+from masthead._cache.store.storage import Hold, storage_for
+from masthead._meta.unstructured import Unstructured
+from masthead.api.core.v1 import ConfigMap, Pod, Secret
+from masthead.errors import ConfigError, MutationError
+
+
+def web() -> Pod:
+    return Pod.from_wire(WEB)
+
+
+def test_reading_is_no_change() -> None:
+    pod = web()
+    assert pod.spec.containers[0].name == "web"
+    assert pod.metadata.annotations == {}
+    assert pod.status.message is None
+    assert list(find([(pod.key, pod)])) == []
+    check([(pod.key, pod)])
+
+
+def test_the_section_that_was_changed_is_named_with_what_to_do() -> None:
+    pod, other = web(), web()
+    pod.spec.containers[0].image = "evil"
+    with pytest.raises(MutationError, match=r"shop/web \(spec\)\. .*obj\.copy\(\)") as caught:
+        check([("shop/web", pod), ("shop/other", other)])
+    assert caught.value.keys == ("shop/web",)
+
+
+def test_every_section_that_was_changed_is_told() -> None:
+    pod = web()
+    pod.metadata.labels["new"] = "label"
+    pod.status.phase = "Failed"
+    assert changed_sections(pod) == ("metadata", "status")
+
+
+def test_a_section_that_was_taken_away_or_added_is_a_change() -> None:
+    thing = Unstructured.from_wire(b'{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"spec":1}')
+    del thing["spec"]
+    thing["extra"] = 2
+    assert changed_sections(thing) == ("extra", "spec")
+
+
+def test_five_keys_are_named_and_the_others_counted() -> None:
+    pods = [(f"shop/web-{number}", web()) for number in range(8)]
+    for _, pod in pods[1:]:
+        pod.status.phase = "Failed"
+    with pytest.raises(
+        MutationError, match=r"shop/web-1 \(status\), .*shop/web-5 \(status\) and 2 more"
+    ) as caught:
+        check(pods)
+    assert "web-6" not in str(caught.value)
+    assert len(caught.value.keys) == 7
+
+
+def test_what_does_not_even_fit_is_found_too() -> None:
+    pod = web()
+    cast("Any", pod.spec.containers).append("not a container")
+    with pytest.raises(MutationError, match=r"shop/web \(spec\)"):
+        check([("shop/web", pod)])
+    loop = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{}}')
+    loop["spec"]["x"] = object()
+    with pytest.raises(MutationError, match="changed: a"):
+        check([("a", loop)])
+
+
+def test_values_are_never_told() -> None:
+    secret = Secret.from_wire(b'{"metadata":{"name":"s"},"data":{"password":"aHVudGVyMg=="}}')
+    secret.data["password"] = b"correct horse"
+    with pytest.raises(MutationError) as caught:
+        check([("s", secret)])
+    assert "hunter2" not in repr(caught.value)
+    assert "correct" not in repr(caught.value)
+
+
+def test_that_an_item_was_told_its_kind_is_no_change() -> None:
+    item = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{"x":1}}')
+    item.api_version, item.kind = "v1", "Pod"
+    check([("a", item)])
+    item["spec"]["x"] = 2
+    assert changed_sections(item) == ("spec",)
+
+
+@pytest.mark.parametrize("way", ["lazy", "eager"])
+def test_an_object_that_was_made_here_is_watched_once_it_is_held(way: Hold) -> None:
+    storage = storage_for(way, ConfigMap)
+    stored = storage.unpack(storage.pack(ConfigMap.new("a", data={"x": "1"})))
+    check([("a", stored)])
+    stored.data["x"] = "2"
+    with pytest.raises(MutationError, match=r"a \(data\)"):
+        check([("a", stored)])
+
+
+@pytest.mark.parametrize(
+    ("said", "on"), [("1", True), ("true", True), ("TRUE", True), ("0", False), ("false", False), ("", False)]
+)
+def test_the_environment_turns_it_on(said: str, on: bool) -> None:
+    assert is_on(environment={VARIABLE: said}) is on
+
+
+def test_it_is_off_unless_somebody_says_otherwise() -> None:
+    assert is_on(environment={}) is False
+
+
+@pytest.mark.parametrize("wish", [True, False])
+def test_an_explicit_wish_wins(wish: bool) -> None:
+    assert is_on(wish, {VARIABLE: "0" if wish else "1"}) is wish
+
+
+def test_what_is_neither_yes_nor_no_is_refused() -> None:
+    with pytest.raises(ConfigError, match='MASTHEAD_MUTATION_DETECTOR is "perhaps"'):
+        is_on(environment={VARIABLE: "perhaps"})
