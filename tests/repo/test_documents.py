@@ -75,7 +75,10 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "SECURITY.md",
         "docs/client.md",
         "docs/in-cluster.md",
+        "docs/decisions/README.md",
         "docs/informers.md",
+        "docs/objects.md",
+        "docs/performance.md",
         "docs/server.md",
         "docs/versions.md",
     ],
@@ -87,7 +90,14 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "docs/client.md", "docs/in-cluster.md", "docs/informers.md", "docs/server.md"],
+    [
+        "README.md",
+        "docs/client.md",
+        "docs/in-cluster.md",
+        "docs/informers.md",
+        "docs/objects.md",
+        "docs/server.md",
+    ],
 )
 def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
