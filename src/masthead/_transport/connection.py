@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.secret import reveal
 from masthead._transport.answer import Answer
+from masthead._transport.coalescer import ReadCoalescer, can_coalesce
 from masthead._transport.failures import Fault
 from masthead._transport.parsing import Parser
 from masthead._transport.sockets import has_news
@@ -32,6 +33,8 @@ _MOST_HELD: Final = 2**19
 """How many bytes may wait for a reader before the server is made to wait."""
 _ALL_AT_ONCE: Final = 2**16
 """Up to how many bytes a body is sent in one piece with the head; above, copying costs more than a system call."""
+
+_CAN_COALESCE: Final = can_coalesce()
 
 
 class Owner(Protocol):
@@ -88,6 +91,7 @@ class Connection(asyncio.BufferedProtocol):
         self._deadline = math.inf
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = math.inf
+        self._coalescer: ReadCoalescer | None = None
 
     def ask(self, head: SecretValue[bytes], request: Request, deadline: float) -> Answer:
         """Send a request whose head is ready.
@@ -114,6 +118,8 @@ class Connection(asyncio.BufferedProtocol):
         self._silence = math.inf if request.silence is None else request.silence
         self._heard = self._loop.time()
         self._ring_at(min(deadline, self._heard + self._silence))
+        if request.silence is not None and _CAN_COALESCE:  # a stream; other responses are not worth a delay
+            self._coalescer = ReadCoalescer(self._loop, transport.get_extra_info("socket"))
         _write(transport, head, request)
         return answer
 
@@ -142,6 +148,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close it at once: waiting for the other side's goodbye might take long."""
         self.is_open = False
         self._silence_alarm()
+        self._stop_coalescing()
         self._owner.gone(self)
         if self._transport is not None:
             with suppress(AttributeError):  # of early 3.11, where what was closed has lost its protocol
@@ -189,6 +196,8 @@ class Connection(asyncio.BufferedProtocol):
             if answer.held > _MOST_HELD and not self._is_paused and self._transport is not None:
                 self._is_paused = True
                 self._transport.pause_reading()
+            if self._coalescer is not None:
+                self._coalescer.add(nbytes, self._heard)
             answer.wake()
 
     def eof_received(self) -> None:
@@ -198,6 +207,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed."""
         self._silence_alarm()
+        self._stop_coalescing()
         self._transport = None
         self._cause = exc if isinstance(exc, OSError) else None
         answer = self._answer
@@ -215,6 +225,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _finish(self, answer: Answer) -> None:
         self._answer = None
+        self._stop_coalescing()
         transport = self._transport
         # An answer that comes before all of the question was sent ends the conversation: the rest would be misread.
         if self.is_open and (
@@ -226,6 +237,11 @@ class Connection(asyncio.BufferedProtocol):
             self._ring_at(self._heard + self._idle)
         answer.wake()
         self._owner.done(self)
+
+    def _stop_coalescing(self) -> None:
+        if self._coalescer is not None:
+            self._coalescer.stop()
+            self._coalescer = None
 
     def _due(self) -> float:
         if self._answer is None:
