@@ -54,7 +54,7 @@ format: $(READY) ## Format the code and fix what ruff can
 
 codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
-	$(BIN)/python -m masthead.codegen --openapi $(SPEC) --package masthead.api --out src/masthead/api
+	$(BIN)/python -m tools.api --openapi $(SPEC) --out src/masthead/api
 	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out src/masthead/_server/wire/protobuf_table.py
 	$(BIN)/python -m tools.clientset --openapi $(SPEC) --out src/masthead/_client/clientset.py --informers src/masthead/_cache/factory/groups.py
 	$(BIN)/python -m tools.facade --root src

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._codegen import naming, render, sources, types
 from masthead._codegen.layout import Brackets, lay_out, quoted, text
 from masthead.errors import GenerateError, MastheadError
+from tools.headers import first_line
 from tools.informers import render_informers
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _header(groups: Sequence[GroupDef], used: set[str]) -> list[str]:
         home, _, version = group.module.rpartition(".")
         checked.append((home, f"{version} as {group.accessor}"))
     return [
-        render.first_line("Every group that Kubernetes serves"),
+        first_line("Every group that Kubernetes serves"),
         "",
         "from __future__ import annotations",
         "",

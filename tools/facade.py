@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import render
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError, MastheadError
+from tools.headers import first_line
 from tools.mirroring import ASYNC, ClassMirror, Rules
 from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
 
@@ -193,7 +193,7 @@ def _module(scope: Scope, names: Sequence[str], rules: Rules) -> str:
         *([each] for each in classes),
     ]
     texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
-    return "\n\n".join([render.first_line(scope.title), *texts]) + "\n"
+    return "\n\n".join([first_line(scope.title), *texts]) + "\n"
 
 
 def _meaning(scope: Scope, name: str, rules: Rules) -> Reference | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import render
 from masthead._codegen.layout import Brackets, lay_out, quoted, text
+from tools.headers import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def _class_name(group: GroupDef) -> str:
 def _header(groups: Sequence[GroupDef]) -> list[str]:
     types = sorted((*group.module.rpartition(".")[::2], group.accessor) for group in groups)
     return [
-        render.first_line("The informers of every group that Kubernetes serves"),
+        first_line("The informers of every group that Kubernetes serves"),
         "",
         "from __future__ import annotations",
         "",
@@ -63,8 +63,8 @@ def _header(groups: Sequence[GroupDef]) -> list[str]:
         "from masthead._meta.gvk import GroupVersion",
         "",
         "if TYPE_CHECKING:",
-        *(f"    from {home} import {version} as {accessor}" for home, version, accessor in types),
         "    from masthead._cache.factory.informers import Informers, Provide",
+        *(f"    from {home} import {version} as {accessor}" for home, version, accessor in types),
     ]
 
 

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._codegen import render, sources
+from masthead._codegen import sources
 from masthead._meta import typeinfo
 from masthead.errors import GenerateError, MastheadError
+from tools.headers import first_line
 from tools.pointers import is_pointer
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _kinds(spec: Spec, fields: Fields) -> Iterator[tuple[str, GroupVersionKind]]
 
 
 def _rendered(kinds: Mapping[str, tuple[str, list[str]]], messages: Mapping[str, str]) -> str:
-    lines = [render.first_line("Fields of protobuf messages"), "", "from typing import Final", ""]
+    lines = [first_line("Fields of protobuf messages"), "", "from typing import Final", ""]
     lines.append("KINDS: Final[dict[str, str]] = {")
     lines += [
         f'    "{served}": "{" ".join([package, *sorted(set(names))])}",'

@@ -26,6 +26,7 @@ PACKAGES = [
     "masthead.meta.fields",
     "masthead.meta.labels",
     "masthead.meta.registry",
+    "masthead.meta.v1",
 ]
 
 

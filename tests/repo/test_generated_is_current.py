@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools import protobuf
+from tools import api, protobuf
 
-from masthead._codegen import generate, sources
+from masthead._codegen import generate
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not DOCUMENTS.is_dir(), reason=f"there is no {DO
 
 
 def test_generating_again_changes_nothing() -> None:
-    files = generate.files_for(sources.from_folder(DOCUMENTS), "masthead.api")
+    files = api.from_folder(DOCUMENTS)
 
     assert generate.changes(files, API) == []
 
@@ -31,26 +31,27 @@ def test_generating_the_protobuf_table_again_changes_nothing() -> None:
 
 
 def test_nothing_lies_beside_what_is_generated() -> None:
-    files = generate.files_for(sources.from_folder(DOCUMENTS), "masthead.api")
+    files = api.from_folder(DOCUMENTS)
 
     assert {path.relative_to(API).as_posix() for path in API.rglob("*.py")} == {str(path) for path in files}
 
 
 def test_two_runs_say_the_same() -> None:
-    one, other = (generate.files_for(sources.from_folder(DOCUMENTS), "masthead.api") for _ in range(2))
+    one, other = (api.from_folder(DOCUMENTS) for _ in range(2))
 
     assert one == other
 
 
 @pytest.mark.parametrize("seed", ["0", "4711"])
 def test_the_order_of_sets_does_not_show(seed: str) -> None:
-    arguments = ["--openapi", str(DOCUMENTS), "--package", "masthead.api", "--out", str(API), "--check"]
+    arguments = ["--openapi", str(DOCUMENTS), "--out", str(API), "--check"]
 
     done = subprocess.run(
-        [sys.executable, "-m", "masthead.codegen", *arguments],
+        [sys.executable, "-m", "tools.api", *arguments],
         capture_output=True,
         text=True,
         check=False,
+        cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": seed},
     )
 

@@ -22,7 +22,12 @@ _PACKAGE: Final = PurePosixPath("__init__.py")
 
 
 def files_for(
-    spec: Spec, package: str, *, groups: Iterable[str] = (), docs: bool = False
+    spec: Spec,
+    package: str,
+    *,
+    groups: Iterable[str] = (),
+    docs: bool = False,
+    command: str = render.COMMAND,
 ) -> dict[PurePosixPath, str]:
     """Work out every file of the package.
 
@@ -31,6 +36,7 @@ def files_for(
         package: The package's dotted name.
         groups: Only these API groups, and what they refer to; none means all. The core group is ``""``.
         docs: Take the API's documentation over into docstrings.
+        command: The command that regenerates the files, for their first lines.
 
     Raises:
         GenerateError: if there is nothing to generate, the package cannot be called so, or a schema refers
@@ -39,13 +45,13 @@ def files_for(
     _check_package(package)
     modules = _chosen(types.modules_of(spec, package, docs=docs), frozenset(groups))
     files = {
-        _INDEX: render.render_index(modules),
-        _PACKAGE: render.first_line("Typed objects, one module per group and version") + "\n",
+        _INDEX: render.render_index(modules, command),
+        _PACKAGE: render.first_line("Typed objects, one module per group and version", command) + "\n",
     }
     for module in modules:
         path = _path(module.name)
-        files[path] = render.render_module(module)
-        files[path.parent / _PACKAGE] = render.first_line(_group_title(module)) + "\n"
+        files[path] = render.render_module(module, command)
+        files[path.parent / _PACKAGE] = render.first_line(_group_title(module), command) + "\n"
     return dict(sorted(files.items()))
 
 
@@ -101,7 +107,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
     """
     for path in files:
         standing = _text_at(folder / path)
-        if standing and not _is_generated(standing):
+        if standing and not render.is_generated(standing):
             raise GenerateError(f"{folder / path} was not generated; move it out of the way")
     for path in list(_leftovers(files, folder)):
         (folder / path).unlink()
@@ -116,13 +122,13 @@ def _leftovers(files: Mapping[PurePosixPath, str], folder: Path) -> Iterator[Pur
     """The files of an earlier run, which its index lists, that are not among those of this one."""
     modules = [_path(module) for module in _indexed_modules(_text_at(folder / _INDEX))]
     for path in sorted({*modules, *(module.parent / _PACKAGE for module in modules)}):
-        if path not in files and _is_generated(_text_at(folder / path)):
+        if path not in files and render.is_generated(_text_at(folder / path)):
             yield path
 
 
 def _indexed_modules(index: str) -> list[str]:
     """The modules that an index names; none if it is not one that the generator wrote."""
-    if not _is_generated(index):
+    if not render.is_generated(index):
         return []
     try:
         table = next(each for each in ast.parse(index).body if isinstance(each, ast.AnnAssign)).value
@@ -134,7 +140,3 @@ def _indexed_modules(index: str) -> list[str]:
 
 def _text_at(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-
-
-def _is_generated(text: str) -> bool:
-    return render.MARK in text.partition("\n")[0]

@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from masthead._codegen.spec import Schema, Spec
     from masthead._meta.gvk import GroupVersion
 
-JSON: Final = Reference("masthead._meta.shape", "JSON")
-TIME: Final = Reference("masthead._meta.time", "Time")
-INT_OR_STRING: Final = Reference("masthead._meta.intstr", "IntOrString")
+META_V1: Final = "masthead.meta.v1"
+"""Where the types of meta/v1 are imported from."""
 
-QUANTITY: Final = Reference("masthead._meta.quantity", "Quantity")
-CONDITION: Final = Reference(v1.__name__, "Condition")
+
+def meta(name: str) -> Reference:
+    """A name that generated modules import from `masthead.meta`."""
+    return Reference("masthead.meta", name)
+
+
+JSON: Final = meta("JSON")
+TIME: Final = meta("Time")
+INT_OR_STRING: Final = meta("IntOrString")
+QUANTITY: Final = meta("Quantity")
+CONDITION: Final = Reference(META_V1, "Condition")
 
 _MACHINERY: Final = "io.k8s.apimachinery."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -37,8 +45,8 @@ VALUES: Final[Mapping[str, Reference]] = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": JSON,
     f"{_META}Time": TIME,
-    f"{_META}MicroTime": Reference("masthead._meta.time", "MicroTimeField"),
-    f"{_META}FieldsV1": Reference("masthead._meta.shape", "FieldsV1"),
+    f"{_META}MicroTime": meta("MicroTimeField"),
+    f"{_META}FieldsV1": Reference(META_V1, "FieldsV1"),
     f"{_META}Patch": JSON,
     f"{_EXTENSIONS}JSON": JSON,
 }
@@ -79,9 +87,9 @@ def is_condition(schema: Schema) -> bool:
 
 
 def meta_class(target: str) -> Reference | None:
-    """The class in `masthead._meta.v1` that stands for a schema, if there is one."""
+    """The class in `masthead.meta.v1` that stands for a schema, if there is one."""
     name = target.removeprefix(_META)
-    return Reference(v1.__name__, name) if name != target and name in v1.__all__ else None
+    return Reference(META_V1, name) if name != target and name in v1.__all__ else None
 
 
 class Homes:

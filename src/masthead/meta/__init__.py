@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct as Struct
     from masthead._meta.model import field as field
     from masthead._meta.model import unknown_fields as unknown_fields
+    from masthead._meta.object import Data as Data
     from masthead._meta.object import Object as Object
     from masthead._meta.object import ObjectList as ObjectList
     from masthead._meta.owners import controller_of as controller_of
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from masthead._meta.resource import Subresource as Subresource
     from masthead._meta.shape import JSON as JSON
     from masthead._meta.time import MicroTime as MicroTime
+    from masthead._meta.time import MicroTimeField as MicroTimeField
     from masthead._meta.time import Time as Time
     from masthead._meta.time import format_micro_time as format_micro_time
     from masthead._meta.time import format_time as format_time
@@ -90,11 +92,13 @@ if TYPE_CHECKING:
     from masthead.meta import fields as fields
     from masthead.meta import labels as labels
     from masthead.meta import registry as registry
+    from masthead.meta import v1 as v1
 
 _HOMES = {
     "fields": "masthead.meta",
     "labels": "masthead.meta",
     "registry": "masthead.meta",
+    "v1": "masthead.meta",
     "find_condition": "masthead._meta.conditions",
     "has_condition_status": "masthead._meta.conditions",
     "is_condition_false": "masthead._meta.conditions",
@@ -122,6 +126,7 @@ _HOMES = {
     "Struct": "masthead._meta.model",
     "field": "masthead._meta.model",
     "unknown_fields": "masthead._meta.model",
+    "Data": "masthead._meta.object",
     "Object": "masthead._meta.object",
     "ObjectList": "masthead._meta.object",
     "controller_of": "masthead._meta.owners",
@@ -142,6 +147,7 @@ _HOMES = {
     "Subresource": "masthead._meta.resource",
     "JSON": "masthead._meta.shape",
     "MicroTime": "masthead._meta.time",
+    "MicroTimeField": "masthead._meta.time",
     "Time": "masthead._meta.time",
     "format_micro_time": "masthead._meta.time",
     "format_time": "masthead._meta.time",
