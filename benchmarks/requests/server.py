@@ -22,7 +22,8 @@ import msgspec
 from benchmarks.harness import pods
 from benchmarks.harness.measure import positive
 from benchmarks.requests.clients import DATA, NAMESPACE, SMALL, namespace_of
-from masthead._server.resources import catalog
+from masthead._meta.gvk import GroupVersionResource
+from masthead._server.resources.catalog import Catalog
 from masthead._server.runner import run_alone, serving
 from masthead._server.settings import Settings
 
@@ -45,9 +46,9 @@ class Kept:
 
     def read(self) -> Iterator[tuple[str, str, int, bool, bytes]]:
         """Every object, as table, key, revision, is deleted, and value."""
+        catalog = Catalog.builtin()
         for revision, (resource, found) in enumerate(_objects(self._counts), _FIRST):
-            served = catalog.find("", "v1", resource)
-            assert served is not None
+            served = catalog.require(GroupVersionResource("", "v1", resource))
             meta = found["metadata"]
             meta["resourceVersion"] = str(revision)
             self._last = revision

@@ -19,6 +19,7 @@ from benchmarks.harness.measure import positive
 from masthead._server.clock import SystemClock
 from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
+from masthead._server.resources.catalog import Catalog
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
@@ -33,9 +34,10 @@ _PODS = "/api/v1/namespaces/default/pods"
 
 def empty_store() -> Callable[[ApiRequest], bytes]:
     """Make a store and what answers requests to it; returns the latter."""
-    cluster = ClusterState(Storage(), SystemClock())
+    catalog = Catalog.builtin()
+    cluster = ClusterState(Storage(), SystemClock(), catalog)
     cluster.add_first_namespaces()
-    rest = Rest(cluster, Faults(), WatchLimits(), lambda: None)
+    rest = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
 
     def ask(request: ApiRequest) -> bytes:
         answer = rest.answer(request, RequestInfo.of(request))

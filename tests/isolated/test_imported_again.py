@@ -40,7 +40,11 @@ for _ in range(3):
         "import masthead.api.core.v1",
         "import masthead; masthead.Client; masthead.SharedInformerFactory",
         "import masthead.server; masthead.server.run",
-        "from masthead._server.resources import catalog; catalog.find('', 'v1', 'pods')",
+        (
+            "from masthead._meta.gvk import GroupVersionKind\n"
+            "from masthead._server.resources.catalog import Catalog\n"
+            "Catalog.builtin().by_kind(GroupVersionKind('', 'v1', 'Pod'))"
+        ),
     ],
 )
 def test_old_and_new_classes_never_meet(before: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
-from masthead._server.resources import catalog
+from masthead._meta.gvk import GroupVersionResource
+from masthead._server.resources.catalog import Catalog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,14 +56,15 @@ def test_a_few_lines_of_aliases_are_refused_before_they_take_time(caller: Caller
 
 def test_asking_for_what_is_not_there_leaves_nothing_behind(caller: Caller) -> None:
     caller.call("GET", "/api/v1/namespaces/default/nothing")
+    catalog = Catalog.builtin()
     gc.collect()
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
         for number in range(200):
-            assert catalog.find(f"group{number}" * 1000, "v1", "nothing") is None
-            assert catalog.find("", "v1", f"nothing{number}" * 1000) is None
-            assert catalog.versions_in(f"group{number}" * 1000) == ()
+            assert catalog.find(GroupVersionResource(f"group{number}" * 1000, "v1", "nothing")) is None
+            assert catalog.find(GroupVersionResource("", "v1", f"nothing{number}" * 1000)) is None
+            assert catalog.versions(f"group{number}" * 1000) == ()
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from math import inf
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._server.clock import stamp
-from masthead._server.resources import catalog
 from masthead._server.resources.rules import Allocator
 from masthead._server.wire.failures import StatusFailure, details_of, not_found, qualified, quoted
 from masthead._server.wire.limits import too_large
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead._server.clock import Clock
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.catalog import Catalog
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record, Storage
     from masthead._server.wire.plain import Plain
 
@@ -35,14 +36,22 @@ class ClusterState:
     Args:
         storage: Where objects are.
         clock: What the time is.
+        catalog: The resources that are served.
         seed: Makes generated names and uids come out the same every time; None for chance.
         token: The token that lets clients in; None if none is needed.
     """
 
     def __init__(
-        self, storage: Storage, clock: Clock, *, seed: int | None = None, token: str | None = None
+        self,
+        storage: Storage,
+        clock: Clock,
+        catalog: Catalog,
+        *,
+        seed: int | None = None,
+        token: str | None = None,
     ) -> None:
         self.storage = storage
+        self.catalog = catalog
         self.clock = clock
         self.token = token
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
@@ -144,7 +153,7 @@ class ClusterState:
 
     def add_first_namespaces(self) -> None:
         """Make the namespaces that every cluster has, where they are missing."""
-        served = cast("ServedResource", catalog.find("", "v1", "namespaces"))
+        served = self.catalog.require(GroupVersionResource("", "v1", "namespaces"))
         for name in FIRST_NAMESPACES:
             if self.storage.table(served.table).get(name) is None:
                 self.write(served, name, self._namespace(name))
@@ -166,8 +175,8 @@ class ClusterState:
             hear(served, record)
 
     def _listed(self, group: str, resource: str) -> Iterator[Plain]:
-        for version in catalog.versions_in(group):
-            served = catalog.find(group, version, resource)
+        for version in self.catalog.versions(group):
+            served = self.catalog.find(GroupVersionResource(group, version, resource))
             if served is not None:
                 for _, found in self.objects(served):
                     yield found

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._server.fault_responses import (
     FaultResponder,
     answering,
@@ -32,12 +33,12 @@ from masthead._server.fault_responses import (
     throttling,
     too_large,
 )
-from masthead._server.resources import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Unpack
 
+    from masthead._server.resources.catalog import Catalog
     from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["Effect", "Fault", "Faults", "Where"]
@@ -140,10 +141,12 @@ class Faults:
     What adds one raises ValueError if it could never strike, or makes no sense; and TypeError for an unknown filter.
 
     Args:
+        catalog: The resources that faults may name.
         on_removed: Called when one was taken away, in the thread that did it.
     """
 
-    def __init__(self, on_removed: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, catalog: Catalog, on_removed: Callable[[], object] = lambda: None) -> None:
+        self._catalog = catalog
         self._waiting: list[Fault] = []
         self._lock = threading.Lock()
         self._on_removed = on_removed
@@ -284,6 +287,7 @@ class Faults:
         in_stream: bool = False,
     ) -> Fault:
         _check(where, times)
+        _check_served(self._catalog, where)
         if after < 0:
             raise ValueError(f"a fault comes after some events, or after none, not after {after}")
         fault = Fault(
@@ -329,25 +333,26 @@ def _check(where: Where, times: int | None) -> None:
             raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
     if (name := where.get("name")) and verbs and _OF_MANY.issuperset(verbs):
         raise ValueError(f"a {' or '.join(verbs)} names no object, so that none named {name!r} fits")
-    _check_served(where)
 
 
-def _check_served(where: Where) -> None:
-    groups = ("", *catalog.GROUPS)
+def _check_served(catalog: Catalog, where: Where) -> None:
+    groups = catalog.groups()
     if (group := where.get("group", "")) not in groups:
         raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")
     if not (resource := where.get("resource", "")):
         return
     searched = (group,) if "group" in where else groups
     if any(
-        catalog.find(each, version, resource) for each in searched for version in catalog.versions_in(each)
+        catalog.find(GroupVersionResource(each, version, resource))
+        for each in searched
+        for version in catalog.versions(each)
     ):
         return
     known = {
         served.name
         for each in searched
-        for version in catalog.versions_in(each)
-        for served in catalog.resources_in(each, version)
+        for version in catalog.versions(each)
+        for served in catalog.resources(each, version)
     }
     place = f" in the group {group!r}" if "group" in where else ""
     plural, _, part = resource.partition("/")

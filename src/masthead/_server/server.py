@@ -23,7 +23,7 @@ from masthead._server.controllers import Controllers
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
-from masthead._server.resources import catalog
+from masthead._server.resources.catalog import Catalog
 from masthead._server.storage import JournalError, Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._server.clock import Timer
     from masthead._server.request_recorder import RecordedRequest
-    from masthead._server.resources.catalog import ServedResource
     from masthead._server.settings import Settings
     from masthead._server.storage import Record
     from masthead._server.tls import Certificates
@@ -98,7 +97,8 @@ class Server:
     def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
         self.url = ""
         self.token = settings.token
-        self.faults = Faults(self._release_bookmarks)
+        catalog = Catalog.builtin()
+        self.faults = Faults(catalog, self._release_bookmarks)
         self._settings = settings
         self._certificates = certificates
         self._loop = asyncio.get_running_loop()
@@ -107,7 +107,9 @@ class Server:
         self._storage = Storage(
             settings.journal(), window=settings.history, most_bytes=settings.history_bytes
         )
-        self._cluster = ClusterState(self._storage, settings.clock, seed=settings.seed, token=settings.token)
+        self._cluster = ClusterState(
+            self._storage, settings.clock, catalog, seed=settings.seed, token=settings.token
+        )
         self._controllers = Controllers(self._cluster, self._moved.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -242,7 +244,9 @@ class Server:
             UnknownKindError: The server does not serve such objects.
             InvalidValueError: The object is of a kind that lives in namespaces, and names none.
         """
-        served = _served_as(obj)
+        served = self._cluster.catalog.by_kind(obj.gvk)
+        if served is None:
+            raise UnknownKindError(f"the server serves no {obj.gvk}")
         name, namespace = obj.metadata.name, obj.metadata.namespace
         if served.is_namespaced and not namespace:
             raise InvalidValueError(f"{served.kind} {name!r} names no namespace to look for it in", value=obj)
@@ -427,14 +431,6 @@ def _why(error: OSError) -> str:
     if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
         return error.strerror or str(error)
     return os.strerror(error.errno)
-
-
-def _served_as(obj: Object) -> ServedResource:
-    gvk = obj.gvk
-    for served in catalog.resources_in(gvk.group, gvk.version):
-        if served.kind == gvk.kind:
-            return served
-    raise UnknownKindError(f"the server serves no {gvk}")
 
 
 def _type_of(record: Record) -> str:

@@ -1,35 +1,166 @@
-"""What the server serves."""
+"""The resources that a server serves."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+from typing import Any
 
-# In a process of its own: what is registered stays registered.
-PROGRAM = """
-import masthead
-from masthead._meta.gvk import GroupVersionKind
+import pytest
+
+from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.object import Object
 from masthead._meta.resource import Resource
-from masthead._server.resources import catalog
+from masthead._server import scheme
+from masthead._server.clock import VirtualClock
+from masthead._server.cluster import ClusterState
+from masthead._server.faults import Faults
+from masthead._server.resources.catalog import Catalog
+from masthead._server.resources.conversion import precedence
+from masthead._server.resources.resource import ServedResource
+from masthead._server.storage import Storage
+from masthead._server.verbs.rest import Rest
+from masthead._server.verbs.watch import WatchLimits
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.request import ApiRequest
+from masthead._server.wire.request_info import RequestInfo
 
-assert {before} or catalog.find("example.com", "v1", "widgets") is None
+WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
 
-@masthead.register
-class Widget(masthead.Object):
+
+class Widget(Object):
     GVK = GroupVersionKind("example.com", "v1", "Widget")
-    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("list", "watch"))
-
-assert catalog.find("example.com", "v1", "widgets") is None
-assert catalog.versions_in("example.com") == ()
-assert list(catalog.resources_in("example.com", "v1")) == []
-assert catalog.find("apps", "v1", "deployments").kind == "Deployment"
-"""
+    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("create", "get", "list", "watch"))
 
 
-def test_a_class_that_a_program_registers_is_for_its_clients_and_not_served() -> None:
-    for before in (True, False):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM.format(before=before)], capture_output=True, text=True, check=False
+class WidgetBeta(Object):
+    GVK = GroupVersionKind("example.com", "v1beta1", "Widget")
+    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("get", "list"))
+
+
+class Gadget(Object):
+    GVK = GroupVersionKind("a.example.com", "v1", "Gadget")
+    RESOURCE = Resource("gadgets", "gadget", namespaced=True, verbs=("get", "list"))
+
+
+def server_of(catalog: Catalog) -> Rest:
+    cluster = ClusterState(Storage(), VirtualClock(), catalog)
+    cluster.add_first_namespaces()
+    return Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
+
+
+def get(server: Rest, path: str, accept: str = "application/json") -> Any:
+    request = ApiRequest("GET", path, headers={"accept": accept})
+    answer: Any = server.answer(request, RequestInfo.of(request))
+    assert answer.code == 200, answer.body
+    return json.loads(answer.body)
+
+
+def test_the_builtin_catalog_finds_resources_by_name_and_by_kind() -> None:
+    catalog = Catalog.builtin()
+    deployments = catalog.find(GroupVersionResource("apps", "v1", "deployments"))
+    assert deployments is not None
+    assert deployments.kind == "Deployment"
+    assert catalog.by_kind(GroupVersionKind("apps", "v1", "Deployment")) is deployments
+    assert catalog.by_kind(GroupVersionKind("apps", "v1", "DeploymentList")) is None
+    assert catalog.by_kind(GroupVersionKind("autoscaling", "v1", "Scale")) is None
+    assert catalog.find(GroupVersionResource("apps", "v1beta1", "deployments")) is None
+
+
+def test_versions_are_in_the_order_of_preference() -> None:
+    catalog = Catalog.builtin()
+    assert catalog.groups()[:2] == ("", "apiregistration.k8s.io")
+    for group in catalog.groups():
+        versions = catalog.versions(group)
+        assert list(versions) == sorted(versions, key=precedence, reverse=True)
+    assert catalog.versions("nowhere") == ()
+
+
+def test_a_table_is_found_in_a_version_that_has_the_stored_shape() -> None:
+    catalog = Catalog.builtin()
+    stored = {
+        table: catalog.stored_in(table) for table in ("pods", "events", "resource.k8s.io/resourceclaims")
+    }
+    assert {table: each and each.api_version for table, each in stored.items()} == {
+        "pods": "v1",
+        "events": "v1",
+        "resource.k8s.io/resourceclaims": "resource.k8s.io/v1",
+    }
+    assert catalog.stored_in("example.com/widgets") is None
+
+
+def test_adding_and_removing_a_resource_changes_the_generation() -> None:
+    catalog = Catalog.builtin()
+    first = catalog.generation
+    catalog.add(ServedResource(Widget))
+    assert catalog.generation == first + 1
+    found = catalog.find(WIDGETS)
+    assert found is not None
+    assert catalog.by_kind(Widget.GVK) is found
+    assert catalog.versions("example.com") == ("v1",)
+    assert catalog.stored_in("example.com/widgets") is found
+
+    catalog.remove(WIDGETS)
+    assert catalog.generation == first + 2
+    assert catalog.find(WIDGETS) is None
+    assert catalog.by_kind(Widget.GVK) is None
+    assert catalog.groups() == tuple(scheme.VERSIONS)
+
+
+def test_a_name_is_taken_once() -> None:
+    catalog = Catalog.builtin()
+    catalog.add(ServedResource(Widget))
+    with pytest.raises(ValueError, match="widgets"):
+        catalog.add(ServedResource(Widget))
+    with pytest.raises(KeyError):
+        catalog.remove(GroupVersionResource("example.com", "v1", "gadgets"))
+
+
+def test_added_groups_come_last_by_name_and_their_versions_by_preference() -> None:
+    catalog = Catalog.builtin()
+    for cls in (WidgetBeta, Gadget, Widget):
+        catalog.add(ServedResource(cls))
+    assert catalog.groups() == (*scheme.VERSIONS, "a.example.com", "example.com")
+    assert catalog.versions("example.com") == ("v1", "v1beta1")
+    catalog.remove(WIDGETS)
+    assert catalog.versions("example.com") == ("v1beta1",)
+
+
+def test_discovery_follows_the_catalog() -> None:
+    catalog = Catalog.builtin()
+    server = server_of(catalog)
+    aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+    def seen() -> tuple[bool, bool, bool]:
+        groups = [each["name"] for each in get(server, "/apis")["groups"]]
+        items = [each["metadata"]["name"] for each in get(server, "/apis", aggregated)["items"]]
+        return (
+            "example.com" in groups,
+            "example.com" in items,
+            "/apis/example.com" in get(server, "/")["paths"],
         )
 
-        assert done.returncode == 0, done.stderr
+    assert seen() == (False, False, False)
+    catalog.add(ServedResource(Widget))
+    assert seen() == (True, True, True)
+    assert [each["name"] for each in get(server, "/apis/example.com/v1")["resources"]] == ["widgets"]
+    catalog.remove(WIDGETS)
+    assert seen() == (False, False, False)
+
+
+def test_two_servers_in_one_process_serve_different_catalogs() -> None:
+    more = Catalog.builtin()
+    more.add(ServedResource(Widget))
+    less = Catalog.builtin()
+    less.remove(GroupVersionResource("", "v1", "pods"))
+    first, second = server_of(more), server_of(less)
+    widgets, pods = "/apis/example.com/v1/namespaces/default/widgets", "/api/v1/namespaces/default/pods"
+
+    assert get(first, widgets)["kind"] == "WidgetList"
+    assert get(first, pods)["kind"] == "PodList"
+    with pytest.raises(StatusFailure):
+        get(second, pods)
+    assert "pods" not in {each["name"] for each in get(second, "/api/v1")["resources"]}
+    assert "pods" in {each["name"] for each in get(first, "/api/v1")["resources"]}
+    request = ApiRequest("GET", widgets)
+    answer: Any = second.answer(request, RequestInfo.of(request))
+    assert answer.code == 404

@@ -18,6 +18,7 @@ from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.resources import names
+from masthead._server.resources.catalog import Catalog
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import Watcher, WatchLimits
@@ -364,9 +365,9 @@ CASES = [
 @pytest.fixture(scope="module")
 def rest() -> Iterator[Rest]:
     """What answers requests, without HTTP, and with objects for those that change some."""
-    cluster = ClusterState(Storage(), VirtualClock())
+    cluster = ClusterState(Storage(), VirtualClock(), catalog := Catalog.builtin())
     cluster.add_first_namespaces()
-    made = Rest(cluster, Faults(lambda: None), WatchLimits(), lambda: None)
+    made = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
     job = {
         "completions": 2_000_000_000,
         "completionMode": "Indexed",

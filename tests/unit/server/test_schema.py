@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from masthead._server.resources import catalog
+from masthead._meta.gvk import GroupVersionResource
+from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.schema_facts import zeros_left_out
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ CONTAINER = ("spec", "containers", 0)
 
 
 def schema_of(group: str, resource: str) -> Schema:
-    served = catalog.find(group, "v1", resource)
-    assert served is not None
-    return served.schema
+    return Catalog.builtin().require(GroupVersionResource(group, "v1", resource)).schema
 
 
 def holder(obj: Plain, path: tuple[str | int, ...]) -> Plain:

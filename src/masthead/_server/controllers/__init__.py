@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["Controllers"]

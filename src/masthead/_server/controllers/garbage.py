@@ -11,16 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._meta.registry import registry
 from masthead._server.controllers.objects import ObjectRef, set_or_drop, uid_of
-from masthead._server.resources import catalog
 from masthead._server.verbs.delete import FOREGROUND, ORPHAN
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, text
-from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._server.controllers.objects import ObjectClient
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["GarbageCollector"]
@@ -56,7 +53,7 @@ class GarbageCollector:
             self._references[place] = now
         if before == now:
             return set()
-        owners = (_owner_place(reference, place.namespace) for reference in before)
+        owners = (self._owner_place(reference, place.namespace) for reference in before)
         return {owner for owner in owners if owner is not None}
 
     def belongs_to_somebody(self, place: ObjectRef) -> bool:
@@ -112,7 +109,7 @@ class GarbageCollector:
         self._places.take_off(place, ORPHAN)
 
     def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
-        served = _owner_resource(reference)
+        served = self._owner_resource(reference)
         if served is None or (served.is_namespaced and not dependent.namespace):
             return _SOLID  # nobody can tell where such an owner would be
         key = served.key(dependent.namespace, text(reference, "name"))
@@ -137,6 +134,14 @@ class GarbageCollector:
             set_or_drop(meta, "ownerReferences", left)
 
         self._places.change(place, without)
+
+    def _owner_resource(self, reference: Plain) -> ServedResource | None:
+        group, _, version = text(reference, "apiVersion").rpartition("/")
+        return self._places.cluster.catalog.by_kind(GroupVersionKind(group, version, text(reference, "kind")))
+
+    def _owner_place(self, reference: Plain, namespace: str) -> ObjectRef | None:
+        served = self._owner_resource(reference)
+        return ObjectRef(served.table, served.key(namespace, text(reference, "name"))) if served else None
 
     def _forget(self, uid: str, place: ObjectRef) -> None:
         known = self._known(uid)
@@ -186,18 +191,3 @@ def _policy_of(found: Plain) -> str:
     if ORPHAN in finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in finalizers else "Background"
-
-
-def _owner_resource(reference: Plain) -> ServedResource | None:
-    group, _, version = text(reference, "apiVersion").rpartition("/")
-    try:
-        found = registry.object_class(GroupVersionKind(group, version, text(reference, "kind")))
-    except UnknownKindError:
-        return None
-    resource = found.RESOURCE
-    return catalog.find(group, version, resource.name) if resource is not None else None
-
-
-def _owner_place(reference: Plain, namespace: str) -> ObjectRef | None:
-    served = _owner_resource(reference)
-    return ObjectRef(served.table, served.key(namespace, text(reference, "name"))) if served else None

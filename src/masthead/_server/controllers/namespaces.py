@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead._server.controllers.objects import ObjectClient, ObjectRef
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
 __all__ = ["NamespaceController"]

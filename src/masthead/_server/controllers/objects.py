@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from masthead._server.resources import catalog, conversion
 from masthead._server.storage import JournalError
 from masthead._server.verbs import delete, write
 from masthead._server.wire.failures import StatusFailure
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
 
 __all__ = ["ObjectRef", "ObjectClient", "set_or_drop", "uid_of"]
 
@@ -37,18 +36,10 @@ class ObjectClient:
 
     def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster
-        self._served: dict[str, ServedResource] = {}
 
     def served(self, table: str) -> ServedResource | None:
-        """The resource of a table, in a version whose shape is the stored one; None if there is none any more."""
-        if table not in self._served:
-            group, _, name = table.rpartition("/")
-            for version in conversion.versions_of(group, name):
-                served = catalog.find(group, version, name)
-                if served is not None and not served.has_own_shape:
-                    self._served[table] = served
-                    break
-        return self._served.get(table)
+        """Return the resource of a storage table, in a version that has the stored shape; None if there is none."""
+        return self.cluster.catalog.stored_in(table)
 
     def load(self, place: ObjectRef) -> Plain | None:
         """The object at a place, or None."""

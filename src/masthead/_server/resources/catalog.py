@@ -1,247 +1,144 @@
-"""What the server serves: every resource of `masthead.api`, found by its path and imported when it is first asked for."""
+"""The resources that one server serves."""
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from masthead._meta.gvk import GroupVersionResource
-from masthead._meta.registry import BUILT_IN, Registry
-from masthead._server.resources import conversion
-from masthead._server.resources.names import path_segment
-from masthead._server.resources.rules import rules_of
-from masthead._server.resources.schema import schema_of
-from masthead._server.resources.strategy import strategy_of
-from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
-from masthead.errors import UnknownKindError
+from masthead._meta.gvk import GroupVersion, GroupVersionResource
+from masthead._server import scheme
+from masthead._server.resources.conversion import precedence
+from masthead._server.resources.resource import ServedResource
+from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._meta.apitype import ApiType
     from masthead._meta.gvk import GroupVersionKind
-    from masthead._meta.object import Object
-    from masthead._server.resources.rules import KindRules
-    from masthead._server.resources.schema import Schema
-    from masthead._server.resources.strategy import Strategy
-    from masthead._server.storage import Record
-    from masthead._server.wire.plain import Plain
 
-__all__ = ["GROUPS", "ServedResource", "find", "resources_in", "unknown_resource", "versions_in"]
-
-GROUPS: Final = (
-    "apiregistration.k8s.io",
-    "apps",
-    "events.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "networking.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "storage.k8s.io",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "scheduling.k8s.io",
-    "coordination.k8s.io",
-    "node.k8s.io",
-    "discovery.k8s.io",
-    "resource.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "storagemigration.k8s.io",
-)
-"""The named groups in the order in which discovery lists them."""
-_KINDS: Final = Registry(BUILT_IN)
-"""Not the registry that everybody shares: a class that a program registers there is for its clients."""
-_encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
+__all__ = ["Catalog", "unknown_resource"]
 
 
-class ServedResource:
-    """One resource in one version: what it is called, how its objects behave, and how they are written.
+class Catalog:
+    """The resources of one server, by group, version and name. They may be added and removed while it runs.
 
-    A stored object is kept as the text of its JSON from behind ``"apiVersion"`` on. So any version of its kind is
-    answered by putting that version's beginning in front, and an item of a list by a brace alone, which is how
-    kube-apiserver writes items.
+    A built-in resource is made when it is first looked up, because its class has to be imported.
 
-    Args:
-        cls: The generated class of the kind.
+    Threads: `add` and `remove` are called in the server's thread only; all else may be called in any.
+
+    Attributes:
+        generation: Counts the changes. What is derived from the catalog, such as discovery, is valid for one.
     """
 
-    def __init__(self, cls: type[Object]) -> None:
-        resource = cls.RESOURCE
-        if resource is None:
-            raise UnknownKindError(f"{cls.GVK} is not served as a resource")
-        self.cls = cls
-        self.gvk: GroupVersionKind = cls.GVK
-        self.resource = resource
-        self.group = cls.GVK.group
-        self.version = cls.GVK.version
-        self.kind = cls.GVK.kind
-        self.api_version = cls.GVK.api_version
-        self.name = resource.name
-        self.verbs = frozenset(resource.verbs)
-        self.is_namespaced = resource.namespaced
-        self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
-        stored = conversion.storage_of(self.group, self.name)
-        self.is_stored = stored is not None
-        self.stored_group = stored.group if stored else self.group
-        self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
+    def __init__(self) -> None:
+        self.generation = 0
+        self._kinds: dict[GroupVersionResource, GroupVersionKind] = {}
+        self._names: dict[GroupVersionKind, GroupVersionResource] = {}
+        self._resources: dict[GroupVersionResource, ServedResource] = {}
+        self._versions: dict[str, tuple[str, ...]] = {}
 
-    @functools.cached_property
-    def schema(self) -> Schema:
-        """The fields of the kind."""
-        return schema_of(cast("ApiType", self.cls))
+    @classmethod
+    def builtin(cls) -> Catalog:
+        """Return a new catalog of all resources of Kubernetes itself."""
+        catalog = cls()
+        for group, versions in scheme.VERSIONS.items():
+            for version in versions:
+                group_version = GroupVersion(group, version)
+                for kind, resource in scheme.kinds_in(group, version).items():
+                    if resource:
+                        catalog._enter(group_version.resource(resource), group_version.kind(kind))
+        catalog._versions.update(scheme.VERSIONS)
+        return catalog
 
-    @functools.cached_property
-    def stored_schema(self) -> Schema:
-        """The fields of the kind in the shape in which its objects are stored."""
-        stored = conversion.storage_of(self.group, self.name)
-        twin = find(stored.group, stored.version, self.name) if stored and self.has_own_shape else None
-        return twin.schema if twin else self.schema
+    def find(self, gvr: GroupVersionResource) -> ServedResource | None:
+        """Return a resource by its group, version and plural name; None if it is not served."""
+        found = self._resources.get(gvr)
+        if found is None and (gvk := self._kinds.get(gvr)) is not None:
+            found = self._resources[gvr] = ServedResource(scheme.object_class(gvk))
+        return found
 
-    @functools.cached_property
-    def strategy(self) -> Strategy:
-        """What the generic write path must know."""
-        return strategy_of(self.group, self.name)
-
-    @functools.cached_property
-    def rules(self) -> KindRules:
-        """What is special about the kind."""
-        return rules_of(self.group, self.name)
-
-    @functools.cached_property
-    def has_own_shape(self) -> bool:
-        """Whether objects must be converted between storage and this version."""
-        return conversion.has_own_shape(self.kind, self.group, self.version)
-
-    def key(self, namespace: str, name: str) -> str:
-        """Where an object lies in its table."""
-        return f"{namespace}/{name}" if self.is_namespaced else name
-
-    def place(self, namespace: str, name: str) -> str:
-        """Where an object lies that a client named.
+    def require(self, gvr: GroupVersionResource) -> ServedResource:
+        """Return a resource that the server cannot do without.
 
         Raises:
-            StatusFailure: No object can have that name.
+            StatusFailure: If it is not served; the response is the one to an unknown path.
         """
-        if problems := path_segment(name):
-            raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
-        return self.key(namespace, name)
+        found = self.find(gvr)
+        if found is None:
+            raise unknown_resource()
+        return found
 
-    def split(self, key: str) -> tuple[str, str]:
-        """The namespace and the name of the object at a place in the table."""
-        namespace, _, name = key.rpartition("/") if self.is_namespaced else ("", "", key)
-        return namespace, name
+    def by_kind(self, gvk: GroupVersionKind) -> ServedResource | None:
+        """Return the resource that serves a kind; None if there is none."""
+        gvr = self._names.get(gvk)
+        return None if gvr is None else self.find(gvr)
 
-    def to_storage(self, found: Plain) -> Plain:
-        """Give an object of this version the shape in which it is stored."""
-        return (
-            conversion.to_storage(found, self.kind, self.group, self.version) if self.has_own_shape else found
-        )
-
-    def from_storage(self, found: Plain) -> Plain:
-        """Give a stored object the shape of this version."""
-        return (
-            conversion.from_storage(found, self.kind, self.group, self.version)
-            if self.has_own_shape
-            else found
-        )
-
-    def load(self, record: Record) -> Plain:
-        """Read a stored object, in the shape in which it is stored and without kind and apiVersion."""
-        return cast("Plain", _decode(b"{" + record.value))
-
-    def dump(self, found: Plain) -> bytes:
-        """Write an object as it is stored; it must be in that shape."""
-        body: dict[str, Any] = {"metadata": found["metadata"]}
-        body.update((key, value) for key, value in found.items() if key not in _HEAD)
-        return _encode(body)[1:]
-
-    def tail(self, value: bytes) -> bytes:
-        """What comes after the head when a stored object is written in this version."""
-        if not self.has_own_shape:
-            return value
-        return self.dump(self._shaped(cast("Plain", _decode(b"{" + value))))
-
-    def write(self, value: bytes) -> bytes:
-        """Write a stored object out in this version."""
-        return self.head + self.tail(value)
-
-    def encode(self, found: Plain) -> bytes:
-        """Write out an object that has the stored shape and was not stored, or not yet."""
-        return self.head + self.dump(self._shaped(found))
-
-    def _shaped(self, found: Plain) -> Plain:
-        """Give a stored object the shape of this version, complete with what Go writes without being told."""
-        if not self.has_own_shape:
-            return found
-        complete, _ = self.schema.clean(self.from_storage(found))
-        return complete
-
-    def blank(self, metadata: Plain) -> bytes:
-        """Write an object that has nothing but some metadata, and what Go writes without being told."""
-        cleaned, _ = self.schema.clean({})
-        return self.head + self.dump({**cleaned, "metadata": metadata})
-
-    def missing(self, name: str) -> StatusFailure:
-        """There is no such object."""
-        return not_found(self.group, self.name, name)
-
-
-_HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
-
-
-def find(group: str, version: str, resource: str) -> ServedResource | None:
-    """The resource at a path, or None."""
-    try:
-        return _found(group, version, resource)
-    except UnknownKindError:
+    def stored_in(self, table: str) -> ServedResource | None:
+        """Return the resource of a storage table, in a version that has the stored shape; None if there is none."""
+        group, _, name = table.rpartition("/")
+        for version in self.versions(group):
+            found = self.find(GroupVersionResource(group, version, name))
+            if found is not None and not found.has_own_shape:
+                return found
         return None
 
+    def groups(self) -> tuple[str, ...]:
+        """Return the names of the groups in the order of discovery; the core group is first, and empty."""
+        return tuple(self._versions)
 
-@functools.cache
-def _found(group: str, version: str, resource: str) -> ServedResource:
-    # Only what is served is remembered, because an exception is not: anybody may ask for what is not served.
-    return ServedResource(_KINDS.object_class(_KINDS.kind_of(GroupVersionResource(group, version, resource))))
+    def versions(self, group: str) -> tuple[str, ...]:
+        """Return the versions of a group, the preferred one first; empty if the group is not served."""
+        return self._versions.get(group, ())
 
+    def resources(self, group: str, version: str) -> Iterator[ServedResource]:
+        """Yield every resource of a group-version in the order of their names."""
+        names = sorted(
+            gvr.resource for gvr in list(self._kinds) if (gvr.group, gvr.version) == (group, version)
+        )
+        for name in names:
+            found = self.find(GroupVersionResource(group, version, name))
+            if found is not None:
+                yield found
 
-def versions_in(group: str) -> tuple[str, ...]:
-    """The versions of a group, the preferred one first; none if there is no such group."""
-    return _versions().get(group, ())
+    def add(self, resource: ServedResource) -> None:
+        """Serve one more resource.
 
+        Raises:
+            ValueError: If the name or the kind is taken.
+        """
+        if resource.gvr in self._kinds or resource.gvk in self._names:
+            raise ValueError(f"{resource.gvr} is served already")
+        self._enter(resource.gvr, resource.gvk)
+        self._resources[resource.gvr] = resource
+        self._update_versions(resource.group)
 
-@functools.cache
-def _versions() -> dict[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = {}
-    for gvk in _KINDS.kinds():
-        found.setdefault(gvk.group, set()).add(gvk.version)
-    return {
-        group: tuple(sorted(versions, key=conversion.precedence, reverse=True))
-        for group, versions in found.items()
-    }
+    def remove(self, gvr: GroupVersionResource) -> None:
+        """Stop serving a resource. Its objects stay in the storage.
 
+        Raises:
+            KeyError: If it is not served.
+        """
+        gvk = self._kinds.pop(gvr)
+        del self._names[gvk]
+        self._resources.pop(gvr, None)
+        self._update_versions(gvr.group)
 
-def resources_in(group: str, version: str) -> Iterator[ServedResource]:
-    """Every resource of a version, by name."""
-    names: list[str] = []
-    for gvk in _KINDS.kinds():
-        if (gvk.group, gvk.version) == (group, version):
-            found = _KINDS.class_of(gvk)
-            served = getattr(found, "RESOURCE", None)
-            if served is not None and served.name:
-                names.append(served.name)
-    for name in sorted(set(names)):
-        resource = find(group, version, name)
-        if resource is not None:
-            yield resource
+    def _enter(self, gvr: GroupVersionResource, gvk: GroupVersionKind) -> None:
+        self._kinds[gvr] = gvk
+        self._names[gvk] = gvr
+
+    def _update_versions(self, group: str) -> None:
+        self.generation += 1
+        versions = {gvr.version for gvr in self._kinds if gvr.group == group}
+        if not versions:
+            self._versions.pop(group, None)
+            return
+        self._versions[group] = tuple(sorted(versions, key=precedence, reverse=True))
+        # Groups that are not built in have the lowest priority, and among themselves the order of their names.
+        added = sorted(each for each in self._versions if each not in scheme.VERSIONS)
+        for each in added:
+            self._versions[each] = self._versions.pop(each)
 
 
 def unknown_resource() -> StatusFailure:
-    """There is no such path."""
+    """Return the response to a path that leads to no resource."""
     return StatusFailure(404, "NotFound", "the server could not find the requested resource", details={})

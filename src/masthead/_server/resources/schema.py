@@ -36,7 +36,7 @@ _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and nobody need fill in."""
 
 
-class Mismatch(Exception):  # noqa: N818 - it becomes a Failure on the way out
+class Mismatch(Exception):  # noqa: N818 - it becomes a StatusFailure on the way out
     """A value is not of its field's type; the message is Go's."""
 
 

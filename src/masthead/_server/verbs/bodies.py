@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.apitype import ApiType
     from masthead._meta.object import Object
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest

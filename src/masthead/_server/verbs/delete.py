@@ -12,7 +12,7 @@ from masthead._server.wire.plain import Plain, metadata, part
 
 if TYPE_CHECKING:
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import DeletionOptions
 

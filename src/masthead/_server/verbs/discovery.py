@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from masthead._server.resources import catalog, conversion
+from masthead._server.resources import conversion
 from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._meta.resource import Subresource
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.catalog import Catalog
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["VERSION", "describe"]
+__all__ = ["VERSION", "Discovery", "not_found_page"]
 
 VERSION: Final = {
     "major": "1",
@@ -45,50 +45,126 @@ _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check i
 _PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
 
 
-def describe(request: ApiRequest) -> ApiResponse | None:
-    """Answer a question about the server itself; None if the path asks about something else."""
-    path = request.path.rstrip("/") or "/"
-    if path in _HEALTH or path in _CHECKS:
-        return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
-    if path == "/version":
-        return json_response(200, VERSION)
-    if path == "/":
-        groups = [f"/apis/{group}" for group in catalog.GROUPS]
-        return json_response(200, {"paths": sorted([*_PATHS, *groups])})
-    if path in {"/api", "/apis"}:
-        return _top(request, path)
-    return _of_group(path.split("/")[1:])
+class Discovery:
+    """Responds to requests about the server itself: what it serves, its version and its health.
+
+    Documents are built when first requested, and kept until the catalog changes.
+
+    Args:
+        catalog: What the server serves.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._generation = catalog.generation
+        self._resource_lists: dict[tuple[str, str], bytes] = {}
+        self._aggregated: dict[tuple[str, str], tuple[bytes, str]] = {}
+
+    def describe(self, request: ApiRequest) -> ApiResponse | None:
+        """Respond to a request about the server itself; None if the path is about something else."""
+        self._drop_outdated()
+        path = request.path.rstrip("/") or "/"
+        if path in _HEALTH or path in _CHECKS:
+            return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
+        if path == "/version":
+            return json_response(200, VERSION)
+        if path == "/":
+            groups = [f"/apis/{group}" for group in self._named_groups()]
+            return json_response(200, {"paths": sorted([*_PATHS, *groups])})
+        if path in {"/api", "/apis"}:
+            return self._top(request, path)
+        return self._of_group(path.split("/")[1:])
+
+    def _drop_outdated(self) -> None:
+        if self._generation != self._catalog.generation:
+            self._generation = self._catalog.generation
+            self._resource_lists.clear()
+            self._aggregated.clear()
+
+    def _named_groups(self) -> tuple[str, ...]:
+        """Every group but the core group, which has a path of its own."""
+        return tuple(filter(None, self._catalog.groups()))
+
+    def _top(self, request: ApiRequest, path: str) -> ApiResponse:
+        version = _aggregated_version(request.headers.get("accept", ""))
+        if not version:
+            return json_response(200, _api_versions(request) if path == "/api" else self._group_list())
+        if (path, version) not in self._aggregated:
+            self._aggregated[path, version] = self._aggregate(path, version)
+        body, etag = self._aggregated[path, version]
+        headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
+        if request.headers.get("if-none-match", "").strip() == etag:
+            return ApiResponse(304, b"", _AGGREGATED.format(version), headers)
+        return ApiResponse(200, body, _AGGREGATED.format(version), headers)
+
+    def _of_group(self, steps: list[str]) -> ApiResponse | None:
+        match steps:
+            case ["api", version]:
+                group = ""
+            case ["apis", group] if group and self._catalog.versions(group):
+                return json_response(200, {"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
+            case ["apis", group, version] if group:
+                pass
+            case _:
+                return None
+        if version not in self._catalog.versions(group):
+            return None
+        if (group, version) not in self._resource_lists:
+            self._resource_lists[group, version] = self._resource_list(group, version)
+        return ApiResponse(200, self._resource_lists[group, version])
+
+    def _group(self, group: str) -> Plain:
+        versions = [
+            {"groupVersion": f"{group}/{version}", "version": version}
+            for version in self._catalog.versions(group)
+        ]
+        return {"name": group, "versions": versions, "preferredVersion": versions[0]}
+
+    def _group_list(self) -> Plain:
+        groups = [self._group(each) for each in self._named_groups()]
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+    def _resource_list(self, group: str, version: str) -> bytes:
+        api_version = f"{group}/{version}" if group else version
+        resources: list[Plain] = []
+        for served in self._catalog.resources(group, version):
+            resources += _resources(served)
+        # The core group's list is older than the rule that lists say which version they are.
+        head = {
+            "kind": "APIResourceList",
+            **({"apiVersion": "v1"} if group else {}),
+            "groupVersion": api_version,
+        }
+        return msgspec.json.encode({**head, "resources": sorted(resources, key=lambda each: each["name"])})
+
+    def _aggregate(self, path: str, version: str) -> tuple[bytes, str]:
+        """Build an aggregated document and its ETag."""
+        groups = ("",) if path == "/api" else self._named_groups()
+        body = msgspec.json.encode(
+            {
+                "kind": "APIGroupDiscoveryList",
+                "apiVersion": f"apidiscovery.k8s.io/{version}",
+                "metadata": {},
+                "items": [self._group_discovery(group) for group in groups],
+            }
+        )
+        return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
+
+    def _group_discovery(self, group: str) -> Plain:
+        versions = [
+            {
+                "version": version,
+                "resources": [_discovered(served) for served in self._catalog.resources(group, version)],
+                "freshness": "Current",
+            }
+            for version in self._catalog.versions(group)
+        ]
+        return {"metadata": {"name": group} if group else {}, "versions": versions}
 
 
 def takes_any_method(request: ApiRequest) -> bool:
-    """Tell whether a path answers whatever the method is; so the real server has it."""
+    """Tell whether a path takes any method, as the real server has it."""
     return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
-
-
-def _top(request: ApiRequest, path: str) -> ApiResponse:
-    version = _aggregated_version(request.headers.get("accept", ""))
-    if not version:
-        return json_response(200, _api_versions(request) if path == "/api" else _group_list())
-    body, etag = _aggregated(path, version)
-    headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
-    if request.headers.get("if-none-match", "").strip() == etag:
-        return ApiResponse(304, b"", _AGGREGATED.format(version), headers)
-    return ApiResponse(200, body, _AGGREGATED.format(version), headers)
-
-
-def _of_group(steps: list[str]) -> ApiResponse | None:
-    match steps:
-        case ["api", version]:
-            group = ""
-        case ["apis", group] if catalog.versions_in(group) and group:
-            return json_response(200, {"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
-        case ["apis", group, version] if group:
-            pass
-        case _:
-            return None
-    if version not in catalog.versions_in(group):
-        return None
-    return ApiResponse(200, _resource_list(group, version))
 
 
 def _aggregated_version(accept: str) -> str:
@@ -111,28 +187,6 @@ def _aggregated_version(accept: str) -> str:
 def _api_versions(request: ApiRequest) -> Plain:
     address = {"clientCIDR": "0.0.0.0/0", "serverAddress": request.headers.get("host", "")}
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [address]}
-
-
-def _group(group: str) -> Plain:
-    versions = [
-        {"groupVersion": f"{group}/{version}", "version": version} for version in catalog.versions_in(group)
-    ]
-    return {"name": group, "versions": versions, "preferredVersion": versions[0]}
-
-
-def _group_list() -> Plain:
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(each) for each in catalog.GROUPS]}
-
-
-@functools.cache
-def _resource_list(group: str, version: str) -> bytes:
-    api_version = f"{group}/{version}" if group else version
-    resources: list[Plain] = []
-    for served in catalog.resources_in(group, version):
-        resources += _resources(served)
-    # The core group's list is older than the rule that lists say which version they are.
-    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {}), "groupVersion": api_version}
-    return msgspec.json.encode({**head, "resources": sorted(resources, key=lambda each: each["name"])})
 
 
 def _resources(served: ServedResource) -> Iterator[Plain]:
@@ -167,38 +221,12 @@ def _subresource(served: ServedResource, part: Subresource) -> Plain:
     return {**found, "kind": part.kind.kind, "verbs": list(part.verbs)}
 
 
-@functools.cache
-def _aggregated(path: str, version: str) -> tuple[bytes, str]:
-    groups = ("",) if path == "/api" else catalog.GROUPS
-    body = msgspec.json.encode(
-        {
-            "kind": "APIGroupDiscoveryList",
-            "apiVersion": f"apidiscovery.k8s.io/{version}",
-            "metadata": {},
-            "items": [_group_discovery(group) for group in groups],
-        }
-    )
-    return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
-
-
-def _group_discovery(group: str) -> Plain:
-    versions = [
-        {
-            "version": version,
-            "resources": [_discovered(served) for served in catalog.resources_in(group, version)],
-            "freshness": "Current",
-        }
-        for version in catalog.versions_in(group)
-    ]
-    return {"metadata": {"name": group} if group else {}, "versions": versions}
-
-
 def _discovered(served: ServedResource) -> Plain:
     resource = served.resource
     found: Plain = {
         "resource": resource.name,
         "responseKind": {"group": "", "version": "", "kind": served.kind},
-        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "scope": "Namespaced" if resource.namespaced else "ClusterState",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
     }

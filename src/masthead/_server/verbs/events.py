@@ -9,7 +9,7 @@ import msgspec
 from masthead._meta import typeinfo
 
 if TYPE_CHECKING:
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
     from masthead._server.verbs.selection import SelectionPredicate
     from masthead._server.wire.failures import StatusFailure

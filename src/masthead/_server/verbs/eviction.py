@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
-from masthead._server.resources import catalog
 from masthead._server.verbs import delete, write
 from masthead._server.wire.failures import (
     StatusFailure,
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
 
 __all__ = ["OLDER_VERSIONS", "evict"]
+
+_BUDGETS: Final = GroupVersionResource("policy", "v1", "poddisruptionbudgets")
 
 OLDER_VERSIONS: Final = ("policy/v1beta1",)
 """Versions of an Eviction that are taken as well, though they are served no more."""
@@ -182,7 +184,7 @@ def _condition(status: Plain, kind: str) -> Plain | None:
 
 def _budgets(cluster: ClusterState, pod: Plain) -> Iterator[Plain]:
     """The disruption budgets that select a pod."""
-    served = _served_budgets()
+    served = cluster.catalog.require(_BUDGETS)
     labels = part(metadata(pod), "labels")
     storage = cluster.storage
     for record in storage.table(served.table).scan(f"{metadata(pod)['namespace']}/", storage.revision):
@@ -200,10 +202,6 @@ def _budget_of(cluster: ClusterState, pod: Plain) -> Plain | None:
         )
         raise StatusFailure(500, "", problem)
     return budgets[0] if budgets else None
-
-
-def _served_budgets() -> ServedResource:
-    return cast("ServedResource", catalog.find("policy", "v1", "poddisruptionbudgets"))
 
 
 def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
@@ -231,7 +229,7 @@ def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) 
     if not is_dry_run:
         write.update(
             cluster,
-            _served_budgets(),
+            cluster.catalog.require(_BUDGETS),
             meta["namespace"],
             name,
             lambda found: _spent(found or {}, pod, cluster.now()),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._server.faults import Effect
-from masthead._server.resources import catalog
 from masthead._server.resources import warnings as kind_warnings
+from masthead._server.resources.catalog import unknown_resource
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.events import MetadataOnly, Representation, WholeObjects
 from masthead._server.verbs.lists import check_not_ahead, read_page
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from masthead._server.cluster import ClusterState
     from masthead._server.faults import Faults
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.verbs.lists import Page
     from masthead._server.verbs.watch import WatchLimits
     from masthead._server.verbs.write import Written
@@ -78,6 +79,8 @@ class Rest:
         self, cluster: ClusterState, faults: Faults, limits: WatchLimits, on_idle: Callable[[], object]
     ) -> None:
         self._cluster = cluster
+        self._catalog = cluster.catalog
+        self._discovery = discovery.Discovery(cluster.catalog)
         self._faults = faults
         self._limits = limits
         self._on_idle = on_idle
@@ -97,11 +100,11 @@ class Rest:
         Raises:
             StatusFailure: It is refused before it is clear what it is about.
         """
-        if not info.is_resource_request or (info.group and not catalog.versions_in(info.group)):
-            return _describe(request)
-        served = catalog.find(info.group, info.version, info.resource)
+        if not info.is_resource_request or (info.group and not self._catalog.versions(info.group)):
+            return self._describe(request)
+        served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
         if served is None or not _fits(info, served):
-            raise catalog.unknown_resource()
+            raise unknown_resource()
         _check_allowed(served, info)
         form = negotiate(
             request.headers.get("accept", ""),
@@ -144,6 +147,19 @@ class Rest:
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
         return ApiResponse(200, _listed(context, read_page(storage, selection, options, latest=latest)))
+
+    def _describe(self, request: ApiRequest) -> ApiResponse:
+        found = self._discovery.describe(request)
+        if found is not None:
+            if request.method != "GET" and not discovery.takes_any_method(request):
+                raise _not_allowed()
+            if found.content_type == JSON_TYPE:
+                negotiate(request.headers.get("accept", ""))
+            return found
+        path = split_path(request.path)
+        if path is not None and (not path.group or self._catalog.versions(path.group)):
+            raise unknown_resource()
+        return discovery.not_found_page()
 
     def _watch(self, context: RequestContext) -> Watcher:
         info = context.info
@@ -280,20 +296,6 @@ class _Patch:
         """What a strict reader finds wrong with it."""
         find = patches.json_patch_slips if self._is_json_patch else patches.merge_patch_slips
         return find(self._body)
-
-
-def _describe(request: ApiRequest) -> ApiResponse:
-    found = discovery.describe(request)
-    if found is not None:
-        if request.method != "GET" and not discovery.takes_any_method(request):
-            raise _not_allowed()
-        if found.content_type == JSON_TYPE:
-            negotiate(request.headers.get("accept", ""))
-        return found
-    path = split_path(request.path)
-    if path is not None and (path.group in catalog.GROUPS or not path.group):
-        raise catalog.unknown_resource()
-    return discovery.not_found_page()
 
 
 def _fits(info: RequestInfo, served: ServedResource) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._server.resources import user
 from masthead._server.verbs import bodies
 from masthead._server.wire.plain import Plain, metadata, part, text
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
@@ -57,12 +58,9 @@ def _bind(
     """The old way to bind a pod: a Binding that is named like it."""
     from dataclasses import replace
 
-    from masthead._server.resources import catalog
     from masthead._server.verbs import subresources
 
-    pods = catalog.find("", "v1", "pods")
-    if pods is None:
-        raise catalog.unknown_resource()
+    pods = cluster.catalog.require(GroupVersionResource("", "v1", "pods"))
     pod = replace(info, resource="pods", name=text(part(found, "metadata"), "name"), subresource="binding")
     return subresources.create(cluster, pods, pod, request, options)
 

@@ -17,7 +17,7 @@ from masthead.errors import SelectorError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
     from masthead._server.wire.options import CollectionOptions
 

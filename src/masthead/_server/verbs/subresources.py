@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta.labels import from_label_selector
-from masthead._meta.registry import registry
 from masthead._meta.v1 import LabelSelector
+from masthead._server import scheme
 from masthead._server.clock import stamp
 from masthead._server.verbs import bodies, eviction, write
 from masthead._server.wire.failures import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.catalog import ServedResource
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
@@ -263,7 +263,7 @@ def _kind_of(served: ServedResource, info: RequestInfo) -> type[Object]:
     described = served.resource.subresource(info.subresource)
     if described is None:
         raise _nobody_there(served, info)
-    return registry.object_class(described.kind)
+    return scheme.object_class(described.kind)
 
 
 def _nobody_there(served: ServedResource, info: RequestInfo) -> StatusFailure:

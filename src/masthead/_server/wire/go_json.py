@@ -6,7 +6,6 @@ msgspec does not, the keys that stand twice, and the exact words for what is no 
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
+from masthead._server import scheme
 from masthead._server.wire.failures import bad_request, quoted, shown
 from masthead._server.wire.go_scanner import JsonError, problem_with
 from masthead._server.wire.limits import (
@@ -250,7 +250,7 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
     if said_version.count("/") > 1:
         return _unrecognized(body, kind, f"unexpected GroupVersion string: {said_version}")
     expected = GroupVersionKind.of(api_version, kind)
-    if kind != _OPTIONS and expected not in _built_in():
+    if kind != _OPTIONS and not scheme.is_registered(expected):
         return _refused_custom(found, body, expected)
     group, _, version = said_version.rpartition("/")
     said = _completed(GroupVersionKind(group, version, _said(found, "kind")), expected)
@@ -368,13 +368,6 @@ def _said(document: Plain, name: str) -> str:
     return said[-1] if said else ""
 
 
-@functools.cache
-def _built_in() -> frozenset[GroupVersionKind]:
-    from masthead._meta.registry import registry
-
-    return frozenset(registry.kinds())
-
-
 def _completed(said: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
     kind = said.kind or expected.kind
     if said.version or said.group not in {"", expected.group}:
@@ -429,10 +422,10 @@ def _is_known(said: GroupVersionKind, expected: GroupVersionKind) -> bool:
     if _SCHEMES.get(said.group) != _SCHEMES.get(expected.group):
         return False
     if said.kind in _IN_EVERY_VERSION or said == _ANY_LIST:
-        return any(each.group_version == said.group_version for each in _built_in())
+        return bool(scheme.kinds_in(said.group, said.version))
     if said.group == expected.group and said.version in _FORMER.get(said.group, ()):
         said = GroupVersionKind(said.group, expected.version, said.kind)
-    return said in _built_in()
+    return scheme.is_registered(said)
 
 
 _FORMER: Final = {

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead._server import scheme
 from masthead._server.resources.conversion import autoscaling, devices, events
 
 if TYPE_CHECKING:
@@ -132,14 +133,12 @@ def hash_of(group: str, version: str, kind: str) -> str:
 @cache
 def _served() -> dict[tuple[str, str], dict[str, str]]:
     """For each group and resource, the kind in each version, the foremost version first."""
-    from masthead.api.index import KINDS
-
     found: dict[tuple[str, str], dict[str, str]] = {}
-    for api_version in sorted(KINDS, key=precedence, reverse=True):
-        group, _, version = api_version.rpartition("/")
-        for kind, resource in KINDS[api_version][1].items():
-            if resource:
-                found.setdefault((group, resource), {})[version] = kind
+    for group, versions in scheme.VERSIONS.items():
+        for version in versions:
+            for kind, resource in scheme.kinds_in(group, version).items():
+                if resource:
+                    found.setdefault((group, resource), {})[version] = kind
     return found
 
 
