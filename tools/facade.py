@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError, MastheadError
 from tools.headers import first_line
-from tools.mirroring import ASYNC, ClassMirror, Rules
+from tools.mirror import ASYNC, ClassMirror, Rules, in_caller
 from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ class Mirror:
         source: The module.
         classes: The classes; none for all that it has.
         name: What the blocking module is called; as the source, if nothing is said.
+        functions: Functions that have a namesake, which runs in the caller's thread.
     """
 
     source: str
     classes: tuple[str, ...] = ()
     name: str = ""
+    functions: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
@@ -63,6 +65,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.reading", ("Reading",)),
     Mirror("masthead._client.creating", ("Creating",)),
     Mirror("masthead._client.deleting", ("Patching", "Deleting")),
+    Mirror("masthead._client.conflicts", ("Retrying",), functions=("retry_on", "retry_on_conflict")),
     Mirror("masthead._client.resource", ("ResourceClient",)),
     Mirror("masthead._client.subresources", ("StatusVerbs", "Scaling")),
     Mirror(
@@ -92,8 +95,6 @@ MIRRORS: Final = (
 """Every class with a blocking namesake."""
 
 _BY_HAND: Final[Mapping[str, Reference]] = {
-    # What callers bring runs in their own thread.
-    "Retrying": Reference("masthead._sync.conflicts", "Retrying"),
     # What handlers may do from their own threads.
     "Registration": Reference("masthead._sync.registration", "Registration"),
     # One informer has one face, however often one asks.
@@ -102,6 +103,10 @@ _BY_HAND: Final[Mapping[str, Reference]] = {
 }
 _ACCESS: Final = Reference("masthead._client.access", "ResourceAccess")
 _STAND_INS: Final[Mapping[str, Reference]] = {"Writing": _ACCESS, "Parts": _ACCESS}
+_NARROWS: Final = (
+    "# `_async` is assigned once, by `Facade`, so that a class may say more of its type than its bases do.\n"
+    "# pyright: reportIncompatibleVariableOverride=false"
+)
 _LEFT_OUT: Final = frozenset(
     {
         # What they take and return is for those who build on the async façade.
@@ -110,6 +115,7 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 _ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
+_IN_CALLER: Final = frozenset({"Retrying.update_with_retry", "Retrying.create_or_update"})
 _LIMITS: Final[Mapping[str, int]] = {"Reading.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
@@ -136,19 +142,20 @@ def files_for(root: Path) -> dict[str, str]:
         mirrored={
             Reference(mirror.source, name): Reference(mirror.target, name)
             for mirror, names in zip(MIRRORS, classes, strict=True)
-            for name in names
+            for name in (*names, *mirror.functions)
         },
         by_hand=_BY_HAND,
         stand_ins=_STAND_INS,
         left_out=_LEFT_OUT,
         on_loop=_ON_LOOP,
+        in_caller=_IN_CALLER,
         limits=_LIMITS,
         sentences=_SENTENCES,
     )
     files: dict[str, str] = {}
     for mirror, scope, names in zip(MIRRORS, scopes, classes, strict=True):
         path = root.joinpath(*mirror.target.split(".")).with_suffix(".py")
-        files[path.name] = _formatted(_module(scope, names, rules), path)
+        files[path.name] = _formatted(_module(scope, names, mirror.functions, rules), path)
     return files
 
 
@@ -167,16 +174,21 @@ def _refuse_unused_sentences(scopes: Sequence[Scope]) -> None:
             raise GenerateError(f'nothing says "{sentence}" any more; take it out of the table of sentences')
 
 
-def _module(scope: Scope, names: Sequence[str], rules: Rules) -> str:
-    classes: list[ast.stmt] = [ClassMirror(scope, name, rules).rewritten() for name in names]
-    at_run_time, for_checkers = names_needed(classes)
+def _module(scope: Scope, names: Sequence[str], functions: Sequence[str], rules: Rules) -> str:
+    mirrors = [ClassMirror(scope, name, rules) for name in names]
+    made: list[ast.stmt] = [in_caller(scope.functions[name], rules) for name in functions]
+    made += [each.rewritten() for each in mirrors]
+    at_run_time, for_checkers = names_needed(made)
     variables = [
         statement
         for name, statement in scope.assigned.items()
         if name in at_run_time | for_checkers and is_type_variable(statement)
     ]
     at_run_time |= names_needed(variables)[0]
-    own = {name for name, statement in scope.assigned.items() if statement in variables} | {*names}
+    own = {name for name, statement in scope.assigned.items() if statement in variables} | {
+        *names,
+        *functions,
+    }
 
     def imports(wanted: set[str]) -> list[ast.stmt]:
         found = {name: _meaning(scope, name, rules) for name in wanted - own}
@@ -188,12 +200,13 @@ def _module(scope: Scope, names: Sequence[str], rules: Rules) -> str:
         [ast.ImportFrom("__future__", [ast.alias("annotations")], 0)],
         [*imports(at_run_time), *guard],
         [ast.If(ast.Name("TYPE_CHECKING"), checked, [])] if checked else [],
-        ast.parse(f"__all__ = {sorted(names)!r}").body,
+        ast.parse(f"__all__ = {sorted([*names, *functions])!r}").body,
         variables,
-        *([each] for each in classes),
+        *([each] for each in made),
     ]
     texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
-    return "\n\n".join([first_line(scope.title), *texts]) + "\n"
+    head = [first_line(scope.title), *([_NARROWS] if any(each.narrows for each in mirrors) else [])]
+    return "\n\n".join([*head, *texts]) + "\n"
 
 
 def _meaning(scope: Scope, name: str, rules: Rules) -> Reference | None:

@@ -66,11 +66,11 @@ if TYPE_CHECKING:
     from masthead._sync.informer import SharedInformer as SharedInformer
     from masthead._sync.informers import Informers as Informers
     from masthead._sync.logs import LogStream as LogStream
-    from masthead._sync.mapper import RestMapper as RestMapper
     from masthead._sync.metadata import MetadataResource as MetadataResource
     from masthead._sync.registration import Registration as Registration
     from masthead._sync.resource import ResourceClient as ResourceClient
     from masthead._sync.rest import RestClient as RestClient
+    from masthead._sync.rest_mapper import RestMapper as RestMapper
     from masthead._sync.reviews import Reviews as Reviews
     from masthead._sync.scales import Scales as Scales
     from masthead._sync.typed import TypedResource as TypedResource
@@ -156,7 +156,7 @@ _HOMES = {
     "SharedInformer": "masthead._sync.informer",
     "Informers": "masthead._sync.informers",
     "LogStream": "masthead._sync.logs",
-    "RestMapper": "masthead._sync.mapper",
+    "RestMapper": "masthead._sync.rest_mapper",
     "MetadataResource": "masthead._sync.metadata",
     "Registration": "masthead._sync.registration",
     "RestClient": "masthead._sync.rest",

@@ -46,7 +46,6 @@ ASYNC_ONLY = {
     "SharedInformerFactory": {"is_called_from_handler", "stop_nowait"},
 }
 BY_HAND = (
-    "masthead._client.conflicts",
     "masthead._cache.factory.factory",
     "masthead._cache.informer.informer",
     "masthead._cache.factory.informers",
@@ -80,7 +79,7 @@ WORDS = [
 TYPES = [(r"\bAsyncIterator\[", "Iterator["), (r"\bAwaitable\[(\w+)\]", r"\1")]
 
 
-def blocking_classes() -> Iterator[type[Facade]]:
+def blocking_classes() -> Iterator[type[Facade[Any]]]:
     for module in pkgutil.iter_modules(masthead._sync.__path__, "masthead._sync."):
         for each in vars(importlib.import_module(module.name)).values():
             if isinstance(each, type) and issubclass(each, Facade) and each.__module__ == module.name:

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._client.access import name_of
 from masthead._client.changes import changed, laid_over, outcome_of, schedule, to_create, vanished
 from masthead._client.creating import Creating
+from masthead._client.reading import Reading
 from masthead._meta.object import Object
 from masthead._sansio.backoff import DEFAULT_RETRY
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.changes import Mutate, Outcome
     from masthead._client.options import FieldValidation
     from masthead._sansio.backoff import Attempts
 
-__all__ = ["Retrying", "retry_on", "retry_on_conflict"]
+__all__ = ["Retrying", "read_again", "read_live", "retry_on", "retry_on_conflict"]
 
 R = TypeVar("R")
 T = TypeVar("T", bound=Object)
@@ -72,8 +73,51 @@ async def retry_on(
         await asyncio.sleep(delay)
 
 
-class Retrying(Creating[T], Generic[T]):
+async def read_again(resource: Creating[T], obj: T, timeout: float | None) -> T:
+    """Read an object from the server: the one of its name and namespace.
+
+    Raises:
+        NotFoundError: If it does not exist.
+    """
+    name, namespace = obj.metadata.name, obj.metadata.namespace
+    # Not `get`: a client of all namespaces needs the object's own.
+    call = await resource._call("get", name=name, namespace=namespace, timeout=timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return await resource._one(call)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
+async def read_live(resource: Creating[T], obj: T, timeout: float | None) -> T | None:
+    """Read an object from the server, or None if it does not exist."""
+    try:
+        return await read_again(resource, obj, timeout)
+    except NotFoundError:
+        return None
+
+
+class Retrying(Reading[T], Creating[T], Generic[T]):
     """Changes objects of a kind that others change too."""
+
+    async def update(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Replace an object, and return it as the server stored it.
+
+        Raises:
+            ConflictError: If the object was changed since it was read; see `update_with_retry`.
+            NotFoundError: If it does not exist.
+        """
+        return await self._put(
+            obj,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
 
     async def update_with_retry(
         self,
@@ -120,15 +164,15 @@ class Retrying(Creating[T], Generic[T]):
         async def attempt() -> T:
             nonlocal known
             if known is not None:
-                known = await self._again(known, timeout)
+                known = await read_again(self, known, timeout)
             elif isinstance(get, str):
-                known = await self._one(await self._call("get", name=get, timeout=timeout))
+                known = await self.get(get, timeout=timeout)
             else:
                 known = await get()
             wanted = changed(known, mutate)
             if wanted is None:
                 return known
-            return await self._put(
+            return await self.update(
                 wanted,
                 dry_run=dry_run,
                 field_manager=field_manager,
@@ -176,7 +220,7 @@ class Retrying(Creating[T], Generic[T]):
         name_of(obj, "create or update")
 
         async def attempt() -> tuple[T, Outcome]:
-            found = await self._live(obj, timeout)
+            found = await read_live(self, obj, timeout)
             if found is None:
                 made = await self.create(
                     to_create(obj, mutate),
@@ -190,7 +234,7 @@ class Retrying(Creating[T], Generic[T]):
             if wanted is None:
                 return found, "unchanged"
             try:
-                answer = await self._put(
+                answer = await self.update(
                     wanted,
                     dry_run=dry_run,
                     field_manager=field_manager,
@@ -202,15 +246,3 @@ class Retrying(Creating[T], Generic[T]):
             return answer, outcome_of(found, answer, dry_run=dry_run)
 
         return await retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)
-
-    async def _live(self, obj: T, timeout: float | None) -> T | None:
-        """The object of that name on the server, or None."""
-        try:
-            return await self._again(obj, timeout)
-        except NotFoundError:
-            return None
-
-    async def _again(self, obj: T, timeout: float | None) -> T:
-        """The same object, read from the server."""
-        name, namespace = obj.metadata.name, obj.metadata.namespace
-        return await self._one(await self._call("get", name=name, namespace=namespace, timeout=timeout))

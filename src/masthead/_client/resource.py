@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.conflicts import Retrying
 from masthead._client.deleting import Deleting, Patching
-from masthead._client.reading import Reading
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
@@ -36,35 +35,12 @@ __all__ = ["ResourceClient"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceClient(Reading[T], Retrying[T], Patching[T], Deleting[T], Generic[T]):
+class ResourceClient(Retrying[T], Patching[T], Deleting[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 
     Annotates whatever works with any of them: ``client.core_v1.pods("x")`` and ``client.resource(Pod, "x")`` are both a
     ``ResourceClient[Pod]``, and ``client.dynamic("pods")`` is a ``ResourceClient[Unstructured]``.
     """
-
-    async def update(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        """Replace an object, and return it as the server stored it.
-
-        Raises:
-            ConflictError: if the object was changed since it was read; see `update_with_retry`.
-            NotFoundError: if there is none of that name.
-        """
-        return await self._put(
-            obj,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
 
     async def apply(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from masthead._client.access import ResourceAccess as AsyncResourceAccess
 from masthead._meta.object import Object
 from masthead._sync.facade import Facade
 
@@ -12,7 +13,7 @@ __all__ = ["ResourceAccess"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceAccess(Facade, Generic[T]):
+class ResourceAccess(Facade[AsyncResourceAccess[T]], Generic[T]):
     """How calls about one resource are put together, and their answers read.
 
     The verbs are in the classes that stand on this one.
@@ -21,8 +22,7 @@ class ResourceAccess(Facade, Generic[T]):
     @property
     def namespace(self) -> str | None:
         """Whose objects these are; None for all namespaces, and for what lives in none."""
-        result: str | None = self._async.namespace
-        return result
+        return self._async.namespace
 
     def __repr__(self) -> str:
         return repr(self._async)

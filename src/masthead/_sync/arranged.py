@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._cache.informer.core import Arranged as AsyncArranged
 from masthead._meta.object import Object
 from masthead._sync.facade import Facade
 from masthead._sync.registration import Registration
@@ -24,50 +25,43 @@ __all__ = ["Arranged"]
 T = TypeVar("T", bound=Object)
 
 
-class Arranged(Facade, Generic[T]):
+class Arranged(Facade[AsyncArranged[T]], Generic[T]):
     """An informer as far as it is arranged and read; its life is in `masthead._cache.informer.informer`."""
 
     @property
     def name(self) -> str:
         """What logs and metrics call it."""
-        result: str = self._async.name
-        return result
+        return self._async.name
 
     @property
     def indexer(self) -> Indexer[T]:
         """The copy: by key, and by what it is indexed by."""
-        result: Indexer[T] = self._async.indexer
-        return result
+        return self._async.indexer
 
     @property
     def lister(self) -> Lister[T]:
         """The copy: by namespace, name and labels."""
-        result: Lister[T] = self._async.lister
-        return result
+        return self._async.lister
 
     @property
     def has_synced(self) -> bool:
         """Whether the first full state is in the store."""
-        result: bool = self._async.has_synced
-        return result
+        return self._async.has_synced
 
     @property
     def last_sync_resource_version(self) -> str:
         """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
-        result: str = self._async.last_sync_resource_version
-        return result
+        return self._async.last_sync_resource_version
 
     @property
     def is_stopped(self) -> bool:
         """Whether it has ended. Its copy can still be read, and does not change any more."""
-        result: bool = self._async.is_stopped
-        return result
+        return self._async.is_stopped
 
     @property
     def health(self) -> Health:
         """How it is doing."""
-        result: Health = self._async.health
-        return result
+        return self._async.health
 
     def add_event_handler(
         self,
@@ -153,8 +147,7 @@ class Arranged(Facade, Generic[T]):
             SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
                 the start will be a cold one.
         """
-        result: int = self._async.seed(path)
-        return result
+        return self._async.seed(path)
 
     def save(self, path: str | PathLike[str]) -> int:
         """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
@@ -168,8 +161,7 @@ class Arranged(Facade, Generic[T]):
             InformerStateError: if the informer has not synced: half a state is none.
             SnapshotError: if it cannot be written.
         """
-        result: int = self._async.save(path)
-        return result
+        return self._async.save(path)
 
     def check_mutations(self) -> None:
         """Look whether somebody changed an object, which all share.

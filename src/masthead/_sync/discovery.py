@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._discovery.client import DiscoveryClient as AsyncDiscoveryClient
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscoveryClient"]
 
 
-class DiscoveryClient(Facade):
+class DiscoveryClient(Facade[AsyncDiscoveryClient]):
     """Tells what the server serves.
 
     ::
@@ -35,8 +36,7 @@ class DiscoveryClient(Facade):
     @property
     def is_fresh(self) -> bool:
         """Whether what is known came from the server itself, and has not expired."""
-        result: bool = self._async.is_fresh
-        return result
+        return self._async.is_fresh
 
     def groups(self) -> tuple[ApiGroup, ...]:
         """The groups and their versions, the core group first.
@@ -44,8 +44,7 @@ class DiscoveryClient(Facade):
         Raises:
             MastheadError: as `RestClient.call` does.
         """
-        result: tuple[ApiGroup, ...] = self._portal.call(self._async.groups())
-        return result
+        return self._portal.call(self._async.groups())
 
     def resources(self, api_version: str | None = None) -> DiscoveryResult:
         """The resources.
@@ -59,8 +58,7 @@ class DiscoveryClient(Facade):
             MastheadError: as `RestClient.call` does; also if nothing is known of that version because asking for it
                 failed.
         """
-        result: DiscoveryResult = self._portal.call(self._async.resources(api_version))
-        return result
+        return self._portal.call(self._async.resources(api_version))
 
     def preferred_resources(self) -> DiscoveryResult:
         """Each resource once: in its group's preferred version or, where it is missing there, in the next one.
@@ -68,8 +66,7 @@ class DiscoveryClient(Facade):
         Raises:
             MastheadError: as `RestClient.call` does.
         """
-        result: DiscoveryResult = self._portal.call(self._async.preferred_resources())
-        return result
+        return self._portal.call(self._async.preferred_resources())
 
     def supports(self, gvr: GroupVersionResource) -> bool:
         """Whether the server has a resource.
@@ -78,8 +75,7 @@ class DiscoveryClient(Facade):
             MastheadError: as `RestClient.call` does; also if the resource is not known, and asking for its group
                 failed.
         """
-        result: bool = self._portal.call(self._async.supports(gvr))
-        return result
+        return self._portal.call(self._async.supports(gvr))
 
     def server_version(self) -> ServerVersion:
         """Which Kubernetes the server is; asked for each time.
@@ -88,8 +84,7 @@ class DiscoveryClient(Facade):
             DecodeError: if the answer is something else.
             MastheadError: as `RestClient.call` does.
         """
-        result: ServerVersion = self._portal.call(self._async.server_version())
-        return result
+        return self._portal.call(self._async.server_version())
 
     def openapi_paths(self) -> dict[str, str]:
         """Where the OpenAPI v3 documents are, by what they are about: ``apis/apps/v1``.
@@ -98,8 +93,7 @@ class DiscoveryClient(Facade):
             DecodeError: if the index is none.
             MastheadError: as `RestClient.call` does.
         """
-        result: dict[str, str] = self._portal.call(self._async.openapi_paths())
-        return result
+        return self._portal.call(self._async.openapi_paths())
 
     def openapi(self, api_version: str) -> dict[str, JSON]:
         """The OpenAPI v3 document of a group and version; fetched again only if it has changed.
@@ -110,8 +104,7 @@ class DiscoveryClient(Facade):
             DecodeError: if what comes is no document.
             MastheadError: as `RestClient.call` does.
         """
-        result: dict[str, JSON] = self._portal.call(self._async.openapi(api_version))
-        return result
+        return self._portal.call(self._async.openapi(api_version))
 
     def refresh(self) -> DiscoveryResult:
         """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
@@ -121,8 +114,7 @@ class DiscoveryClient(Facade):
         Raises:
             MastheadError: as `RestClient.call` does.
         """
-        result: DiscoveryResult = self._portal.call(self._async.refresh())
-        return result
+        return self._portal.call(self._async.refresh())
 
     def invalidate(self) -> None:
         """Forget what was found: the next to ask asks the server.

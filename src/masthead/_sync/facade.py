@@ -1,8 +1,8 @@
-"""What every class of the blocking façade stands on."""
+"""The base of every class of the blocking façade."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,30 +11,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Facade", "behind"]
 
+AsyncT = TypeVar("AsyncT")
 R = TypeVar("R")
 
 
-class Facade:
-    """Does what an object of the async façade does, and waits for it.
+class Facade(Generic[AsyncT]):
+    """Calls an object of the async façade, and waits for the result.
+
+    A class that stands on other façades declares `_async` again, as its own namesake.
 
     Threads: may be shared by any number of threads.
     """
 
-    # Any: the class of `_async` is this one's namesake, and a class with several bases would have as many of them.
-    # That the two fit each other is what the generator and the tests of the façades are for.
-    _async: Any
+    _portal: Portal
+    _async: AsyncT
 
-    def __init__(self, portal: Portal, inner: object) -> None:
+    def __init__(self, portal: Portal, inner: AsyncT) -> None:
         self._portal = portal
         self._async = inner
 
     def _on_loop(self, function: Callable[[], R]) -> R:
-        """Call a plain function on the client's loop, and wait for it.
+        """Call a plain function on the client's event loop, and wait for the result.
 
         Raises:
-            ClosedError: if the client is closed, or the process was forked.
-            RuntimeError: if the loop's own thread asks.
-            BaseException: whatever the function raises.
+            ClosedError: If the client is closed, or the process was forked.
+            RuntimeError: If it is called on the loop's own thread.
+            BaseException: Whatever the function raises.
         """
 
         async def call() -> R:
@@ -43,6 +45,6 @@ class Facade:
         return self._portal.call(call())
 
 
-def behind(face: Facade) -> tuple[Portal, Any]:
-    """The portal of a façade, and the object that it stands for."""
+def behind(face: Facade[AsyncT]) -> tuple[Portal, AsyncT]:
+    """The portal of a façade, and the object of the async façade that it calls."""
     return face._portal, face._async  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -90,6 +90,8 @@ class SharedInformerFactory(InformerGroups):
         new ──start──> running ──shutdown──> closed; what was made can still be read
     """
 
+    _async: _PortalFactory
+
     def __init__(
         self,
         client: Client,
@@ -207,10 +209,10 @@ class SharedInformerFactory(InformerGroups):
             Exception: whatever the constructor raises.
         """
 
-        def make(_: object, resync: float) -> object:
+        def make(_: object, resync: float) -> PortalInformer[T]:
             made = constructor(self._client, resync)
             if not isinstance(cast("object", made), SharedInformer):
-                return made  # which is refused
+                return cast("PortalInformer[T]", made)  # which is refused
             portal, inner = behind(made)
             if portal is not self._portal:
                 raise InvalidValueError(
@@ -218,7 +220,7 @@ class SharedInformerFactory(InformerGroups):
                     "constructor is given",
                     value=made,
                 )
-            return inner
+            return cast("PortalInformer[T]", inner)
 
         return facing(self._portal, self._async.informer_for(kind, make))
 

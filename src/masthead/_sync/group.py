@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._client.group import Group as AsyncGroup
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Group"]
 
 
-class Group(Facade):
+class Group(Facade[AsyncGroup]):
     """The resources of one API group at one version.
 
     Attributes:

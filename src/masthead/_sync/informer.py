@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import Self
 
+    from masthead._cache.informer.informer import SharedInformer as AsyncInformer
     from masthead._cache.reflector.listwatch import ListWatch
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.storage import Hold, Stored
@@ -92,6 +93,7 @@ class SharedInformer(Arranged[T]):
     the client.
     """
 
+    _async: PortalInformer[T]
     _has_own_portal = False
 
     def __init__(
@@ -310,8 +312,9 @@ class SharedInformer(Arranged[T]):
             self._async.stop_nowait()
 
 
-def facing(portal: Portal, inner: PortalInformer[T]) -> SharedInformer[T]:
+def facing(portal: Portal, informer: AsyncInformer[T]) -> SharedInformer[T]:
     """What users hold in place of an informer; the same one, as long as anybody holds it."""
+    inner = cast("PortalInformer[T]", informer)
     found = inner.face() if inner.face is not None else None
     if found is None:
         found = cast("SharedInformer[T]", SharedInformer.__new__(SharedInformer))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, TypeVar
 
 from masthead._cache.factory.informers import WITHOUT_PARENTHESES
+from masthead._cache.factory.informers import InformerGroup as AsyncInformerGroup
+from masthead._cache.factory.informers import Informers as AsyncInformers
 from masthead._meta.object import Object
 from masthead._sync.facade import Facade
 from masthead._sync.informer import SharedInformer, facing
@@ -18,7 +20,7 @@ __all__ = ["InformerGroup", "Informers"]
 T = TypeVar("T", bound=Object)
 
 
-class Informers(Facade, Generic[T]):
+class Informers(Facade[AsyncInformers[T]], Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 
     @property
@@ -46,7 +48,7 @@ class Informers(Facade, Generic[T]):
             raise TypeError(WITHOUT_PARENTHESES)
 
 
-class InformerGroup(Facade):
+class InformerGroup(Facade[AsyncInformerGroup]):
     """The informers of one API group at one version.
 
     Attributes:

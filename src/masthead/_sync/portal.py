@@ -24,7 +24,7 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._meta.locks import fork_safe_lock
 from masthead._sync.loops import new_loop
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from typing import TypeAlias
 
-    Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    Spawn: TypeAlias = Callable[[Coroutine[object, None, None]], asyncio.Task[None]]
 
 __all__ = ["Portal", "wait_until_free"]
 
@@ -80,7 +80,7 @@ class Portal:
         """Have something closed, on the loop, when the portal closes; what came last goes first."""
         self._loop.closers.append(close)
 
-    def call(self, coroutine: Coroutine[Any, Any, R]) -> R:
+    def call(self, coroutine: Coroutine[object, None, R]) -> R:
         """Run a coroutine on the loop, and wait for what comes of it.
 
         The coroutine sees the caller's context variables. An interrupt of the waiting thread cancels it, and is raised
@@ -215,7 +215,7 @@ class _LoopThread:
             return False
         return True
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Begin a task; on the loop only."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
@@ -300,7 +300,7 @@ class _Hop(Generic[R]):
 
     _value: R
 
-    def __init__(self, coroutine: Coroutine[Any, Any, R]) -> None:
+    def __init__(self, coroutine: Coroutine[object, None, R]) -> None:
         self._coroutine = coroutine
         self._error: BaseException | None = None
         self._is_closing = False

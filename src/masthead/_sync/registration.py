@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
+from masthead._cache.informer.registration import Registration as AsyncRegistration
 from masthead._sync.facade import Facade
 from masthead.errors import ClosedError
 
 __all__ = ["Registration"]
 
 
-class Registration(Facade):
+class Registration(Facade[AsyncRegistration]):
     """A handler of an informer.
 
     The same handler may be added several times; each is told, and removed, by itself.

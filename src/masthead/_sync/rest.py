@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._rest.call import JSON
+from masthead._rest.client import RestClient as AsyncRestClient
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RestClient"]
 
 
-class RestClient(Facade):
+class RestClient(Facade[AsyncRestClient]):
     """Speaks to one API server as one user.
 
     Its verbs take any path, for what has no client of its own::
@@ -39,8 +40,7 @@ class RestClient(Facade):
     @property
     def has_reached(self) -> bool:
         """Whether the server has ever answered."""
-        result: bool = self._async.has_reached
-        return result
+        return self._async.has_reached
 
     def get(
         self,
@@ -64,10 +64,9 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.get(path, query=query, accept=accept, headers=headers, timeout=timeout)
         )
-        return result
 
     def delete(
         self,
@@ -83,10 +82,9 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.delete(path, query=query, body=body, headers=headers, timeout=timeout)
         )
-        return result
 
     def post(
         self,
@@ -103,12 +101,11 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.post(
                 path, body, query=query, content_type=content_type, headers=headers, timeout=timeout
             )
         )
-        return result
 
     def put(
         self,
@@ -125,12 +122,11 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.put(
                 path, body, query=query, content_type=content_type, headers=headers, timeout=timeout
             )
         )
-        return result
 
     def patch(
         self,
@@ -147,12 +143,11 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.patch(
                 path, body, content_type=content_type, query=query, headers=headers, timeout=timeout
             )
         )
-        return result
 
     def verb(
         self,
@@ -171,7 +166,7 @@ class RestClient(Facade):
         Raises:
             MastheadError: as `call` does, or if the path is not one.
         """
-        result: Answer = self._portal.call(
+        return self._portal.call(
             self._async.verb(
                 method,
                 path,
@@ -183,7 +178,6 @@ class RestClient(Facade):
                 timeout=timeout,
             )
         )
-        return result
 
     def close(self) -> None:
         """Close every connection, and end whatever waits. Closing twice does nothing."""

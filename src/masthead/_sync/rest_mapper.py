@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._discovery.rest_mapper import RestMapper as AsyncRestMapper
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RestMapper"]
 
 
-class RestMapper(Facade):
+class RestMapper(Facade[AsyncRestMapper]):
     """Finds the resource that a name, a kind or a category stands for.
 
     Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:
@@ -41,8 +42,7 @@ class RestMapper(Facade):
             UnknownKindError: if nothing fits, or several do and nothing speaks for one of them.
             MastheadError: as `RestClient.call` does; also if nothing fits, and asking for that version failed.
         """
-        result: ApiResource = self._portal.call(self._async.find(what, api_version=api_version, group=group))
-        return result
+        return self._portal.call(self._async.find(what, api_version=api_version, group=group))
 
     def kind(self, gvk: GroupVersionKind) -> ApiResource:
         """Find the resource whose objects are of a kind.
@@ -51,8 +51,7 @@ class RestMapper(Facade):
             UnknownKindError: if there is none, or several and nothing speaks for one of them.
             MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
-        result: ApiResource = self._portal.call(self._async.kind(gvk))
-        return result
+        return self._portal.call(self._async.kind(gvk))
 
     def resource(self, gvr: GroupVersionResource) -> ApiResource:
         """Find a resource by its full name.
@@ -61,8 +60,7 @@ class RestMapper(Facade):
             UnknownKindError: if there is none.
             MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
         """
-        result: ApiResource = self._portal.call(self._async.resource(gvr))
-        return result
+        return self._portal.call(self._async.resource(gvr))
 
     def category(self, name: str) -> tuple[ApiResource, ...]:
         """The resources of a category such as ``all``, each in its preferred version.
@@ -71,5 +69,4 @@ class RestMapper(Facade):
             UnknownKindError: if there is none.
             MastheadError: as `RestClient.call` does.
         """
-        result: tuple[ApiResource, ...] = self._portal.call(self._async.category(name))
-        return result
+        return self._portal.call(self._async.category(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._client.scales import Scales as AsyncScales
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Scales"]
 
 
-class Scales(Facade):
+class Scales(Facade[AsyncScales]):
     """The scales of a namespace's objects, whatever their kinds.
 
     A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its group, version
@@ -31,8 +32,7 @@ class Scales(Facade):
             NotFoundError: if there is no such object, or it has no replicas.
             UnknownKindError: if there is no such resource.
         """
-        result: Scale = self._portal.call(self._async.get(resource, name, timeout=timeout))
-        return result
+        return self._portal.call(self._async.get(resource, name, timeout=timeout))
 
     def update(
         self,
@@ -50,7 +50,7 @@ class Scales(Facade):
         Raises:
             ConflictError: if the object was changed since the scale was read.
         """
-        result: Scale = self._portal.call(
+        return self._portal.call(
             self._async.update(
                 resource,
                 name,
@@ -61,7 +61,6 @@ class Scales(Facade):
                 timeout=timeout,
             )
         )
-        return result
 
     def patch(
         self,
@@ -75,7 +74,7 @@ class Scales(Facade):
         timeout: float | None = None,
     ) -> Scale:
         """Change the number of replicas that are wanted, whatever else has changed."""
-        result: Scale = self._portal.call(
+        return self._portal.call(
             self._async.patch(
                 resource,
                 name,
@@ -86,7 +85,6 @@ class Scales(Facade):
                 timeout=timeout,
             )
         )
-        return result
 
     def apply(
         self,
@@ -105,7 +103,7 @@ class Scales(Facade):
         Raises:
             ConflictError: if others own it.
         """
-        result: Scale = self._portal.call(
+        return self._portal.call(
             self._async.apply(
                 resource,
                 name,
@@ -117,4 +115,3 @@ class Scales(Facade):
                 timeout=timeout,
             )
         )
-        return result

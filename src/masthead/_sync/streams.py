@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from masthead._sync.facade import Facade
 from masthead._sync.portal import wait_until_free
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Items", "StreamFacade"]
 
 Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
 
 _LIMIT: Final = 256
 _SHARED: Final = "two threads iterate over one stream; let one of them read, and hand on what it reads"
@@ -105,10 +106,21 @@ class Items(Generic[Item]):
             self._portal.soon(self._pump.abandon)
 
 
-class StreamFacade(Facade, Generic[Item]):
+class Stream(Protocol[Item_co]):
+    """An object of the async façade that is an iterator itself."""
+
+    def __aiter__(self) -> AsyncIterator[Item_co]: ...
+    async def __anext__(self) -> Item_co: ...
+    async def __aenter__(self) -> object: ...
+    async def close(self) -> None:
+        """End the stream, and wait until its connection is given back."""
+        ...
+
+
+class StreamFacade(Facade[Stream[Item]], Generic[Item]):
     """Iterates over an object of the async façade that is an iterator itself."""
 
-    def __init__(self, portal: Portal, inner: Any) -> None:  # noqa: ANN401 - see Facade
+    def __init__(self, portal: Portal, inner: Stream[Item]) -> None:
         super().__init__(portal, inner)
         self._items: Items[Item] = Items(portal, inner, close=inner.close)
 

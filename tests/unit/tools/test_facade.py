@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 from tools import facade
-from tools.mirroring import ClassMirror, Rules
+from tools.mirror import ClassMirror, Rules
 from tools.scopes import import_statements, names_needed, read_scope
 
 from masthead._codegen.definitions import Reference
@@ -33,6 +33,7 @@ RULES = Rules(
     stand_ins={"Base": Reference("things.other", "Other")},
     left_out=frozenset({"Thing.raw"}),
     on_loop=frozenset({"Thing.join"}),
+    in_caller=frozenset({"Thing.change"}),
     limits={"Thing.pages": 1},
     sentences={"Belongs to one loop.": "Belongs to anybody."},
 )
@@ -63,8 +64,7 @@ def test_a_coroutine_becomes_a_call_that_waits() -> None:
         == textwrap.dedent('''
         def get(self, name: str, /, kind: str='', *, timeout: float | None=None) -> Value:
             """Get it."""
-            result: Value = self._portal.call(self._async.get(name, kind, timeout=timeout))
-            return result
+            return self._portal.call(self._async.get(name, kind, timeout=timeout))
     ''').strip()
     )
 
@@ -202,8 +202,7 @@ def test_what_is_private_or_left_out_stays_behind() -> None:
         @property
         def name(self) -> str:
             """Its name."""
-            result: str = self._async.name
-            return result
+            return self._async.name
     ''').strip()
     )
 
@@ -230,8 +229,8 @@ def test_docstrings_do_not_speak_of_waiting() -> None:
 @pytest.mark.parametrize(
     ("bases", "wanted"),
     [
-        ("", "Facade"),
-        ("(Generic[T])", "Facade, Generic[T]"),
+        ("", "Facade[AsyncThing]"),
+        ("(Generic[T])", "Facade[AsyncThing[T]], Generic[T]"),
         ("(Other[T], Generic[T])", "Other[T], Generic[T]"),
         ("(Base[T], Generic[T])", "Other[T], Generic[T]"),
         ("(Base[T], Other[T], Generic[T])", "Other[T], Generic[T]"),
@@ -259,10 +258,41 @@ def test_an_iterator_becomes_a_stream() -> None:
         == textwrap.dedent('''
         class Thing(StreamFacade[list[T]], Generic[T]):
             """A thing."""
+            _async: AsyncThing[T]
 
             def close(self) -> None:
                 """End it."""
                 self._items.close()
+    ''').strip()
+    )
+
+
+def test_a_class_with_bases_declares_its_own_namesake() -> None:
+    assert "_async: AsyncThing[T]" in mirrored("", bases="(Other[T], Generic[T])")
+
+
+def test_a_method_that_takes_functions_runs_in_the_thread_of_the_caller() -> None:
+    assert (
+        method('''
+        async def change(self, fn: Callable[[], Awaitable[Value]]) -> Value:
+            """Change it: ``await thing.change(fn)``."""
+            async def attempt() -> Value:
+                async with self.lock:
+                    found = await read_again(self, await fn())
+                return await self.write(found)
+            await asyncio.sleep(1)
+            return await attempt()
+    ''')
+        == textwrap.dedent('''
+        def change(self, fn: Callable[[], Value]) -> Value:
+            """Change it: ``thing.change(fn)``."""
+
+            def attempt() -> Value:
+                with self.lock:
+                    found = self._portal.call(read_again(self._async, fn()))
+                return self.write(found)
+            threading.Event().wait(1)
+            return attempt()
     ''').strip()
     )
 
@@ -281,7 +311,7 @@ def test_what_is_entered_and_no_stream_has_a_portal_of_its_own() -> None:
             """End it."""
     ''')
         == textwrap.dedent('''
-        class Thing(Facade):
+        class Thing(Facade[AsyncThing]):
             """A thing."""
 
             def __init__(self, value: Value, *, limit: int=3) -> None:

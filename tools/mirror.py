@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError
+from tools.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,10 @@ ITEMS: Final = Reference("masthead._sync.streams", "Items")
 PORTAL: Final = Reference("masthead._sync.portal", "Portal")
 CONCEALED: Final = Reference("masthead._config.loader", "conceal")
 ITERATOR: Final = Reference("collections.abc", "Iterator")
-OWN_NAMES: Final = {each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)}
+OWN_NAMES: Final = {
+    "threading": Reference("threading", ""),
+    **{each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)},
+}
 """What the mirrored classes use besides what their sources do."""
 
 ASYNC: Final = "Async"
@@ -43,6 +47,8 @@ class Rules:
         stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
         left_out: Methods, as ``Class.name``, that only the async façade has.
         on_loop: Methods, as ``Class.name``, that wait for nothing, and yet belong on the loop.
+        in_caller: Methods, as ``Class.name``, whose body runs in the caller's thread, with the functions that callers
+            pass.
         limits: How many items of a method, as ``Class.name``, may be read ahead.
         sentences: What is said differently where nothing is awaited.
     """
@@ -52,6 +58,7 @@ class Rules:
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
     on_loop: frozenset[str] = frozenset()
+    in_caller: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -97,9 +104,11 @@ class ClassMirror:
         """The blocking class.
 
         Raises:
-            GenerateError: if something in it has no blocking form.
+            GenerateError: If something in it has no blocking form.
         """
         body: list[ast.stmt] = [self._doc(self.source)]
+        if self.narrows:
+            body += _parsed(f"_async: {self._awaited()}")
         body += [each for each in self.source.body if _is_public_attribute(each)]
         body += self._root() if self.is_root else []
         for method in self.methods.values():
@@ -112,14 +121,30 @@ class ClassMirror:
         is_public = not name.startswith("_") or (name.endswith("__") and name not in _BY_HAND)
         return is_public and f"{self.source.name}.{name}" not in self.rules.left_out
 
+    @property
+    def narrows(self) -> bool:
+        """Whether its object of the async façade is of a narrower type than its bases say."""
+        return self.is_stream or bool(self._named_bases())
+
+    def _named_bases(self) -> list[ast.expr]:
+        return [each for each in self.source.bases if _head(each) != "Generic"]
+
+    def _awaited(self) -> str:
+        """The type of the class's namesake, with the class's own type parameters."""
+        generic = [each for each in self.source.bases if _head(each) == "Generic"]
+        parameters = "".join(
+            f"[{ast.unparse(each.slice)}]" for each in generic if isinstance(each, ast.Subscript)
+        )
+        return f"{ASYNC}{self.source.name}{parameters}"
+
     def _bases(self) -> Iterator[ast.expr]:
         if self.is_stream:
             item = self.methods["__anext__"].returns
             assert item is not None
             yield ast.Subscript(ast.Name(STREAM.name), item)
-        named = [each for each in self.source.bases if _head(each) != "Generic"]
+        named = self._named_bases()
         if not named and not self.is_stream:
-            yield ast.Name(FACADE.name)
+            yield _expression(f"{FACADE.name}[{self._awaited()}]")
         mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
         yield from mirrored.values()
         yield from (each for each in self.source.bases if _head(each) == "Generic")
@@ -142,6 +167,8 @@ class ClassMirror:
             raise self._cannot(method, f"decorated with {', '.join(sorted(decorators))}")
         if method.returns is None:
             raise self._cannot(method, "without the type of what it returns")
+        if f"{self.source.name}.{method.name}" in self.rules.in_caller:
+            return in_caller(method, self.rules)
         arguments = "" if decorators else f"({', '.join(_passed_on(method.args))})"
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns)
@@ -179,7 +206,7 @@ class ClassMirror:
             return f"return {_head(returns)}(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:
             return call
-        return f"result: {ast.unparse(returns)} = {call}\nreturn result"
+        return f"return {call}"
 
     def _root(self) -> list[ast.stmt]:
         """What a façade does that is not wrapped by another."""
@@ -227,6 +254,15 @@ class ClassMirror:
         return f"{self.scope.module}.{self.source.name}"
 
 
+def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) -> ast.FunctionDef:
+    """A function whose body runs in the caller's thread."""
+    made = translated(function)
+    doc = ast.get_docstring(function, clean=False)
+    if doc is not None:
+        made.body[0] = ast.Expr(ast.Constant(rules.in_plain_words(doc)))
+    return made
+
+
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for each in source.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -264,6 +300,10 @@ def _passed_on(arguments: ast.arguments) -> Iterator[str]:
     yield from (f"{each.arg}={each.arg}" for each in arguments.kwonlyargs)
     if arguments.kwarg:
         yield f"**{arguments.kwarg.arg}"
+
+
+def _expression(source: str) -> ast.expr:
+    return ast.parse(source, mode="eval").body
 
 
 def _parsed(source: str) -> list[ast.stmt]:
