@@ -9,6 +9,8 @@ from tests.server.calls import MAPS, MERGE_PATCH, PODS, config_map
 from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
+from masthead._server.controllers.garbage import GarbageCollector
+from masthead._server.controllers.namespaces import NamespaceController
 from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead.server import VirtualClock
 
@@ -364,26 +366,54 @@ def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path
         cluster.caller.close()
 
 
+def test_a_server_runs_the_controllers_that_it_is_told_to() -> None:
+    with masthead.server.run(token=None, controllers=["garbage"]) as server:
+        cluster = QuietCluster(server)
+        cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
+        cluster.call("DELETE", f"{NAMESPACES}/x")
+        cluster.create("child", owners=[owned_by({"name": "never", "uid": NOBODY})])
+        server.wait_until_quiet()
+        assert cluster.is_there(f"{NAMESPACES}/x")
+        assert cluster.meta("child") is None
+        cluster.caller.close()
+
+
+@pytest.mark.parametrize(
+    ("controllers", "problem"),
+    [
+        (["gc"], "there is no controller 'gc'; there are namespaces, garbage, pods, volumes, deletions"),
+        ("garbage", "controllers must be a bool or a list of names, not 'garbage'"),
+    ],
+)
+def test_a_controller_that_does_not_exist_is_refused(controllers: Any, problem: str) -> None:
+    with (
+        pytest.raises(masthead.errors.ConfigError, match=problem),
+        masthead.server.run(token=None, controllers=controllers),
+    ):
+        pass
+
+
 def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
     cluster.delete("owner")
 
-    garbage = cluster.server._controllers._garbage
+    garbage = cluster.server._controllers.controllers["garbage"]
+    assert isinstance(garbage, GarbageCollector)
     assert (garbage._references, garbage._dependents) == ({}, {})
 
 
 # Many objects
 
 
-class CountingPlaces(ObjectClient):
+class CountingClient(ObjectClient):
     """Counts the objects that are looked for."""
 
     looks = 0
 
-    def load(self, place: ObjectRef) -> Plain | None:
+    def load(self, ref: ObjectRef) -> Plain | None:
         self.looks += 1
-        return super().load(place)
+        return super().load(ref)
 
     def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
         for each in super().within(namespace, only=only):
@@ -391,22 +421,23 @@ class CountingPlaces(ObjectClient):
             yield each
 
 
-def counted(server: Server) -> CountingPlaces:
+def counted(server: Server) -> CountingClient:
     """Count what a server's controllers look for from now on."""
     controllers = server._controllers
-    places = CountingPlaces(server._cluster)
-    controllers._places = controllers._emptier._places = controllers._garbage._places = places
-    return places
+    client = CountingClient(server._cluster)
+    for controller in controllers.controllers.values():
+        controller._client = client  # type: ignore[attr-defined]
+    return client
 
 
 def looks_for_each(cluster: QuietCluster, paths: list[str]) -> list[int]:
     """Free objects one by one; returns how much was looked for after each."""
-    places = counted(cluster.server)
+    client = counted(cluster.server)
     looks: list[int] = []
     for path in paths:
-        before = places.looks
+        before = client.looks
         cluster.free(path)
-        looks.append(places.looks - before)
+        looks.append(client.looks - before)
     return looks
 
 
@@ -447,7 +478,9 @@ def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: QuietCluster
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("DELETE", f"{NAMESPACES}/x")
 
-    assert cluster.server._controllers._emptier._contents == {}
+    namespaces = cluster.server._controllers.controllers["namespaces"]
+    assert isinstance(namespaces, NamespaceController)
+    assert namespaces._contents == {}
 
 
 # Steps of time

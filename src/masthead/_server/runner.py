@@ -13,7 +13,7 @@ from masthead._server.settings import Settings, Token
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -30,7 +30,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     data: str | Path | None = None,
     token: str | Token | None = Token.RANDOM,
     tls: bool = False,
-    controllers: bool = True,
+    controllers: bool | Collection[str] = True,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,

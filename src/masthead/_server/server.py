@@ -19,7 +19,7 @@ from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.connection import HttpServer, hang_up
-from masthead._server.controllers import Controllers
+from masthead._server.controllers.manager import ControllerManager
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
@@ -110,7 +110,7 @@ class Server:
         self._cluster = ClusterState(
             self._storage, settings.clock, catalog, seed=settings.seed, token=settings.token
         )
-        self._controllers = Controllers(self._cluster, self._moved.set)
+        self._controllers = ControllerManager(self._cluster, settings.controllers, self._moved.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
@@ -147,8 +147,7 @@ class Server:
         port = sockets[0].getsockname()[1]
         for each in sockets:
             self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
-        if settings.controllers:
-            self._controllers.start()
+        self._controllers.start()
         host = _ANYWHERE.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._ageing = settings.clock.call_later(_COMPACT_EVERY, self._age)

@@ -14,7 +14,7 @@ from masthead._server.hosts import ANY, AllowedHosts, is_loopback
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from masthead._server.clock import Clock
     from masthead._server.sqlite import SqliteJournal
@@ -51,7 +51,7 @@ class Settings:
     data: str | Path | None = None
     token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     tls: bool = False
-    controllers: bool = True
+    controllers: bool | Collection[str] = True
     clock: Clock = field(default_factory=SystemClock)
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0
@@ -91,8 +91,13 @@ class Settings:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")
         if self.history_bytes < 1:
             raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
+        self._check_names()
+
+    def _check_names(self) -> None:
         if not _are_names(self.allowed_hosts):
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
+        if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
+            raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
 
     def hosts(self) -> AllowedHosts:
         """The names that the server may be reached by without its token."""
@@ -117,6 +122,6 @@ class Settings:
 
 
 def _are_names(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(each, str) for each in cast("Sequence[object]", value)
+    return isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(each, str) for each in cast("Collection[object]", value)
     )

@@ -1,9 +1,9 @@
-"""The garbage collector: what becomes of objects when their owners go.
+"""The garbage collector: deletes objects whose owners are gone.
 
 It decides as kube-controller-manager's does. An owner is *solid* if it is there and does not itself wait for its
 dependents; *absent* if nothing of its kind, name and uid is there; *waiting* if it is being deleted in the foreground.
 An object with a solid owner stays, and loses its references to the others. One without is deleted, in the foreground
-if an owner waits for it. Owners of kinds that the server does not know count as solid: nobody can tell.
+if an owner waits for it. Owners of kinds that the server does not serve count as solid.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._server.controllers.objects import ObjectRef, set_or_drop, uid_of
+from masthead._server.controllers.objects import ObjectRef, is_marked, set_or_drop, uid_of
 from masthead._server.verbs.delete import FOREGROUND, ORPHAN
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, text
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from masthead._server.controllers.base import ObservedWrite
     from masthead._server.controllers.objects import ObjectClient
     from masthead._server.resources.resource import ServedResource
-    from masthead._server.storage import Record
 
 __all__ = ["GarbageCollector"]
 
@@ -28,133 +30,167 @@ _WAITING: Final = "waiting"
 
 
 class GarbageCollector:
-    """Knows who belongs to whom, and collects those who belong to nobody any more."""
+    """Keeps the graph of owner references, and deletes objects that have lost all their owners."""
 
-    def __init__(self, places: ObjectClient) -> None:
-        self._places = places
+    observes = None
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
         self._references: dict[ObjectRef, list[Plain]] = {}
-        """The owners that each object names."""
+        """The owner references of each object that has any."""
         self._dependents: dict[str, _Dependents] = {}
-        """The objects that name an owner, by its uid."""
+        """The dependents of each owner, by its uid."""
 
-    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> set[ObjectRef]:
-        """Take note of who an object belongs to; returns the owners to look at again because that changed."""
-        before = self._references.pop(place, [])
-        found: Plain = {}
-        if not record.is_deleted and b'"ownerReferences"' in record.value:
-            found = served.load(record)
-        now = items(metadata(found), "ownerReferences")
-        for reference in before:
-            self._forget(text(reference, "uid"), place)
-        for reference in now:
-            dependents = self._dependents.setdefault(text(reference, "uid"), _Dependents())
-            dependents.add(place, reference, stays=not is_being_deleted(found))
-        if now:
-            self._references[place] = now
-        if before == now:
-            return set()
-        owners = (self._owner_place(reference, place.namespace) for reference in before)
-        return {owner for owner in owners if owner is not None}
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Update the graph.
 
-    def belongs_to_somebody(self, place: ObjectRef) -> bool:
-        """Whether an object names owners."""
-        return place in self._references
+        To be reconciled are owners that an object no longer names, the dependents of an object that is gone, and objects
+        that have owners or are marked for deletion.
+        """
+        served, ref, record = write
+        due = self._update_references(write)
+        if record.is_deleted:
+            return [*due, *self.dependents(uid_of(served.load(record)))] if self._dependents else due
+        if is_marked(record) or ref in self._references:
+            return [*due, ref]
+        return due
 
-    def dependents(self, uid: str) -> list[ObjectRef]:
-        """The objects that name this owner."""
-        return sorted(self._known(uid).every)
-
-    def collect(self, place: ObjectRef) -> None:
-        """Delete an object if its owners are gone or wait for that; or take off the references to those.
+    def reconcile(self, ref: ObjectRef) -> None:
+        """Collect an object, or do what its foreground or orphaning deletion needs next.
 
         Raises:
-            JournalError: A change could not be kept.
+            JournalError: A change could not be stored.
         """
-        found = self._places.load(place)
+        found = self._client.load(ref)
+        if found is None:
+            return
+        if not is_being_deleted(found):
+            self._collect(ref)
+            return
+        finalizers = metadata(found).get("finalizers") or ()
+        if FOREGROUND in finalizers:
+            self._delete_dependents_first(ref, found)
+        elif ORPHAN in finalizers:
+            self._orphan_dependents(ref, found)
+
+    def _update_references(self, write: ObservedWrite) -> Collection[ObjectRef]:
+        """Take note of an object's owners; returns those that it named before, if they have changed."""
+        served, ref, record = write
+        before = self._references.pop(ref, None)
+        found: Plain = {}
+        # The text tells without a parse what most objects do not have.
+        if not record.is_deleted and b'"ownerReferences"' in record.value:
+            found = served.load(record)
+        elif before is None:
+            return ()
+        now = items(metadata(found), "ownerReferences")
+        for reference in before or ():
+            self._forget(text(reference, "uid"), ref)
+        for reference in now:
+            dependents = self._dependents.setdefault(text(reference, "uid"), _Dependents())
+            dependents.add(ref, reference, stays=not is_being_deleted(found))
+        if now:
+            self._references[ref] = now
+        if before is None or before == now:
+            return ()
+        owners = (self._owner_ref(reference, ref.namespace) for reference in before)
+        return {owner for owner in owners if owner is not None}
+
+    def dependents(self, uid: str) -> list[ObjectRef]:
+        """The objects that name an owner of this uid."""
+        return sorted(self._dependents_of(uid).every)
+
+    def _collect(self, ref: ObjectRef) -> None:
+        """Delete an object if none of its owners keeps it; otherwise remove its references to owners that do not.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        found = self._client.load(ref)
         if found is None or is_being_deleted(found):
             return
         references = items(metadata(found), "ownerReferences")
-        states = {text(each, "uid"): self._state_of(place, each) for each in references}
+        states = {text(each, "uid"): self._state_of(ref, each) for each in references}
         if not references or set(states.values()) == {_SOLID}:
             return
         if _SOLID in states.values():
-            self._drop_references(place, {uid for uid, state in states.items() if state != _SOLID})
+            self._drop_references(ref, {uid for uid, state in states.items() if state != _SOLID})
         elif _WAITING in states.values():
-            self._break_circle(place, found)
-            self._places.delete(place, uid_of(found), policy="Foreground")
+            self._break_circle(ref, found)
+            self._client.delete(ref, uid_of(found), policy="Foreground")
         else:
-            self._places.delete(place, uid_of(found), policy=_policy_of(found))
+            self._client.delete(ref, uid_of(found), policy=_policy_of(found))
 
-    def delete_dependents_first(self, place: ObjectRef, owner: Plain) -> None:
-        """Do what foreground deletion needs next: delete dependents, and let go when none blocks any more.
+    def _delete_dependents_first(self, ref: ObjectRef, owner: Plain) -> None:
+        """Delete the dependents of an object, and remove its finalizer when none of them blocks it any more.
 
         Raises:
-            JournalError: A change could not be kept.
+            JournalError: A change could not be stored.
         """
         uid = uid_of(owner)
-        for dependent in sorted(self._known(uid).staying):
-            self.collect(dependent)
-        if not self._known(uid).blocking:
-            self._places.take_off(place, FOREGROUND)
+        for dependent in sorted(self._dependents_of(uid).staying):
+            self._collect(dependent)
+        if not self._dependents_of(uid).blocking:
+            self._client.remove_finalizer(ref, FOREGROUND)
 
-    def orphan_dependents(self, place: ObjectRef, owner: Plain) -> None:
-        """Let dependents belong to nobody, and let go of the owner.
+    def _orphan_dependents(self, ref: ObjectRef, owner: Plain) -> None:
+        """Remove the references of an object's dependents, and then its finalizer.
 
         Raises:
-            JournalError: A change could not be kept.
+            JournalError: A change could not be stored.
         """
         uid = uid_of(owner)
         for dependent in self.dependents(uid):
             self._drop_references(dependent, {uid})
-        self._places.take_off(place, ORPHAN)
+        self._client.remove_finalizer(ref, ORPHAN)
 
     def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
         served = self._owner_resource(reference)
         if served is None or (served.is_namespaced and not dependent.namespace):
-            return _SOLID  # nobody can tell where such an owner would be
+            return _SOLID  # there is no telling where such an owner would be
         key = served.key(dependent.namespace, text(reference, "name"))
-        owner = self._places.load(ObjectRef(served.table, key))
+        owner = self._client.load(ObjectRef(served.table, key))
         if owner is None or uid_of(owner) != text(reference, "uid"):
             return _ABSENT
         is_waiting = is_being_deleted(owner) and FOREGROUND in (metadata(owner).get("finalizers") or ())
         return _WAITING if is_waiting else _SOLID
 
-    def _break_circle(self, place: ObjectRef, found: Plain) -> None:
-        """Let an object not hold up its owners if one of its own dependents is already waiting for dependents."""
+    def _break_circle(self, ref: ObjectRef, found: Plain) -> None:
+        """Stop an object from blocking its owners if one of its own dependents is being deleted in the foreground."""
         for dependent in self.dependents(uid_of(found)):
-            below = self._places.load(dependent)
+            below = self._client.load(dependent)
             if below is not None and FOREGROUND in (metadata(below).get("finalizers") or ()):
-                self._places.change(place, _unblock)
+                self._client.update(ref, _unblock)
                 return
 
-    def _drop_references(self, place: ObjectRef, uids: set[str]) -> None:
+    def _drop_references(self, ref: ObjectRef, uids: set[str]) -> None:
         def without(found: Plain) -> None:
             meta = metadata(found)
             left = [each for each in items(meta, "ownerReferences") if text(each, "uid") not in uids]
             set_or_drop(meta, "ownerReferences", left)
 
-        self._places.change(place, without)
+        self._client.update(ref, without)
 
     def _owner_resource(self, reference: Plain) -> ServedResource | None:
         group, _, version = text(reference, "apiVersion").rpartition("/")
-        return self._places.cluster.catalog.by_kind(GroupVersionKind(group, version, text(reference, "kind")))
+        return self._client.cluster.catalog.by_kind(GroupVersionKind(group, version, text(reference, "kind")))
 
-    def _owner_place(self, reference: Plain, namespace: str) -> ObjectRef | None:
+    def _owner_ref(self, reference: Plain, namespace: str) -> ObjectRef | None:
         served = self._owner_resource(reference)
         return ObjectRef(served.table, served.key(namespace, text(reference, "name"))) if served else None
 
-    def _forget(self, uid: str, place: ObjectRef) -> None:
-        known = self._known(uid)
-        known.discard(place)
+    def _forget(self, uid: str, ref: ObjectRef) -> None:
+        known = self._dependents_of(uid)
+        known.discard(ref)
         if not known.every:
             self._dependents.pop(uid, None)
 
-    def _known(self, uid: str) -> _Dependents:
+    def _dependents_of(self, uid: str) -> _Dependents:
         return self._dependents.get(uid) or _Dependents()
 
 
 class _Dependents:
-    """The objects that name one owner; sorted out as they change, for an owner may be looked at once for each."""
+    """The objects that name one owner, kept sorted out: an owner may be reconciled once for each of them."""
 
     __slots__ = ("blocking", "every", "staying")
 
@@ -163,21 +199,21 @@ class _Dependents:
         self.staying: set[ObjectRef] = set()
         """Those that are not being deleted."""
         self.blocking: set[ObjectRef] = set()
-        """Those that an owner in the foreground waits for."""
+        """Those that an owner in foreground deletion waits for."""
 
-    def add(self, place: ObjectRef, reference: Plain, *, stays: bool) -> None:
-        """Take one in; it may name its owner more than once."""
-        self.every.add(place)
+    def add(self, ref: ObjectRef, reference: Plain, *, stays: bool) -> None:
+        """Add a dependent, which may name its owner more than once."""
+        self.every.add(ref)
         if stays:
-            self.staying.add(place)
+            self.staying.add(ref)
         if reference.get("blockOwnerDeletion") is True:
-            self.blocking.add(place)
+            self.blocking.add(ref)
 
-    def discard(self, place: ObjectRef) -> None:
-        """Leave one out."""
-        self.every.discard(place)
-        self.staying.discard(place)
-        self.blocking.discard(place)
+    def discard(self, ref: ObjectRef) -> None:
+        """Remove a dependent."""
+        self.every.discard(ref)
+        self.staying.discard(ref)
+        self.blocking.discard(ref)
 
 
 def _unblock(found: Plain) -> None:
@@ -186,7 +222,7 @@ def _unblock(found: Plain) -> None:
 
 
 def _policy_of(found: Plain) -> str:
-    """How an object that lost its owners is to go: as its own finalizers say."""
+    """The propagation policy for an object that lost its owners: what its own finalizers say."""
     finalizers = metadata(found).get("finalizers") or ()
     if ORPHAN in finalizers:
         return "Orphan"

@@ -1,4 +1,4 @@
-"""How a namespace that is being deleted comes to its end: its contents go, and then it does."""
+"""The namespace controller: deletes what a terminating namespace contains, and then lets go of the namespace."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.objects import uid_of
+from masthead._server.controllers.base import ObservedWrite
+from masthead._server.controllers.objects import ObjectRef, is_marked, uid_of
 from masthead._server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from masthead._server.controllers.objects import ObjectClient, ObjectRef
-    from masthead._server.resources.resource import ServedResource
-    from masthead._server.storage import Record
+    from masthead._server.controllers.objects import ObjectClient
 
 __all__ = ["NamespaceController"]
 
@@ -35,119 +34,145 @@ _FINE: Final = {
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
     "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 }
-"""What each condition of a namespace's status says when there is nothing to complain of."""
+"""The reason and message of each condition of a namespace's status whose status is False."""
 
 
 class NamespaceController:
-    """Empties namespaces that are being deleted, and lets go of them.
+    """Deletes the contents of terminating namespaces, and then finalizes those.
 
-    It counts what they hold as it changes: to read all of it again after each removal would take ever longer, the more
-    there is.
+    It keeps count of what they contain as that changes: to list all of it again after each removal would take
+    quadratic time.
     """
 
-    def __init__(self, places: ObjectClient) -> None:
-        self._places = places
+    observes = None
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
         self._contents: dict[str, _Contents] = {}
-        """What each namespace holds that is being emptied."""
+        """What each terminating namespace contains."""
 
-    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> None:
-        """Take note of a write."""
-        if place.table == _NAMESPACES and record.is_deleted:
-            self._contents.pop(place.key, None)
-        contents = self._contents.get(place.namespace)
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Count what changes; reconcile a namespace that terminates, and again after each removal from it."""
+        _, ref, record = write
+        if ref.table == _NAMESPACES:
+            if record.is_deleted:
+                self._contents.pop(ref.key, None)
+            return (ref,) if not record.is_deleted and is_marked(record) else ()
+        namespace = ref.namespace
+        contents = self._contents.get(namespace)
         if contents is not None:
-            contents.hear(served, place, record)
+            contents.count(write)
+        if not record.is_deleted or not namespace:
+            return ()
+        owner = self._client.cluster.storage.table(_NAMESPACES).get(namespace)
+        return (ObjectRef(_NAMESPACES, namespace),) if owner is not None and is_marked(owner) else ()
 
-    def empty(self, place: ObjectRef, namespace: Plain) -> None:
-        """Delete what a namespace holds; if that is all gone, let go of the namespace.
+    def reconcile(self, ref: ObjectRef) -> None:
+        """Delete what a terminating namespace contains; if that is all gone, finalize the namespace.
 
         Pods go first: only when none is left is the rest deleted, as the real controller does it.
 
         Raises:
-            JournalError: A change could not be kept.
+            JournalError: A change could not be stored.
         """
-        contents = self._contents_of(place.key)
+        namespace = self._client.load(ref)
+        if namespace is None or not is_being_deleted(namespace):
+            return
+        contents = self._contents_of(ref.key)
         self._delete(contents.unmarked(_PODS))
         if contents.has(_PODS):
-            _report(self._places, place, {})
+            self._report(ref, {})
             return
         self._delete(contents.unmarked())
-        _report(self._places, place, contents.complaints())
+        self._report(ref, contents.problems())
         if not contents.has() and _FINALIZER in (part(namespace, "spec").get("finalizers") or ()):
-            self._places.change(place, _let_go, subresource="finalize")
+            self._client.update(ref, _finalize, subresource="finalize")
 
     def _contents_of(self, namespace: str) -> _Contents:
         contents = self._contents.get(namespace)
         if contents is None:
             contents = self._contents[namespace] = _Contents()
-            for place in self._places.within(namespace):
-                record = self._places.cluster.storage.table(place.table).get(place.key)
-                served = self._places.served(place.table)
+            for ref in self._client.within(namespace):
+                record = self._client.cluster.storage.table(ref.table).get(ref.key)
+                served = self._client.served(ref.table)
                 if record is not None and served is not None:
-                    contents.hear(served, place, record)
+                    contents.count(ObservedWrite(served, ref, record))
         return contents
 
     def _delete(self, contents: list[ObjectRef]) -> None:
         for each in contents:
-            found = self._places.load(each)
+            found = self._client.load(each)
             if found is not None:
-                self._places.delete(each, uid_of(found))
+                self._client.delete(each, uid_of(found))
+
+    def _report(self, ref: ObjectRef, problems: dict[str, tuple[str, str]]) -> None:
+        """Write the conditions of a namespace's status."""
+        now = self._client.cluster.now()
+
+        def report(namespace: Plain) -> None:
+            status = namespace.setdefault("status", {})
+            before = {text(each, "type"): each for each in items(status, "conditions")}
+            ours = [_condition(kind, problems.get(kind), before.get(kind), now) for kind in _FINE]
+            status["conditions"] = [each for kind, each in before.items() if kind not in _FINE] + ours
+
+        self._client.update(ref, report, subresource="status")
 
 
 class _Contents:
-    """What one namespace holds, counted."""
+    """The objects of one namespace, counted."""
 
     def __init__(self) -> None:
         self._finalizers: dict[ObjectRef, list[str]] = {}
-        """Those of each object that is there."""
+        """The finalizers of each object."""
         self._unmarked: dict[str, set[ObjectRef]] = {}
-        """What is not being deleted yet, by table."""
-        self._resources: Counter[str] = Counter()
+        """Objects that are not marked for deletion, by table."""
+        self._table_counts: Counter[str] = Counter()
         """How many objects each table has."""
-        self._held: Counter[str] = Counter()
-        """How many objects each finalizer holds."""
+        self._finalizer_counts: Counter[str] = Counter()
+        """How many objects have each finalizer."""
 
-    def hear(self, served: ServedResource, place: ObjectRef, record: Record) -> None:
-        """Take note of what became of an object."""
-        self._forget(place)
+    def count(self, write: ObservedWrite) -> None:
+        """Count an object again after a write."""
+        served, ref, record = write
+        self._forget(ref)
         if record.is_deleted:
             return
         # The text tells without a parse what most objects do not have.
         is_plain = not any(each in record.value for each in _WORTH_READING)
         found: Plain = {} if is_plain else served.load(record)
-        finalizers = self._finalizers[place] = list(metadata(found).get("finalizers") or ())
-        self._resources[place.table] += 1
-        self._held.update(finalizers)
+        finalizers = self._finalizers[ref] = list(metadata(found).get("finalizers") or ())
+        self._table_counts[ref.table] += 1
+        self._finalizer_counts.update(finalizers)
         if not is_being_deleted(found):
-            self._unmarked.setdefault(place.table, set()).add(place)
+            self._unmarked.setdefault(ref.table, set()).add(ref)
 
     def has(self, table: str = "") -> bool:
-        """Whether anything is left, in this table or at all."""
-        return bool(self._resources[table]) if table else bool(self._finalizers)
+        """Whether any object is left, in this table or in any."""
+        return bool(self._table_counts[table]) if table else bool(self._finalizers)
 
     def unmarked(self, table: str = "") -> list[ObjectRef]:
-        """What is not being deleted yet, in this table or at all."""
+        """The objects that are not marked for deletion, in this table or in any."""
         if table:
             return sorted(self._unmarked.get(table, ()))
         return sorted(chain.from_iterable(self._unmarked.values()))
 
-    def complaints(self) -> dict[str, tuple[str, str]]:
-        """The reason and message of each condition of the namespace that is not fine."""
-        complaints: dict[str, tuple[str, str]] = {}
-        if listed := _listed("has", {_resource(table): count for table, count in self._resources.items()}):
+    def problems(self) -> dict[str, tuple[str, str]]:
+        """The reason and message of each condition whose status is True."""
+        problems: dict[str, tuple[str, str]] = {}
+        if listed := _listed("has", {_resource(table): count for table, count in self._table_counts.items()}):
             problem = f"Some resources are remaining: {listed}"
-            complaints["NamespaceContentRemaining"] = ("SomeResourcesRemain", problem)
-        if listed := _listed("in", self._held):
+            problems["NamespaceContentRemaining"] = ("SomeResourcesRemain", problem)
+        if listed := _listed("in", self._finalizer_counts):
             problem = f"Some content in the namespace has finalizers remaining: {listed}"
-            complaints["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
-        return complaints
+            problems["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
+        return problems
 
-    def _forget(self, place: ObjectRef) -> None:
-        finalizers = self._finalizers.pop(place, None)
+    def _forget(self, ref: ObjectRef) -> None:
+        finalizers = self._finalizers.pop(ref, None)
         if finalizers is not None:
-            self._resources[place.table] -= 1
-            self._held.subtract(finalizers)
-            self._unmarked.get(place.table, set()).discard(place)
+            self._table_counts[ref.table] -= 1
+            self._finalizer_counts.subtract(finalizers)
+            self._unmarked.get(ref.table, set()).discard(ref)
 
 
 def _listed(verb: str, counts: Mapping[str, int]) -> str:
@@ -161,21 +186,9 @@ def _resource(table: str) -> str:
     return f"{name}.{group}"
 
 
-def _report(places: ObjectClient, place: ObjectRef, complaints: dict[str, tuple[str, str]]) -> None:
-    now = places.cluster.now()
-
-    def report(namespace: Plain) -> None:
-        status = namespace.setdefault("status", {})
-        before = {text(each, "type"): each for each in items(status, "conditions")}
-        ours = [_condition(kind, complaints.get(kind), before.get(kind), now) for kind in _FINE]
-        status["conditions"] = [each for kind, each in before.items() if kind not in _FINE] + ours
-
-    places.change(place, report, subresource="status")
-
-
-def _condition(kind: str, complaint: tuple[str, str] | None, before: Plain | None, now: str) -> Plain:
-    reason, message = complaint or _FINE[kind]
-    status = "True" if complaint else "False"
+def _condition(kind: str, problem: tuple[str, str] | None, before: Plain | None, now: str) -> Plain:
+    reason, message = problem or _FINE[kind]
+    status = "True" if problem else "False"
     since = before["lastTransitionTime"] if before and before.get("status") == status else now
     return {
         "type": kind,
@@ -186,7 +199,7 @@ def _condition(kind: str, complaint: tuple[str, str] | None, before: Plain | Non
     }
 
 
-def _let_go(namespace: Plain) -> None:
+def _finalize(namespace: Plain) -> None:
     spec = part(namespace, "spec")
     left = [each for each in spec.get("finalizers") or () if each != _FINALIZER]
     spec["finalizers"] = left

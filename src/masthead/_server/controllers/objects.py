@@ -1,4 +1,4 @@
-"""Where objects lie, and what controllers do to one there: read it, change it, delete it."""
+"""The controllers' client: reads, updates and deletes stored objects, without HTTP between."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ if TYPE_CHECKING:
 
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.resource import ServedResource
+    from masthead._server.storage import Record
 
-__all__ = ["ObjectRef", "ObjectClient", "set_or_drop", "uid_of"]
+__all__ = ["ObjectClient", "ObjectRef", "is_marked", "set_or_drop", "uid_of"]
 
 
 class ObjectRef(NamedTuple):
-    """Where an object lies: its table, and its key there."""
+    """Names a stored object: its table, and its key there."""
 
     table: str
     key: str
 
     @property
     def namespace(self) -> str:
-        """The namespace, or nothing for what lives in none."""
+        """The namespace; empty for a cluster-scoped object."""
         return self.key.rpartition("/")[0]
 
 
 class ObjectClient:
-    """Every object of a cluster, by its place."""
+    """Reads and changes objects by reference, as the verbs do it for requests."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster
@@ -41,14 +42,14 @@ class ObjectClient:
         """Return the resource of a storage table, in a version that has the stored shape; None if there is none."""
         return self.cluster.catalog.stored_in(table)
 
-    def load(self, place: ObjectRef) -> Plain | None:
-        """The object at a place, or None."""
-        record = self.cluster.storage.table(place.table).get(place.key)
-        served = self.served(place.table)
+    def load(self, ref: ObjectRef) -> Plain | None:
+        """Read an object; None if it is gone."""
+        record = self.cluster.storage.table(ref.table).get(ref.key)
+        served = self.served(ref.table)
         return None if record is None or served is None else served.load(record)
 
     def everywhere(self) -> Iterator[tuple[ServedResource, ObjectRef]]:
-        """Every place that has an object."""
+        """Every stored object, with its resource."""
         for name, _ in self.cluster.storage.tables():
             served = self.served(name)
             if served is not None:
@@ -56,7 +57,7 @@ class ObjectClient:
                     yield served, ObjectRef(name, key)
 
     def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
-        """Every place of a namespace that has an object; of one table only, if that is named."""
+        """The objects of a namespace; of one table only, if that is named."""
         for name, _ in self.cluster.storage.tables():
             served = self.served(name)
             if served is not None and served.is_namespaced and (not only or name == only):
@@ -67,11 +68,11 @@ class ObjectClient:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def change(self, place: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
-        """Change an object in place; nothing happens if it is gone, or may not be changed so.
+    def update(self, ref: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
+        """Update an object with what `change` makes of it; nothing happens if it is gone, or if the update is refused.
 
         Raises:
-            JournalError: The change could not be kept.
+            JournalError: The change could not be stored.
         """
 
         def changed(old: Plain | None) -> Plain:
@@ -79,9 +80,9 @@ class ObjectClient:
             change(found)
             return found
 
-        served = self.served(place.table)
+        served = self.served(ref.table)
         if served is not None:
-            namespace, name = _split(served, place)
+            namespace, name = _split(served, ref)
             try:
                 write.update(
                     self.cluster, served, namespace, name, changed, WriteOptions(), subresource=subresource
@@ -89,32 +90,32 @@ class ObjectClient:
             except JournalError:
                 raise
             except StatusFailure:
-                return  # whoever removed it, or keeps it from being changed, knows why
+                return  # removed or changed meanwhile; that write is observed as well
 
     def delete(
-        self, place: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
+        self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
     ) -> None:
-        """Delete the object of this uid, or begin to; nothing happens if it is gone.
+        """Delete the object of this uid, or mark it for deletion; nothing happens if it is gone.
 
         Raises:
-            JournalError: The deletion could not be kept, or only its beginning.
+            JournalError: The deletion could not be stored, or only its mark.
         """
-        served = self.served(place.table)
+        served = self.served(ref.table)
         if served is not None:
-            namespace, name = _split(served, place)
+            namespace, name = _split(served, ref)
             options = DeletionOptions(policy=policy, grace=grace, uid=uid)
             try:
                 delete.delete(self.cluster, served, namespace, name, options)
             except JournalError:
                 raise
             except StatusFailure:
-                return  # gone already, and perhaps another in its place
+                return  # gone already, and perhaps replaced by another of its name
 
-    def take_off(self, place: ObjectRef, finalizer: str) -> None:
-        """Take a finalizer off an object, which may let it go.
+    def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
+        """Remove a finalizer from an object, which may complete its deletion.
 
         Raises:
-            JournalError: The change could not be kept.
+            JournalError: The change could not be stored.
         """
 
         def without(found: Plain) -> None:
@@ -123,15 +124,20 @@ class ObjectClient:
                 meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer]
             )
 
-        self.change(place, without)
+        self.update(ref, without)
 
 
 def set_or_drop(owner: Plain, name: str, value: list[object] | list[Plain]) -> None:
-    """Set a list, or leave it out if it is empty."""
+    """Set a list, or remove the field if the list is empty."""
     if value:
         owner[name] = value
     else:
         owner.pop(name, None)
+
+
+def is_marked(record: Record) -> bool:
+    """Whether an object may be marked for deletion; the text tells without a parse, and hardly any object is."""
+    return b'"deletionTimestamp"' in record.value
 
 
 def uid_of(found: Plain) -> str:
@@ -139,6 +145,6 @@ def uid_of(found: Plain) -> str:
     return text(metadata(found), "uid")
 
 
-def _split(served: ServedResource, place: ObjectRef) -> tuple[str, str]:
-    namespace, _, name = place.key.rpartition("/") if served.is_namespaced else ("", "", place.key)
+def _split(served: ServedResource, ref: ObjectRef) -> tuple[str, str]:
+    namespace, _, name = ref.key.rpartition("/") if served.is_namespaced else ("", "", ref.key)
     return namespace, name

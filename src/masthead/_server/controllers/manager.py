@@ -1,0 +1,119 @@
+"""The controller manager: runs the controllers that a server is to have, as kube-controller-manager does.
+
+What a write calls for happens right after it, in the server's own thread, and counts as work until it is done. What has
+to wait, waits for another write or for the clock: nothing is polled. What could not be stored, because the disk is
+full, is tried again after a backoff, and is no work until then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from masthead._server.controllers.base import ObservedWrite
+from masthead._server.controllers.deletions import DeletionController
+from masthead._server.controllers.garbage import GarbageCollector
+from masthead._server.controllers.namespaces import NamespaceController
+from masthead._server.controllers.objects import ObjectClient, ObjectRef
+from masthead._server.controllers.pods import PodController
+from masthead._server.controllers.queue import ReconcileQueue
+from masthead._server.controllers.volumes import VolumeProtectionController
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from masthead._server.cluster import ClusterState
+    from masthead._server.controllers.base import Controller
+    from masthead._server.resources.resource import ServedResource
+    from masthead._server.storage import Record
+
+    Key: TypeAlias = tuple[Controller, ObjectRef]
+
+__all__ = ["CONTROLLERS", "ControllerManager"]
+
+CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
+    "namespaces": NamespaceController,
+    "garbage": GarbageCollector,
+    "pods": PodController,
+    "volumes": VolumeProtectionController,
+    "deletions": DeletionController,
+}
+"""Every controller by its name, in the order in which they observe a write."""
+
+
+class ControllerManager:
+    """Dispatches writes to controllers, and has them reconcile what those writes concern.
+
+    Args:
+        cluster: The cluster state that they observe and change.
+        enabled: The names of the controllers to run; True for all, False for none.
+        on_idle: Called when there is nothing left to reconcile.
+
+    Raises:
+        ConfigError: If there is no controller of a name.
+    """
+
+    def __init__(
+        self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]
+    ) -> None:
+        self._cluster = cluster
+        self._client = ObjectClient(cluster)
+        self.controllers = {
+            name: CONTROLLERS[name](self._client) for name in CONTROLLERS if name in _names(enabled)
+        }
+        """Those that run, by name."""
+        self._observers: dict[str, list[Controller]] = {}
+        """The controllers that observe each table; filled as tables are written."""
+        self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to reconcile."""
+        return self._queue.is_idle
+
+    def start(self) -> None:
+        """Observe everything that is stored, and from then on every write."""
+        if not self.controllers:
+            return
+        for served, ref in self._client.everywhere():
+            record = self._cluster.storage.table(ref.table).get(ref.key)
+            if record is not None:
+                self._observe(served, record)
+        self._cluster.on_write.append(self._observe)
+
+    def stop(self) -> None:
+        """Stop observing and reconciling; the next server that starts finds again what is left to do."""
+        if self._observe in self._cluster.on_write:
+            self._cluster.on_write.remove(self._observe)
+        self._queue.close()
+
+    def drain(self) -> None:
+        """Reconcile at once everything that is due."""
+        self._queue.drain()
+
+    def _observe(self, served: ServedResource, record: Record) -> None:
+        ref = ObjectRef(served.table, record.key)
+        observers = self._observers.get(ref.table)
+        if observers is None:
+            observers = self._observers[ref.table] = [
+                each
+                for each in self.controllers.values()
+                if each.observes is None or ref.table in each.observes
+            ]
+        write = ObservedWrite(served, ref, record)
+        for controller in observers:
+            for due in controller.observe(write):
+                self._queue.add((controller, due))
+
+
+def _reconcile(key: Key) -> float | None:
+    controller, ref = key
+    return controller.reconcile(ref)
+
+
+def _names(enabled: bool | Collection[str]) -> Collection[str]:
+    if isinstance(enabled, bool):
+        return CONTROLLERS if enabled else ()
+    if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
+        raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")
+    return enabled
