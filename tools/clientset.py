@@ -33,22 +33,22 @@ _RESOURCE: Final = "ResourceClient"
 _REVIEWS: Final = "Reviews"
 _PARTS: Final[Mapping[str, str]] = {
     "status": "StatusVerbs",
-    "scale": "Scaling",
-    "approval": "Approving",
-    "binding": "Binding",
-    "ephemeralcontainers": "EphemeralContainers",
-    "eviction": "Evicting",
-    "finalize": "Finalizing",
-    "log": "Logging",
-    "resize": "Resizing",
-    "token": "TokenRequests",
+    "scale": "ScaleVerbs",
+    "approval": "ApprovalVerbs",
+    "binding": "BindingVerbs",
+    "ephemeralcontainers": "EphemeralContainerVerbs",
+    "eviction": "EvictionVerbs",
+    "finalize": "FinalizeVerbs",
+    "log": "LogVerbs",
+    "resize": "ResizeVerbs",
+    "token": "TokenVerbs",
 }
 """The class of verbs for each subresource, in the order in which a class has them as bases."""
 _HOMES: Final[Mapping[str, str]] = {
     _RESOURCE: "masthead._client.resource",
     _REVIEWS: "masthead._client.reviews",
     "StatusVerbs": "masthead._client.subresources",
-    "Scaling": "masthead._client.subresources",
+    "ScaleVerbs": "masthead._client.subresources",
 }
 _ACTIONS: Final = "masthead._client.actions"
 _API: Final = "masthead.api"
@@ -194,7 +194,7 @@ def _header(groups: Sequence[GroupDef], used: set[str]) -> list[str]:
     }
     for base in sorted(used):
         homes.setdefault(_HOMES.get(base, _ACTIONS), []).append(base)
-    checked = [("masthead._client.access", "Access")]
+    checked = [("masthead._client.base", "ClientContext")]
     for group in groups:
         home, _, version = group.module.rpartition(".")
         checked.append((home, f"{version} as {group.accessor}"))
@@ -234,7 +234,7 @@ def _method(method: Method) -> list[str]:
     head = Brackets(f"{method.name}(", parameters, is_call=method.is_namespaced)
     namespace = "namespace" if method.is_namespaced else "None"
     target = f"self._target({text(method.kind)})"
-    body = lay_out("return ", Brackets(f"{method.returns}(", ["self._access", target, namespace]), indent=8)
+    body = lay_out("return ", Brackets(f"{method.returns}(", ["self._context", target, namespace]), indent=8)
     signature = lay_out("def ", head, f" -> {method.returns}[{method.type}]:", indent=4)
     return [*signature, f'    """{_about(method)}"""', *(f"    {line}" for line in body)]
 
@@ -250,8 +250,8 @@ def _client_class(groups: Sequence[GroupDef]) -> list[str]:
         "class Clientset:",
         '    """Every group at every version, made when it is first asked for."""',
         "",
-        "    def __init__(self, access: Access) -> None:",
-        "        self._access = access",
+        "    def __init__(self, context: ClientContext) -> None:",
+        "        self._context = context",
     ]
     for group in groups:
         lines += [
@@ -259,7 +259,7 @@ def _client_class(groups: Sequence[GroupDef]) -> list[str]:
             "    @cached_property",
             f"    def {group.accessor}(self) -> {group.name}:",
             f'        """The resources of {group.served}."""',
-            f"        return {group.name}(self._access)",
+            f"        return {group.name}(self._context)",
         ]
     return lines
 

@@ -59,26 +59,27 @@ MIRRORS: Final = (
     Mirror("masthead._rest.client", ("RestClient",), "rest"),
     Mirror("masthead._discovery.client", ("DiscoveryClient",), "discovery"),
     Mirror("masthead._discovery.rest_mapper", ("RestMapper",)),
-    Mirror("masthead._client.access", ("ResourceAccess",)),
+    Mirror("masthead._client.base", ("BaseResource",)),
     Mirror("masthead._client.watch", ("Watch",)),
     Mirror("masthead._client.logs", ("LogStream",)),
-    Mirror("masthead._client.reading", ("Reading",)),
-    Mirror("masthead._client.creating", ("Creating",)),
-    Mirror("masthead._client.deleting", ("Patching", "Deleting")),
-    Mirror("masthead._client.conflicts", ("Retrying",), functions=("retry_on", "retry_on_conflict")),
+    Mirror("masthead._client.read_verbs", ("ReadVerbs",)),
+    Mirror("masthead._client.create_verbs", ("CreateVerbs",)),
+    Mirror("masthead._client.patch_verbs", ("PatchVerbs",)),
+    Mirror("masthead._client.delete_verbs", ("DeleteVerbs",)),
+    Mirror("masthead._client.conflicts", ("RetryVerbs",), functions=("retry_on", "retry_on_conflict")),
     Mirror("masthead._client.resource", ("ResourceClient",)),
-    Mirror("masthead._client.subresources", ("StatusVerbs", "Scaling")),
+    Mirror("masthead._client.subresources", ("StatusVerbs", "ScaleVerbs")),
     Mirror(
         "masthead._client.actions",
         (
-            "Approving",
-            "Binding",
-            "EphemeralContainers",
-            "Evicting",
-            "Finalizing",
-            "Logging",
-            "Resizing",
-            "TokenRequests",
+            "ApprovalVerbs",
+            "BindingVerbs",
+            "EphemeralContainerVerbs",
+            "EvictionVerbs",
+            "FinalizeVerbs",
+            "LogVerbs",
+            "ResizeVerbs",
+            "TokenVerbs",
         ),
     ),
     Mirror("masthead._client.reviews", ("Reviews",)),
@@ -101,8 +102,8 @@ _BY_HAND: Final[Mapping[str, Reference]] = {
     "InformerGroup": Reference("masthead._sync.informers", "InformerGroup"),
     "Informers": Reference("masthead._sync.informers", "Informers"),
 }
-_ACCESS: Final = Reference("masthead._client.access", "ResourceAccess")
-_STAND_INS: Final[Mapping[str, Reference]] = {"Writing": _ACCESS, "Parts": _ACCESS}
+_BASE: Final = Reference("masthead._client.base", "BaseResource")
+_STAND_INS: Final[Mapping[str, Reference]] = {"WriteBase": _BASE, "SubresourceBase": _BASE}
 _NARROWS: Final = (
     "# `_async` is assigned once, by `Facade`, so that a class may say more of its type than its bases do.\n"
     "# pyright: reportIncompatibleVariableOverride=false"
@@ -115,8 +116,8 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 _ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
-_IN_CALLER: Final = frozenset({"Retrying.update_with_retry", "Retrying.create_or_update"})
-_LIMITS: Final[Mapping[str, int]] = {"Reading.list_pages": 1, "LogStream.chunks": 16}
+_IN_CALLER: Final = frozenset({"RetryVerbs.update_with_retry", "RetryVerbs.create_or_update"})
+_LIMITS: Final[Mapping[str, int]] = {"ReadVerbs.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",

@@ -5,11 +5,11 @@
 | `call` | a call as a value, and what it is about |
 | `paths`, `headers` | what goes over the wire beside the body |
 | `client` | `RestClient`: makes calls, again where that is safe |
-| `pace` | who may go when, and who waits |
-| `answer`, `stream` | what comes back: read to its end, or while it comes |
-| `notices` | what the server warns of, and who is told |
+| `rate_limiter` | who may go when, and who waits |
+| `response`, `response_stream` | what comes back: read to its end, or while it comes |
+| `warning_handler` | what the server warns of, and who is told |
 | `settings` | how a client behaves |
-| `wiring` | from a configuration to a client |
+| `connect` | from a configuration to a client |
 
 The names below can be imported from here; each is imported when it is first used.
 """
@@ -18,22 +18,22 @@ from masthead._lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
-    from masthead._rest.answer import Answer as Answer
     from masthead._rest.call import Call as Call
     from masthead._rest.call import Subject as Subject
     from masthead._rest.client import RestClient as RestClient
+    from masthead._rest.connect import connect as connect
+    from masthead._rest.response import Response as Response
+    from masthead._rest.response_stream import ResponseStream as ResponseStream
     from masthead._rest.settings import RestSettings as RestSettings
-    from masthead._rest.stream import Stream as Stream
-    from masthead._rest.wiring import connect as connect
 
 _HOMES = {
-    "Answer": "masthead._rest.answer",
+    "Response": "masthead._rest.response",
     "Call": "masthead._rest.call",
     "Subject": "masthead._rest.call",
     "RestClient": "masthead._rest.client",
     "RestSettings": "masthead._rest.settings",
-    "Stream": "masthead._rest.stream",
-    "connect": "masthead._rest.wiring",
+    "ResponseStream": "masthead._rest.response_stream",
+    "connect": "masthead._rest.connect",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -367,13 +367,13 @@ async def test_a_line_without_an_end_is_given_up_before_memory_is(facade: str) -
         (streaming(hold=True), DeadlineError, "sent nothing for 0.2 s"),
         (never, DeadlineError, "0.2 s"),
     ],
-    ids=["a login page", "garbage", "an error", "an error that is none", "silence", "no head"],
+    ids=["a login page", "garbage", "an error", "an error that is none", "read_timeout", "no head"],
 )
 async def test_a_watch_that_comes_to_nothing_says_why(
     facade: str, handler: Handler, kind: type[MastheadError], words: str
 ) -> None:
     with pytest.raises(MastheadError) as caught:
-        await watched(handler, facade, silence=0.2, timeout=0.2)
+        await watched(handler, facade, read_timeout=0.2, timeout=0.2)
 
     assert type(caught.value) is kind
     assert words in str(caught.value)

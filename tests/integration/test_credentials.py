@@ -20,7 +20,7 @@ from tests.unit.transport.servers import serving
 import masthead.server
 from masthead._auth.exec import ExecPlugin
 from masthead._meta import yaml
-from masthead._rest import wiring
+from masthead._rest import connect
 from masthead.config import Config, Impersonation, in_cluster
 from masthead.errors import (
     AuthError,
@@ -343,7 +343,7 @@ async def test_without_the_programs_credential_nothing_is_sent(
 ) -> None:
     """A failure that is logged and swallowed turns into requests from nobody, and puzzling refusals."""
     if "pause" in body:
-        monkeypatch.setattr(wiring, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
+        monkeypatch.setattr(connect, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
     user = running(Program(tmp_path, body))
 
     error, requests = await refused(of(server, tmp_path, user), facade, server)

@@ -264,13 +264,13 @@ async def test_an_object_that_was_made_anew_is_another_one(client: Any, namespac
 
 
 @pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("silence", ["before the answer", "within the stream"])
-async def test_a_connection_that_is_half_open_is_noticed(facade: str, silence: str) -> None:
+@pytest.mark.parametrize("read_timeout", ["before the answer", "within the stream"])
+async def test_a_connection_that_is_half_open_is_noticed(facade: str, read_timeout: str) -> None:
     """With no limit for silence, a watch whose other end has vanished stands still for ever, and says nothing."""
-    dead = Said(then="hold") if silence == "before the answer" else stream()
+    dead = Said(then="hold") if read_timeout == "before the answer" else stream()
     script = Script(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
     async with (
-        client_of(script.handle, facade, silence=0.2, timeout=0.2) as client,
+        client_of(script.handle, facade, read_timeout=0.2, timeout=0.2) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,
     ):
         assert await told(events, 1) == [("ADDED", "a")]
@@ -281,7 +281,7 @@ def test_nothing_waits_for_ever_unless_it_is_asked_to() -> None:
     for client in (masthead.Client, masthead.aio.Client):
         options = inspect.signature(client).parameters
         assert math.isfinite(options["timeout"].default)
-        assert math.isfinite(options["silence"].default)
+        assert math.isfinite(options["read_timeout"].default)
 
 
 async def test_a_watch_can_be_closed_before_anything_came(client: Any, namespace: str) -> None:

@@ -15,7 +15,7 @@ from tests.unit.auth.plugins import Program
 from tests.unit.transport.servers import serving
 
 import masthead.server
-from masthead._rest import wiring
+from masthead._rest import connect
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
 from masthead.errors import TransportError, UnauthorizedError
@@ -33,7 +33,7 @@ OLD, NEW = "the-0ld-token", "the-n3w-token"
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Lets a minute pass for whoever looks at files now and then."""
     passed = [0.0]
-    monkeypatch.setattr(wiring, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
+    monkeypatch.setattr(connect, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
 
     def minute() -> None:
         passed[0] += 60.0

@@ -30,9 +30,9 @@ from masthead._meta.secret import Secret, SecretValue
 from masthead._meta.unstructured import Unstructured
 from masthead._rest.call import Call, Subject
 from masthead._rest.client import RestClient
+from masthead._rest.connect import connect, credentials_of
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect, credentials_of
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.config import Config, ExecConfig, OidcConfig, from_kubeconfig, load, write_user_tokens
 from masthead.errors import (
@@ -776,6 +776,6 @@ def test_tokens_that_cannot_be_written_back(tmp_path: Path) -> None:
 async def test_a_request_as_the_transport_is_given_it() -> None:
     transport = HttpTransport("http://127.0.0.1:1", tls=None)
     with pytest.raises(TransportError) as caught:
-        await transport.send(Request("GET", "/", [("Authorization", Secret(SECRET))], total=0.0))
+        await transport.send(TransportRequest("GET", "/", [("Authorization", Secret(SECRET))], timeout=0.0))
     assert leaks(caught.value, *MARKS) == []
     await transport.close()

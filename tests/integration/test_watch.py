@@ -188,7 +188,7 @@ async def test_a_silent_connection_is_noticed(cluster: Cluster, facade: str, map
     since = await version_of(maps)
     hit = faults_of(cluster).faults.silence_watch(after=1, times=1, namespace=maps.namespace)
     async with (
-        connected(cluster.config, facade, silence=0.2) as impatient,
+        connected(cluster.config, facade, read_timeout=0.2) as impatient,
         impatient.core_v1.config_maps(maps.namespace).watch(since=since) as events,
     ):
         await put(maps, "a")

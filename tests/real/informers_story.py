@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.event import Event
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.object import ObjectList
     from masthead.aio import SharedInformer
     from masthead.errors import DecodeError
@@ -127,7 +127,7 @@ class Asked(ResourceListWatch[T], Generic[T]):
         before: Is called before each request; returns the options to ask with.
     """
 
-    def __init__(self, resource: Reading[T], **selectors: Any) -> None:
+    def __init__(self, resource: ReadVerbs[T], **selectors: Any) -> None:
         super().__init__(resource, **selectors)
         self.log: list[tuple[str, ListOptions]] = []
         self.before: Callable[[str, ListOptions], Awaitable[ListOptions]] = _as_meant

@@ -63,7 +63,7 @@ def test_examples_are_found() -> None:
     assert {
         "masthead:module",
         "masthead._cache.informer.informer:SharedInformer",
-        "masthead._sync.reading:watch",
+        "masthead._sync.read_verbs:watch",
     } <= names
     assert names >= SKETCHES | FOR_REAL_CLUSTERS | UNTYPED
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead._client.logs import LogStream, log_query
 from masthead._client.options import delete_options
-from masthead._client.subresources import Parts
+from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from masthead.api.authentication.v1 import TokenRequest
 
 __all__ = [
-    "Approving",
-    "Binding",
-    "EphemeralContainers",
-    "Evicting",
-    "Finalizing",
-    "Logging",
-    "Resizing",
-    "TokenRequests",
+    "ApprovalVerbs",
+    "BindingVerbs",
+    "EphemeralContainerVerbs",
+    "EvictionVerbs",
+    "FinalizeVerbs",
+    "LogVerbs",
+    "ResizeVerbs",
+    "TokenVerbs",
 ]
 
 T = TypeVar("T", bound=Object)
 
 
-class Evicting(Parts[T], Generic[T]):
+class EvictionVerbs(SubresourceBase[T], Generic[T]):
     """For what can be asked to leave its node."""
 
     async def evict(
@@ -66,7 +66,7 @@ class Evicting(Parts[T], Generic[T]):
         await self._act(name, "eviction", content, field_manager=field_manager, timeout=timeout)
 
 
-class Binding(Parts[T], Generic[T]):
+class BindingVerbs(SubresourceBase[T], Generic[T]):
     """For what is placed on a node."""
 
     async def bind(
@@ -90,7 +90,7 @@ class Binding(Parts[T], Generic[T]):
         )
 
 
-class EphemeralContainers(Parts[T], Generic[T]):
+class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
     """For what can be looked into while it runs."""
 
     async def update_ephemeral_containers(
@@ -117,7 +117,7 @@ class EphemeralContainers(Parts[T], Generic[T]):
         )
 
 
-class Resizing(Parts[T], Generic[T]):
+class ResizeVerbs(SubresourceBase[T], Generic[T]):
     """For what can be given more while it runs."""
 
     async def update_resize(
@@ -144,7 +144,7 @@ class Resizing(Parts[T], Generic[T]):
         )
 
 
-class TokenRequests(Parts[T], Generic[T]):
+class TokenVerbs(SubresourceBase[T], Generic[T]):
     """For accounts that tokens are made for."""
 
     async def create_token(
@@ -192,7 +192,7 @@ class TokenRequests(Parts[T], Generic[T]):
         return cast("TokenRequest", made)
 
 
-class Approving(Parts[T], Generic[T]):
+class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     """For requests that somebody has to decide on."""
 
     async def update_approval(
@@ -240,7 +240,7 @@ class Approving(Parts[T], Generic[T]):
 
     async def _decide(self, name: str, said: str, reason: str, message: str, timeout: float | None) -> T:
         """Add a condition; conditions of other types, and other people's, stay as they are."""
-        current = await self._one(await self._call("get", name=name, timeout=timeout))
+        current = await self._get_object(await self._build_call("get", name=name, timeout=timeout))
         data = current.to_dict()
         status = cast("dict[str, list[dict[str, str]]]", data.setdefault("status", {}))
         conditions = status.setdefault("conditions", [])
@@ -250,7 +250,7 @@ class Approving(Parts[T], Generic[T]):
         return await self.update_approval(data, timeout=timeout)
 
 
-class Finalizing(Parts[T], Generic[T]):
+class FinalizeVerbs(SubresourceBase[T], Generic[T]):
     """For what waits for others before it goes."""
 
     async def finalize(
@@ -277,7 +277,7 @@ class Finalizing(Parts[T], Generic[T]):
         )
 
 
-class Logging(Parts[T], Generic[T]):
+class LogVerbs(SubresourceBase[T], Generic[T]):
     """For what writes logs."""
 
     def logs(
@@ -293,7 +293,7 @@ class Logging(Parts[T], Generic[T]):
         limit_bytes: int | None = None,
         timestamps: bool = False,
         insecure_skip_tls_verify_backend: bool = False,
-        silence: float | None = None,
+        read_timeout: float | None = None,
     ) -> LogStream:
         """Read what a container writes, as it comes.
 
@@ -315,7 +315,7 @@ class Logging(Parts[T], Generic[T]):
             limit_bytes: End after so many bytes.
             timestamps: Begin each line with the time at which it was written.
             insecure_skip_tls_verify_backend: Do not check the certificate of the node.
-            silence: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
+            read_timeout: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
                 a log that is followed, for as long as it takes: it may be quiet for hours.
 
         Raises:
@@ -333,8 +333,8 @@ class Logging(Parts[T], Generic[T]):
             timestamps=timestamps,
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
-        quiet = math.inf if silence is None and follow else silence
+        quiet = math.inf if read_timeout is None and follow else read_timeout
         return LogStream(
-            self._access.rest,
-            lambda: self._call("get", name=name, subresource="log", query=query, silence=quiet),
+            self._context.rest,
+            lambda: self._build_call("get", name=name, subresource="log", query=query, read_timeout=quiet),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from masthead._client.access import Access, Habits, Sought
+from masthead._client.base import ClientContext, Defaults, LazyTarget
 from masthead._client.clientset import Clientset
 from masthead._client.dynamic import DynamicResource
 from masthead._client.manifests import apply_manifests, delete_manifests
@@ -22,8 +22,8 @@ from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.object import Object
+from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect
 from masthead._transport.http import MAX_RESPONSE_BYTES
 from masthead.errors import ConfigError, InvalidValueError, NameFormatError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from masthead._client.manifests import Source
     from masthead._client.options import FieldValidation
-    from masthead._client.target import Target
+    from masthead._client.target import ResourceTarget
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
     from masthead._meta.gvk import GroupVersionKind
@@ -70,7 +70,7 @@ class Client(Clientset):
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
         timeout: float = 60.0,
-        silence: float = 90.0,
+        read_timeout: float = 90.0,
         retries: int = 10,
         rate: float | None = None,
         burst: int = 10,
@@ -95,7 +95,7 @@ class Client(Clientset):
                 configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
                 credentials is not counted: somebody may be logging in, and that has a limit of its own.
-            silence: Seconds without a byte after which a watch counts as dead, and is resumed.
+            read_timeout: Seconds without a byte after which a watch counts as dead, and is resumed.
             retries: How often a call is repeated at most where the server, or the network, asks for it.
             rate: Calls a second that the client allows itself; None for no limit.
             burst: How many calls may come at once before `rate` holds them back.
@@ -136,7 +136,7 @@ class Client(Clientset):
             raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)
         settings = RestSettings(
             timeout=timeout,
-            silence=silence,
+            read_timeout=read_timeout,
             retries=retries,
             rate=rate,
             burst=burst,
@@ -144,14 +144,14 @@ class Client(Clientset):
             max_response_bytes=max_response_bytes,
             on_warning=on_warning,
         )
-        habits = Habits(
+        defaults = Defaults(
             page_size=page_size,
             field_manager=field_manager,
             field_validation=field_validation,
             check_watch_lists=check_watch_lists,
         )
         rest = connect(found, settings, connections=connections)
-        super().__init__(Access(rest, habits))
+        super().__init__(ClientContext(rest, defaults))
         cache = None if discovery_cache is None else DiskCache(Path(discovery_cache), server=found.server)
         self._discovery = DiscoveryClient(rest, cache=cache)
         self._mapper = RestMapper(self._discovery)
@@ -169,7 +169,7 @@ class Client(Clientset):
     @property
     def rest(self) -> RestClient:
         """Raw calls, for what has no client of its own: ``await client.rest.get("/version")``."""
-        return self._access.rest
+        return self._context.rest
 
     @property
     def discovery(self) -> DiscoveryClient:
@@ -187,7 +187,7 @@ class Client(Clientset):
         Raises:
             UnknownKindError: if the class does not say where its objects are served.
         """
-        return TypedResource(self._access, typed(kind), namespace)
+        return TypedResource(self._context, typed(kind), namespace)
 
     def dynamic(
         self,
@@ -211,7 +211,7 @@ class Client(Clientset):
             resource: The plural, singular, kind or short name; with an API version only.
             namespace: Whose objects; None for all namespaces, and for what lives in none.
         """
-        return DynamicResource(self._access, self._finder(any_kind, what, resource), namespace)
+        return DynamicResource(self._context, self._finder(any_kind, what, resource), namespace)
 
     def metadata(
         self,
@@ -221,16 +221,16 @@ class Client(Clientset):
         namespace: str | None = None,
     ) -> MetadataResource:
         """The metadata of the objects of any resource. The arguments are those of `dynamic`."""
-        return MetadataResource(self._access, self._finder(metadata_only, what, resource), namespace)
+        return MetadataResource(self._context, self._finder(metadata_only, what, resource), namespace)
 
     def scales(self, namespace: str | None = None) -> Scales:
         """How many replicas there are, and shall be, of anything in a namespace that has some."""
 
-        async def find(what: str) -> Target[Unstructured]:
+        async def find(what: str) -> ResourceTarget[Unstructured]:
             found = await self._mapper.find(what)
             return any_kind(found.gvr, namespaced=found.namespaced)
 
-        return Scales(self._access, find, namespace)
+        return Scales(self._context, find, namespace)
 
     async def apply_manifests(
         self,
@@ -313,7 +313,7 @@ class Client(Clientset):
 
     async def close(self) -> None:
         """Close every connection; watches and calls that are under way end. Closing twice does nothing."""
-        await self._access.rest.close()
+        await self._context.rest.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -326,23 +326,23 @@ class Client(Clientset):
 
     def _finder(
         self, target: _MakesTarget[T], what: str | GroupVersionResource, resource: str | None
-    ) -> Target[T] | Sought[T]:
+    ) -> ResourceTarget[T] | LazyTarget[T]:
         if isinstance(what, GroupVersionResource):
             if resource is not None:
                 raise InvalidValueError(f"{what} says it all; leave out {resource!r}", value=resource)
             return target(what, namespaced=None)
 
-        async def find() -> Target[T]:
+        async def find() -> ResourceTarget[T]:
             if resource is None:
                 found = await self._mapper.find(what)
             else:
                 found = await self._mapper.find(resource, api_version=what)
             return target(found.gvr, namespaced=found.namespaced, gvk=found.gvk)
 
-        return Sought(what if resource is None else f"{what} {resource}", find)
+        return LazyTarget(what if resource is None else f"{what} {resource}", find)
 
 
 class _MakesTarget(Protocol[T]):
     def __call__(
         self, resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
-    ) -> Target[T]: ...
+    ) -> ResourceTarget[T]: ...

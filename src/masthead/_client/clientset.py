@@ -6,24 +6,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.actions import (
-    Approving,
-    Binding,
-    EphemeralContainers,
-    Evicting,
-    Finalizing,
-    Logging,
-    Resizing,
-    TokenRequests,
+    ApprovalVerbs,
+    BindingVerbs,
+    EphemeralContainerVerbs,
+    EvictionVerbs,
+    FinalizeVerbs,
+    LogVerbs,
+    ResizeVerbs,
+    TokenVerbs,
 )
 from masthead._client.group import Group
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
-from masthead._client.subresources import Scaling, StatusVerbs
+from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
-    from masthead._client.access import Access
+    from masthead._client.base import ClientContext
     from masthead.api.admissionregistration import v1 as admissionregistration_v1
     from masthead.api.admissionregistration import v1alpha1 as admissionregistration_v1alpha1
     from masthead.api.admissionregistration import v1beta1 as admissionregistration_v1beta1
@@ -141,7 +141,7 @@ class APIServices(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """APIServices, and what can be done with them."""
 
 
-class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], Approving[T], Generic[T]):
+class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
     """CertificateSigningRequests, and what can be done with them."""
 
 
@@ -157,7 +157,7 @@ class DaemonSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """DaemonSets, and what can be done with them."""
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """Deployments, and what can be done with them."""
 
 
@@ -181,7 +181,7 @@ class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Jobs, and what can be done with them."""
 
 
-class Namespaces(ResourceClient[T], StatusVerbs[T], Finalizing[T], Generic[T]):
+class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
     """Namespaces, and what can be done with them."""
 
 
@@ -212,11 +212,11 @@ class PodGroups(ResourceClient[T], StatusVerbs[T], Generic[T]):
 class Pods(
     ResourceClient[T],
     StatusVerbs[T],
-    Binding[T],
-    EphemeralContainers[T],
-    Evicting[T],
-    Logging[T],
-    Resizing[T],
+    BindingVerbs[T],
+    EphemeralContainerVerbs[T],
+    EvictionVerbs[T],
+    LogVerbs[T],
+    ResizeVerbs[T],
     Generic[T],
 ):
     """Pods, and what can be done with them."""
@@ -226,11 +226,11 @@ class PriorityLevelConfigurations(ResourceClient[T], StatusVerbs[T], Generic[T])
     """PriorityLevelConfigurations, and what can be done with them."""
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """ReplicaSets, and what can be done with them."""
 
 
-class ReplicationControllers(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicationControllers(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """ReplicationControllers, and what can be done with them."""
 
 
@@ -246,7 +246,7 @@ class ResourceQuotas(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """ResourceQuotas, and what can be done with them."""
 
 
-class ServiceAccounts(ResourceClient[T], TokenRequests[T], Generic[T]):
+class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     """ServiceAccounts, and what can be done with them."""
 
 
@@ -258,7 +258,7 @@ class Services(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """Services, and what can be done with them."""
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """StatefulSets, and what can be done with them."""
 
 
@@ -285,37 +285,37 @@ class AdmissionregistrationV1(Group):
 
     def mutating_admission_policies(self) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicy"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicy"), None)
 
     def mutating_admission_policy_bindings(
         self,
     ) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicyBinding"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
 
     def mutating_webhook_configurations(
         self,
     ) -> ResourceClient[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
-        return ResourceClient(self._access, self._target("MutatingWebhookConfiguration"), None)
+        return ResourceClient(self._context, self._target("MutatingWebhookConfiguration"), None)
 
     def validating_admission_policies(
         self,
     ) -> ValidatingAdmissionPolicies[admissionregistration_v1.ValidatingAdmissionPolicy]:
         """ValidatingAdmissionPolicies."""
-        return ValidatingAdmissionPolicies(self._access, self._target("ValidatingAdmissionPolicy"), None)
+        return ValidatingAdmissionPolicies(self._context, self._target("ValidatingAdmissionPolicy"), None)
 
     def validating_admission_policy_bindings(
         self,
     ) -> ResourceClient[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
         """ValidatingAdmissionPolicyBindings."""
-        return ResourceClient(self._access, self._target("ValidatingAdmissionPolicyBinding"), None)
+        return ResourceClient(self._context, self._target("ValidatingAdmissionPolicyBinding"), None)
 
     def validating_webhook_configurations(
         self,
     ) -> ResourceClient[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
-        return ResourceClient(self._access, self._target("ValidatingWebhookConfiguration"), None)
+        return ResourceClient(self._context, self._target("ValidatingWebhookConfiguration"), None)
 
 
 class AdmissionregistrationV1alpha1(Group):
@@ -327,13 +327,13 @@ class AdmissionregistrationV1alpha1(Group):
         self,
     ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicy"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicy"), None)
 
     def mutating_admission_policy_bindings(
         self,
     ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicyBinding"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
 
 
 class AdmissionregistrationV1beta1(Group):
@@ -345,13 +345,13 @@ class AdmissionregistrationV1beta1(Group):
         self,
     ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicy"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicy"), None)
 
     def mutating_admission_policy_bindings(
         self,
     ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._access, self._target("MutatingAdmissionPolicyBinding"), None)
+        return ResourceClient(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
 
 
 class ApiextensionsV1(Group):
@@ -363,7 +363,7 @@ class ApiextensionsV1(Group):
         self,
     ) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
         """CustomResourceDefinitions."""
-        return CustomResourceDefinitions(self._access, self._target("CustomResourceDefinition"), None)
+        return CustomResourceDefinitions(self._context, self._target("CustomResourceDefinition"), None)
 
 
 class ApiregistrationV1(Group):
@@ -373,7 +373,7 @@ class ApiregistrationV1(Group):
 
     def api_services(self) -> APIServices[apiregistration_v1.APIService]:
         """APIServices."""
-        return APIServices(self._access, self._target("APIService"), None)
+        return APIServices(self._context, self._target("APIService"), None)
 
 
 class ApiserverinternalV1alpha1(Group):
@@ -383,7 +383,7 @@ class ApiserverinternalV1alpha1(Group):
 
     def storage_versions(self) -> StorageVersions[apiserverinternal_v1alpha1.StorageVersion]:
         """StorageVersions."""
-        return StorageVersions(self._access, self._target("StorageVersion"), None)
+        return StorageVersions(self._context, self._target("StorageVersion"), None)
 
 
 class AppsV1(Group):
@@ -395,23 +395,23 @@ class AppsV1(Group):
         self, namespace: str | None = None
     ) -> ResourceClient[apps_v1.ControllerRevision]:
         """ControllerRevisions of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("ControllerRevision"), namespace)
+        return ResourceClient(self._context, self._target("ControllerRevision"), namespace)
 
     def daemon_sets(self, namespace: str | None = None) -> DaemonSets[apps_v1.DaemonSet]:
         """DaemonSets of one namespace, or of all."""
-        return DaemonSets(self._access, self._target("DaemonSet"), namespace)
+        return DaemonSets(self._context, self._target("DaemonSet"), namespace)
 
     def deployments(self, namespace: str | None = None) -> Deployments[apps_v1.Deployment]:
         """Deployments of one namespace, or of all."""
-        return Deployments(self._access, self._target("Deployment"), namespace)
+        return Deployments(self._context, self._target("Deployment"), namespace)
 
     def replica_sets(self, namespace: str | None = None) -> ReplicaSets[apps_v1.ReplicaSet]:
         """ReplicaSets of one namespace, or of all."""
-        return ReplicaSets(self._access, self._target("ReplicaSet"), namespace)
+        return ReplicaSets(self._context, self._target("ReplicaSet"), namespace)
 
     def stateful_sets(self, namespace: str | None = None) -> StatefulSets[apps_v1.StatefulSet]:
         """StatefulSets of one namespace, or of all."""
-        return StatefulSets(self._access, self._target("StatefulSet"), namespace)
+        return StatefulSets(self._context, self._target("StatefulSet"), namespace)
 
 
 class AuthenticationV1(Group):
@@ -421,11 +421,11 @@ class AuthenticationV1(Group):
 
     def self_subject_reviews(self) -> Reviews[authentication_v1.SelfSubjectReview]:
         """For sending SelfSubjectReviews."""
-        return Reviews(self._access, self._target("SelfSubjectReview"), None)
+        return Reviews(self._context, self._target("SelfSubjectReview"), None)
 
     def token_reviews(self) -> Reviews[authentication_v1.TokenReview]:
         """For sending TokenReviews."""
-        return Reviews(self._access, self._target("TokenReview"), None)
+        return Reviews(self._context, self._target("TokenReview"), None)
 
 
 class AuthorizationV1(Group):
@@ -437,19 +437,19 @@ class AuthorizationV1(Group):
         self, namespace: str | None = None
     ) -> Reviews[authorization_v1.LocalSubjectAccessReview]:
         """For sending LocalSubjectAccessReviews."""
-        return Reviews(self._access, self._target("LocalSubjectAccessReview"), namespace)
+        return Reviews(self._context, self._target("LocalSubjectAccessReview"), namespace)
 
     def self_subject_access_reviews(self) -> Reviews[authorization_v1.SelfSubjectAccessReview]:
         """For sending SelfSubjectAccessReviews."""
-        return Reviews(self._access, self._target("SelfSubjectAccessReview"), None)
+        return Reviews(self._context, self._target("SelfSubjectAccessReview"), None)
 
     def self_subject_rules_reviews(self) -> Reviews[authorization_v1.SelfSubjectRulesReview]:
         """For sending SelfSubjectRulesReviews."""
-        return Reviews(self._access, self._target("SelfSubjectRulesReview"), None)
+        return Reviews(self._context, self._target("SelfSubjectRulesReview"), None)
 
     def subject_access_reviews(self) -> Reviews[authorization_v1.SubjectAccessReview]:
         """For sending SubjectAccessReviews."""
-        return Reviews(self._access, self._target("SubjectAccessReview"), None)
+        return Reviews(self._context, self._target("SubjectAccessReview"), None)
 
 
 class AutoscalingV1(Group):
@@ -461,7 +461,7 @@ class AutoscalingV1(Group):
         self, namespace: str | None = None
     ) -> HorizontalPodAutoscalers[autoscaling_v1.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of one namespace, or of all."""
-        return HorizontalPodAutoscalers(self._access, self._target("HorizontalPodAutoscaler"), namespace)
+        return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), namespace)
 
 
 class AutoscalingV2(Group):
@@ -473,7 +473,7 @@ class AutoscalingV2(Group):
         self, namespace: str | None = None
     ) -> HorizontalPodAutoscalers[autoscaling_v2.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of one namespace, or of all."""
-        return HorizontalPodAutoscalers(self._access, self._target("HorizontalPodAutoscaler"), namespace)
+        return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), namespace)
 
 
 class BatchV1(Group):
@@ -483,11 +483,11 @@ class BatchV1(Group):
 
     def cron_jobs(self, namespace: str | None = None) -> CronJobs[batch_v1.CronJob]:
         """CronJobs of one namespace, or of all."""
-        return CronJobs(self._access, self._target("CronJob"), namespace)
+        return CronJobs(self._context, self._target("CronJob"), namespace)
 
     def jobs(self, namespace: str | None = None) -> Jobs[batch_v1.Job]:
         """Jobs of one namespace, or of all."""
-        return Jobs(self._access, self._target("Job"), namespace)
+        return Jobs(self._context, self._target("Job"), namespace)
 
 
 class CertificatesV1(Group):
@@ -499,7 +499,7 @@ class CertificatesV1(Group):
         self,
     ) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
         """CertificateSigningRequests."""
-        return CertificateSigningRequests(self._access, self._target("CertificateSigningRequest"), None)
+        return CertificateSigningRequests(self._context, self._target("CertificateSigningRequest"), None)
 
 
 class CertificatesV1alpha1(Group):
@@ -509,7 +509,7 @@ class CertificatesV1alpha1(Group):
 
     def cluster_trust_bundles(self) -> ResourceClient[certificates_v1alpha1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._access, self._target("ClusterTrustBundle"), None)
+        return ResourceClient(self._context, self._target("ClusterTrustBundle"), None)
 
 
 class CertificatesV1beta1(Group):
@@ -519,13 +519,13 @@ class CertificatesV1beta1(Group):
 
     def cluster_trust_bundles(self) -> ResourceClient[certificates_v1beta1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._access, self._target("ClusterTrustBundle"), None)
+        return ResourceClient(self._context, self._target("ClusterTrustBundle"), None)
 
     def pod_certificate_requests(
         self, namespace: str | None = None
     ) -> PodCertificateRequests[certificates_v1beta1.PodCertificateRequest]:
         """PodCertificateRequests of one namespace, or of all."""
-        return PodCertificateRequests(self._access, self._target("PodCertificateRequest"), namespace)
+        return PodCertificateRequests(self._context, self._target("PodCertificateRequest"), namespace)
 
 
 class CoordinationV1(Group):
@@ -535,7 +535,7 @@ class CoordinationV1(Group):
 
     def leases(self, namespace: str | None = None) -> ResourceClient[coordination_v1.Lease]:
         """Leases of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Lease"), namespace)
+        return ResourceClient(self._context, self._target("Lease"), namespace)
 
 
 class CoordinationV1alpha2(Group):
@@ -547,7 +547,7 @@ class CoordinationV1alpha2(Group):
         self, namespace: str | None = None
     ) -> ResourceClient[coordination_v1alpha2.LeaseCandidate]:
         """LeaseCandidates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("LeaseCandidate"), namespace)
+        return ResourceClient(self._context, self._target("LeaseCandidate"), namespace)
 
 
 class CoordinationV1beta1(Group):
@@ -559,7 +559,7 @@ class CoordinationV1beta1(Group):
         self, namespace: str | None = None
     ) -> ResourceClient[coordination_v1beta1.LeaseCandidate]:
         """LeaseCandidates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("LeaseCandidate"), namespace)
+        return ResourceClient(self._context, self._target("LeaseCandidate"), namespace)
 
 
 class CoreV1(Group):
@@ -569,75 +569,75 @@ class CoreV1(Group):
 
     def bindings(self, namespace: str | None = None) -> Reviews[core_v1.Binding]:
         """For sending Bindings."""
-        return Reviews(self._access, self._target("Binding"), namespace)
+        return Reviews(self._context, self._target("Binding"), namespace)
 
     def component_statuses(self) -> ResourceClient[core_v1.ComponentStatus]:
         """ComponentStatuses."""
-        return ResourceClient(self._access, self._target("ComponentStatus"), None)
+        return ResourceClient(self._context, self._target("ComponentStatus"), None)
 
     def config_maps(self, namespace: str | None = None) -> ResourceClient[core_v1.ConfigMap]:
         """ConfigMaps of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("ConfigMap"), namespace)
+        return ResourceClient(self._context, self._target("ConfigMap"), namespace)
 
     def endpoints(self, namespace: str | None = None) -> ResourceClient[core_v1.Endpoints]:
         """Endpoints of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Endpoints"), namespace)
+        return ResourceClient(self._context, self._target("Endpoints"), namespace)
 
     def events(self, namespace: str | None = None) -> ResourceClient[core_v1.Event]:
         """Events of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Event"), namespace)
+        return ResourceClient(self._context, self._target("Event"), namespace)
 
     def limit_ranges(self, namespace: str | None = None) -> ResourceClient[core_v1.LimitRange]:
         """LimitRanges of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("LimitRange"), namespace)
+        return ResourceClient(self._context, self._target("LimitRange"), namespace)
 
     def namespaces(self) -> Namespaces[core_v1.Namespace]:
         """Namespaces."""
-        return Namespaces(self._access, self._target("Namespace"), None)
+        return Namespaces(self._context, self._target("Namespace"), None)
 
     def nodes(self) -> Nodes[core_v1.Node]:
         """Nodes."""
-        return Nodes(self._access, self._target("Node"), None)
+        return Nodes(self._context, self._target("Node"), None)
 
     def persistent_volume_claims(
         self, namespace: str | None = None
     ) -> PersistentVolumeClaims[core_v1.PersistentVolumeClaim]:
         """PersistentVolumeClaims of one namespace, or of all."""
-        return PersistentVolumeClaims(self._access, self._target("PersistentVolumeClaim"), namespace)
+        return PersistentVolumeClaims(self._context, self._target("PersistentVolumeClaim"), namespace)
 
     def persistent_volumes(self) -> PersistentVolumes[core_v1.PersistentVolume]:
         """PersistentVolumes."""
-        return PersistentVolumes(self._access, self._target("PersistentVolume"), None)
+        return PersistentVolumes(self._context, self._target("PersistentVolume"), None)
 
     def pod_templates(self, namespace: str | None = None) -> ResourceClient[core_v1.PodTemplate]:
         """PodTemplates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("PodTemplate"), namespace)
+        return ResourceClient(self._context, self._target("PodTemplate"), namespace)
 
     def pods(self, namespace: str | None = None) -> Pods[core_v1.Pod]:
         """Pods of one namespace, or of all."""
-        return Pods(self._access, self._target("Pod"), namespace)
+        return Pods(self._context, self._target("Pod"), namespace)
 
     def replication_controllers(
         self, namespace: str | None = None
     ) -> ReplicationControllers[core_v1.ReplicationController]:
         """ReplicationControllers of one namespace, or of all."""
-        return ReplicationControllers(self._access, self._target("ReplicationController"), namespace)
+        return ReplicationControllers(self._context, self._target("ReplicationController"), namespace)
 
     def resource_quotas(self, namespace: str | None = None) -> ResourceQuotas[core_v1.ResourceQuota]:
         """ResourceQuotas of one namespace, or of all."""
-        return ResourceQuotas(self._access, self._target("ResourceQuota"), namespace)
+        return ResourceQuotas(self._context, self._target("ResourceQuota"), namespace)
 
     def secrets(self, namespace: str | None = None) -> ResourceClient[core_v1.Secret]:
         """Secrets of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Secret"), namespace)
+        return ResourceClient(self._context, self._target("Secret"), namespace)
 
     def service_accounts(self, namespace: str | None = None) -> ServiceAccounts[core_v1.ServiceAccount]:
         """ServiceAccounts of one namespace, or of all."""
-        return ServiceAccounts(self._access, self._target("ServiceAccount"), namespace)
+        return ServiceAccounts(self._context, self._target("ServiceAccount"), namespace)
 
     def services(self, namespace: str | None = None) -> Services[core_v1.Service]:
         """Services of one namespace, or of all."""
-        return Services(self._access, self._target("Service"), namespace)
+        return Services(self._context, self._target("Service"), namespace)
 
 
 class DiscoveryV1(Group):
@@ -647,7 +647,7 @@ class DiscoveryV1(Group):
 
     def endpoint_slices(self, namespace: str | None = None) -> ResourceClient[discovery_v1.EndpointSlice]:
         """EndpointSlices of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("EndpointSlice"), namespace)
+        return ResourceClient(self._context, self._target("EndpointSlice"), namespace)
 
 
 class EventsV1(Group):
@@ -657,7 +657,7 @@ class EventsV1(Group):
 
     def events(self, namespace: str | None = None) -> ResourceClient[events_v1.Event]:
         """Events of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Event"), namespace)
+        return ResourceClient(self._context, self._target("Event"), namespace)
 
 
 class FlowcontrolV1(Group):
@@ -667,13 +667,13 @@ class FlowcontrolV1(Group):
 
     def flow_schemas(self) -> FlowSchemas[flowcontrol_v1.FlowSchema]:
         """FlowSchemas."""
-        return FlowSchemas(self._access, self._target("FlowSchema"), None)
+        return FlowSchemas(self._context, self._target("FlowSchema"), None)
 
     def priority_level_configurations(
         self,
     ) -> PriorityLevelConfigurations[flowcontrol_v1.PriorityLevelConfiguration]:
         """PriorityLevelConfigurations."""
-        return PriorityLevelConfigurations(self._access, self._target("PriorityLevelConfiguration"), None)
+        return PriorityLevelConfigurations(self._context, self._target("PriorityLevelConfiguration"), None)
 
 
 class NetworkingV1(Group):
@@ -683,23 +683,23 @@ class NetworkingV1(Group):
 
     def ingress_classes(self) -> ResourceClient[networking_v1.IngressClass]:
         """IngressClasses."""
-        return ResourceClient(self._access, self._target("IngressClass"), None)
+        return ResourceClient(self._context, self._target("IngressClass"), None)
 
     def ingresses(self, namespace: str | None = None) -> Ingresses[networking_v1.Ingress]:
         """Ingresses of one namespace, or of all."""
-        return Ingresses(self._access, self._target("Ingress"), namespace)
+        return Ingresses(self._context, self._target("Ingress"), namespace)
 
     def ip_addresses(self) -> ResourceClient[networking_v1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._access, self._target("IPAddress"), None)
+        return ResourceClient(self._context, self._target("IPAddress"), None)
 
     def network_policies(self, namespace: str | None = None) -> ResourceClient[networking_v1.NetworkPolicy]:
         """NetworkPolicies of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("NetworkPolicy"), namespace)
+        return ResourceClient(self._context, self._target("NetworkPolicy"), namespace)
 
     def service_cidrs(self) -> ServiceCIDRs[networking_v1.ServiceCIDR]:
         """ServiceCIDRs."""
-        return ServiceCIDRs(self._access, self._target("ServiceCIDR"), None)
+        return ServiceCIDRs(self._context, self._target("ServiceCIDR"), None)
 
 
 class NetworkingV1beta1(Group):
@@ -709,11 +709,11 @@ class NetworkingV1beta1(Group):
 
     def ip_addresses(self) -> ResourceClient[networking_v1beta1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._access, self._target("IPAddress"), None)
+        return ResourceClient(self._context, self._target("IPAddress"), None)
 
     def service_cidrs(self) -> ServiceCIDRs[networking_v1beta1.ServiceCIDR]:
         """ServiceCIDRs."""
-        return ServiceCIDRs(self._access, self._target("ServiceCIDR"), None)
+        return ServiceCIDRs(self._context, self._target("ServiceCIDR"), None)
 
 
 class NodeV1(Group):
@@ -723,7 +723,7 @@ class NodeV1(Group):
 
     def runtime_classes(self) -> ResourceClient[node_v1.RuntimeClass]:
         """RuntimeClasses."""
-        return ResourceClient(self._access, self._target("RuntimeClass"), None)
+        return ResourceClient(self._context, self._target("RuntimeClass"), None)
 
 
 class PolicyV1(Group):
@@ -735,7 +735,7 @@ class PolicyV1(Group):
         self, namespace: str | None = None
     ) -> PodDisruptionBudgets[policy_v1.PodDisruptionBudget]:
         """PodDisruptionBudgets of one namespace, or of all."""
-        return PodDisruptionBudgets(self._access, self._target("PodDisruptionBudget"), namespace)
+        return PodDisruptionBudgets(self._context, self._target("PodDisruptionBudget"), namespace)
 
 
 class RbacV1(Group):
@@ -745,19 +745,19 @@ class RbacV1(Group):
 
     def cluster_role_bindings(self) -> ResourceClient[rbac_v1.ClusterRoleBinding]:
         """ClusterRoleBindings."""
-        return ResourceClient(self._access, self._target("ClusterRoleBinding"), None)
+        return ResourceClient(self._context, self._target("ClusterRoleBinding"), None)
 
     def cluster_roles(self) -> ResourceClient[rbac_v1.ClusterRole]:
         """ClusterRoles."""
-        return ResourceClient(self._access, self._target("ClusterRole"), None)
+        return ResourceClient(self._context, self._target("ClusterRole"), None)
 
     def role_bindings(self, namespace: str | None = None) -> ResourceClient[rbac_v1.RoleBinding]:
         """RoleBindings of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("RoleBinding"), namespace)
+        return ResourceClient(self._context, self._target("RoleBinding"), namespace)
 
     def roles(self, namespace: str | None = None) -> ResourceClient[rbac_v1.Role]:
         """Roles of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Role"), namespace)
+        return ResourceClient(self._context, self._target("Role"), namespace)
 
 
 class ResourceV1(Group):
@@ -767,21 +767,21 @@ class ResourceV1(Group):
 
     def device_classes(self) -> ResourceClient[resource_v1.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._access, self._target("DeviceClass"), None)
+        return ResourceClient(self._context, self._target("DeviceClass"), None)
 
     def resource_claim_templates(
         self, namespace: str | None = None
     ) -> ResourceClient[resource_v1.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("ResourceClaimTemplate"), namespace)
+        return ResourceClient(self._context, self._target("ResourceClaimTemplate"), namespace)
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._access, self._target("ResourceClaim"), namespace)
+        return ResourceClaims(self._context, self._target("ResourceClaim"), namespace)
 
     def resource_slices(self) -> ResourceClient[resource_v1.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._access, self._target("ResourceSlice"), None)
+        return ResourceClient(self._context, self._target("ResourceSlice"), None)
 
 
 class ResourceV1alpha3(Group):
@@ -791,13 +791,13 @@ class ResourceV1alpha3(Group):
 
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1alpha3.DeviceTaintRule]:
         """DeviceTaintRules."""
-        return DeviceTaintRules(self._access, self._target("DeviceTaintRule"), None)
+        return DeviceTaintRules(self._context, self._target("DeviceTaintRule"), None)
 
     def resource_pool_status_requests(
         self,
     ) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
         """ResourcePoolStatusRequests."""
-        return ResourcePoolStatusRequests(self._access, self._target("ResourcePoolStatusRequest"), None)
+        return ResourcePoolStatusRequests(self._context, self._target("ResourcePoolStatusRequest"), None)
 
 
 class ResourceV1beta1(Group):
@@ -807,21 +807,21 @@ class ResourceV1beta1(Group):
 
     def device_classes(self) -> ResourceClient[resource_v1beta1.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._access, self._target("DeviceClass"), None)
+        return ResourceClient(self._context, self._target("DeviceClass"), None)
 
     def resource_claim_templates(
         self, namespace: str | None = None
     ) -> ResourceClient[resource_v1beta1.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("ResourceClaimTemplate"), namespace)
+        return ResourceClient(self._context, self._target("ResourceClaimTemplate"), namespace)
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta1.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._access, self._target("ResourceClaim"), namespace)
+        return ResourceClaims(self._context, self._target("ResourceClaim"), namespace)
 
     def resource_slices(self) -> ResourceClient[resource_v1beta1.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._access, self._target("ResourceSlice"), None)
+        return ResourceClient(self._context, self._target("ResourceSlice"), None)
 
 
 class ResourceV1beta2(Group):
@@ -831,25 +831,25 @@ class ResourceV1beta2(Group):
 
     def device_classes(self) -> ResourceClient[resource_v1beta2.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._access, self._target("DeviceClass"), None)
+        return ResourceClient(self._context, self._target("DeviceClass"), None)
 
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1beta2.DeviceTaintRule]:
         """DeviceTaintRules."""
-        return DeviceTaintRules(self._access, self._target("DeviceTaintRule"), None)
+        return DeviceTaintRules(self._context, self._target("DeviceTaintRule"), None)
 
     def resource_claim_templates(
         self, namespace: str | None = None
     ) -> ResourceClient[resource_v1beta2.ResourceClaimTemplate]:
         """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("ResourceClaimTemplate"), namespace)
+        return ResourceClient(self._context, self._target("ResourceClaimTemplate"), namespace)
 
     def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
         """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._access, self._target("ResourceClaim"), namespace)
+        return ResourceClaims(self._context, self._target("ResourceClaim"), namespace)
 
     def resource_slices(self) -> ResourceClient[resource_v1beta2.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._access, self._target("ResourceSlice"), None)
+        return ResourceClient(self._context, self._target("ResourceSlice"), None)
 
 
 class SchedulingV1(Group):
@@ -859,7 +859,7 @@ class SchedulingV1(Group):
 
     def priority_classes(self) -> ResourceClient[scheduling_v1.PriorityClass]:
         """PriorityClasses."""
-        return ResourceClient(self._access, self._target("PriorityClass"), None)
+        return ResourceClient(self._context, self._target("PriorityClass"), None)
 
 
 class SchedulingV1alpha2(Group):
@@ -869,11 +869,11 @@ class SchedulingV1alpha2(Group):
 
     def pod_groups(self, namespace: str | None = None) -> PodGroups[scheduling_v1alpha2.PodGroup]:
         """PodGroups of one namespace, or of all."""
-        return PodGroups(self._access, self._target("PodGroup"), namespace)
+        return PodGroups(self._context, self._target("PodGroup"), namespace)
 
     def workloads(self, namespace: str | None = None) -> ResourceClient[scheduling_v1alpha2.Workload]:
         """Workloads of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("Workload"), namespace)
+        return ResourceClient(self._context, self._target("Workload"), namespace)
 
 
 class StorageV1(Group):
@@ -883,29 +883,29 @@ class StorageV1(Group):
 
     def csi_drivers(self) -> ResourceClient[storage_v1.CSIDriver]:
         """CSIDrivers."""
-        return ResourceClient(self._access, self._target("CSIDriver"), None)
+        return ResourceClient(self._context, self._target("CSIDriver"), None)
 
     def csi_nodes(self) -> ResourceClient[storage_v1.CSINode]:
         """CSINodes."""
-        return ResourceClient(self._access, self._target("CSINode"), None)
+        return ResourceClient(self._context, self._target("CSINode"), None)
 
     def csi_storage_capacities(
         self, namespace: str | None = None
     ) -> ResourceClient[storage_v1.CSIStorageCapacity]:
         """CSIStorageCapacities of one namespace, or of all."""
-        return ResourceClient(self._access, self._target("CSIStorageCapacity"), namespace)
+        return ResourceClient(self._context, self._target("CSIStorageCapacity"), namespace)
 
     def storage_classes(self) -> ResourceClient[storage_v1.StorageClass]:
         """StorageClasses."""
-        return ResourceClient(self._access, self._target("StorageClass"), None)
+        return ResourceClient(self._context, self._target("StorageClass"), None)
 
     def volume_attachments(self) -> VolumeAttachments[storage_v1.VolumeAttachment]:
         """VolumeAttachments."""
-        return VolumeAttachments(self._access, self._target("VolumeAttachment"), None)
+        return VolumeAttachments(self._context, self._target("VolumeAttachment"), None)
 
     def volume_attributes_classes(self) -> ResourceClient[storage_v1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._access, self._target("VolumeAttributesClass"), None)
+        return ResourceClient(self._context, self._target("VolumeAttributesClass"), None)
 
 
 class StorageV1beta1(Group):
@@ -915,7 +915,7 @@ class StorageV1beta1(Group):
 
     def volume_attributes_classes(self) -> ResourceClient[storage_v1beta1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._access, self._target("VolumeAttributesClass"), None)
+        return ResourceClient(self._context, self._target("VolumeAttributesClass"), None)
 
 
 class StoragemigrationV1beta1(Group):
@@ -927,191 +927,191 @@ class StoragemigrationV1beta1(Group):
         self,
     ) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
         """StorageVersionMigrations."""
-        return StorageVersionMigrations(self._access, self._target("StorageVersionMigration"), None)
+        return StorageVersionMigrations(self._context, self._target("StorageVersionMigration"), None)
 
 
 class Clientset:
     """Every group at every version, made when it is first asked for."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, context: ClientContext) -> None:
+        self._context = context
 
     @cached_property
     def admissionregistration_v1(self) -> AdmissionregistrationV1:
         """The resources of admissionregistration.k8s.io/v1."""
-        return AdmissionregistrationV1(self._access)
+        return AdmissionregistrationV1(self._context)
 
     @cached_property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1:
         """The resources of admissionregistration.k8s.io/v1alpha1."""
-        return AdmissionregistrationV1alpha1(self._access)
+        return AdmissionregistrationV1alpha1(self._context)
 
     @cached_property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1:
         """The resources of admissionregistration.k8s.io/v1beta1."""
-        return AdmissionregistrationV1beta1(self._access)
+        return AdmissionregistrationV1beta1(self._context)
 
     @cached_property
     def apiextensions_v1(self) -> ApiextensionsV1:
         """The resources of apiextensions.k8s.io/v1."""
-        return ApiextensionsV1(self._access)
+        return ApiextensionsV1(self._context)
 
     @cached_property
     def apiregistration_v1(self) -> ApiregistrationV1:
         """The resources of apiregistration.k8s.io/v1."""
-        return ApiregistrationV1(self._access)
+        return ApiregistrationV1(self._context)
 
     @cached_property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1:
         """The resources of internal.apiserver.k8s.io/v1alpha1."""
-        return ApiserverinternalV1alpha1(self._access)
+        return ApiserverinternalV1alpha1(self._context)
 
     @cached_property
     def apps_v1(self) -> AppsV1:
         """The resources of apps/v1."""
-        return AppsV1(self._access)
+        return AppsV1(self._context)
 
     @cached_property
     def authentication_v1(self) -> AuthenticationV1:
         """The resources of authentication.k8s.io/v1."""
-        return AuthenticationV1(self._access)
+        return AuthenticationV1(self._context)
 
     @cached_property
     def authorization_v1(self) -> AuthorizationV1:
         """The resources of authorization.k8s.io/v1."""
-        return AuthorizationV1(self._access)
+        return AuthorizationV1(self._context)
 
     @cached_property
     def autoscaling_v1(self) -> AutoscalingV1:
         """The resources of autoscaling/v1."""
-        return AutoscalingV1(self._access)
+        return AutoscalingV1(self._context)
 
     @cached_property
     def autoscaling_v2(self) -> AutoscalingV2:
         """The resources of autoscaling/v2."""
-        return AutoscalingV2(self._access)
+        return AutoscalingV2(self._context)
 
     @cached_property
     def batch_v1(self) -> BatchV1:
         """The resources of batch/v1."""
-        return BatchV1(self._access)
+        return BatchV1(self._context)
 
     @cached_property
     def certificates_v1(self) -> CertificatesV1:
         """The resources of certificates.k8s.io/v1."""
-        return CertificatesV1(self._access)
+        return CertificatesV1(self._context)
 
     @cached_property
     def certificates_v1alpha1(self) -> CertificatesV1alpha1:
         """The resources of certificates.k8s.io/v1alpha1."""
-        return CertificatesV1alpha1(self._access)
+        return CertificatesV1alpha1(self._context)
 
     @cached_property
     def certificates_v1beta1(self) -> CertificatesV1beta1:
         """The resources of certificates.k8s.io/v1beta1."""
-        return CertificatesV1beta1(self._access)
+        return CertificatesV1beta1(self._context)
 
     @cached_property
     def coordination_v1(self) -> CoordinationV1:
         """The resources of coordination.k8s.io/v1."""
-        return CoordinationV1(self._access)
+        return CoordinationV1(self._context)
 
     @cached_property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2:
         """The resources of coordination.k8s.io/v1alpha2."""
-        return CoordinationV1alpha2(self._access)
+        return CoordinationV1alpha2(self._context)
 
     @cached_property
     def coordination_v1beta1(self) -> CoordinationV1beta1:
         """The resources of coordination.k8s.io/v1beta1."""
-        return CoordinationV1beta1(self._access)
+        return CoordinationV1beta1(self._context)
 
     @cached_property
     def core_v1(self) -> CoreV1:
         """The resources of v1."""
-        return CoreV1(self._access)
+        return CoreV1(self._context)
 
     @cached_property
     def discovery_v1(self) -> DiscoveryV1:
         """The resources of discovery.k8s.io/v1."""
-        return DiscoveryV1(self._access)
+        return DiscoveryV1(self._context)
 
     @cached_property
     def events_v1(self) -> EventsV1:
         """The resources of events.k8s.io/v1."""
-        return EventsV1(self._access)
+        return EventsV1(self._context)
 
     @cached_property
     def flowcontrol_v1(self) -> FlowcontrolV1:
         """The resources of flowcontrol.apiserver.k8s.io/v1."""
-        return FlowcontrolV1(self._access)
+        return FlowcontrolV1(self._context)
 
     @cached_property
     def networking_v1(self) -> NetworkingV1:
         """The resources of networking.k8s.io/v1."""
-        return NetworkingV1(self._access)
+        return NetworkingV1(self._context)
 
     @cached_property
     def networking_v1beta1(self) -> NetworkingV1beta1:
         """The resources of networking.k8s.io/v1beta1."""
-        return NetworkingV1beta1(self._access)
+        return NetworkingV1beta1(self._context)
 
     @cached_property
     def node_v1(self) -> NodeV1:
         """The resources of node.k8s.io/v1."""
-        return NodeV1(self._access)
+        return NodeV1(self._context)
 
     @cached_property
     def policy_v1(self) -> PolicyV1:
         """The resources of policy/v1."""
-        return PolicyV1(self._access)
+        return PolicyV1(self._context)
 
     @cached_property
     def rbac_v1(self) -> RbacV1:
         """The resources of rbac.authorization.k8s.io/v1."""
-        return RbacV1(self._access)
+        return RbacV1(self._context)
 
     @cached_property
     def resource_v1(self) -> ResourceV1:
         """The resources of resource.k8s.io/v1."""
-        return ResourceV1(self._access)
+        return ResourceV1(self._context)
 
     @cached_property
     def resource_v1alpha3(self) -> ResourceV1alpha3:
         """The resources of resource.k8s.io/v1alpha3."""
-        return ResourceV1alpha3(self._access)
+        return ResourceV1alpha3(self._context)
 
     @cached_property
     def resource_v1beta1(self) -> ResourceV1beta1:
         """The resources of resource.k8s.io/v1beta1."""
-        return ResourceV1beta1(self._access)
+        return ResourceV1beta1(self._context)
 
     @cached_property
     def resource_v1beta2(self) -> ResourceV1beta2:
         """The resources of resource.k8s.io/v1beta2."""
-        return ResourceV1beta2(self._access)
+        return ResourceV1beta2(self._context)
 
     @cached_property
     def scheduling_v1(self) -> SchedulingV1:
         """The resources of scheduling.k8s.io/v1."""
-        return SchedulingV1(self._access)
+        return SchedulingV1(self._context)
 
     @cached_property
     def scheduling_v1alpha2(self) -> SchedulingV1alpha2:
         """The resources of scheduling.k8s.io/v1alpha2."""
-        return SchedulingV1alpha2(self._access)
+        return SchedulingV1alpha2(self._context)
 
     @cached_property
     def storage_v1(self) -> StorageV1:
         """The resources of storage.k8s.io/v1."""
-        return StorageV1(self._access)
+        return StorageV1(self._context)
 
     @cached_property
     def storage_v1beta1(self) -> StorageV1beta1:
         """The resources of storage.k8s.io/v1beta1."""
-        return StorageV1beta1(self._access)
+        return StorageV1beta1(self._context)
 
     @cached_property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1:
         """The resources of storagemigration.k8s.io/v1beta1."""
-        return StoragemigrationV1beta1(self._access)
+        return StoragemigrationV1beta1(self._context)

@@ -10,10 +10,17 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.access import name_of
-from masthead._client.changes import changed, laid_over, outcome_of, schedule, to_create, vanished
-from masthead._client.creating import Creating
-from masthead._client.reading import Reading
+from masthead._client.base import name_of
+from masthead._client.create_verbs import CreateVerbs
+from masthead._client.mutations import (
+    apply_mutation,
+    deleted_conflict,
+    overlay,
+    prepare_create,
+    retry_schedule,
+    update_result,
+)
+from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead._sansio.backoff import DEFAULT_RETRY
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
@@ -21,11 +28,11 @@ from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from masthead._client.changes import Mutate, Outcome
+    from masthead._client.mutations import Mutate, OperationResult
     from masthead._client.options import FieldValidation
     from masthead._sansio.backoff import Attempts
 
-__all__ = ["Retrying", "read_again", "read_live", "retry_on", "retry_on_conflict"]
+__all__ = ["RetryVerbs", "read_again", "read_live", "retry_on", "retry_on_conflict"]
 
 R = TypeVar("R")
 T = TypeVar("T", bound=Object)
@@ -62,7 +69,7 @@ async def retry_on(
         Exception: what the last attempt raises, and at once whatever is none of `errors`.
         InvalidValueError: if there is to be no attempt at all.
     """
-    delays = schedule(attempts).delays(random.random)
+    delays = retry_schedule(attempts).delays(random.random)
     while True:
         try:
             return await fn()
@@ -73,7 +80,7 @@ async def retry_on(
         await asyncio.sleep(delay)
 
 
-async def read_again(resource: Creating[T], obj: T, timeout: float | None) -> T:
+async def read_again(resource: CreateVerbs[T], obj: T, timeout: float | None) -> T:
     """Read an object from the server: the one of its name and namespace.
 
     Raises:
@@ -81,11 +88,11 @@ async def read_again(resource: Creating[T], obj: T, timeout: float | None) -> T:
     """
     name, namespace = obj.metadata.name, obj.metadata.namespace
     # Not `get`: a client of all namespaces needs the object's own.
-    call = await resource._call("get", name=name, namespace=namespace, timeout=timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    return await resource._one(call)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    call = await resource._build_call("get", name=name, namespace=namespace, timeout=timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return await resource._get_object(call)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
-async def read_live(resource: Creating[T], obj: T, timeout: float | None) -> T | None:
+async def read_live(resource: CreateVerbs[T], obj: T, timeout: float | None) -> T | None:
     """Read an object from the server, or None if it does not exist."""
     try:
         return await read_again(resource, obj, timeout)
@@ -93,7 +100,7 @@ async def read_live(resource: Creating[T], obj: T, timeout: float | None) -> T |
         return None
 
 
-class Retrying(Reading[T], Creating[T], Generic[T]):
+class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
     """Changes objects of a kind that others change too."""
 
     async def update(
@@ -169,7 +176,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
                 known = await self.get(get, timeout=timeout)
             else:
                 known = await get()
-            wanted = changed(known, mutate)
+            wanted = apply_mutation(known, mutate)
             if wanted is None:
                 return known
             return await self.update(
@@ -192,7 +199,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
-    ) -> tuple[T, Outcome]:
+    ) -> tuple[T, OperationResult]:
         """See to it that an object is there, and is as it should be.
 
         Args:
@@ -219,18 +226,18 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
         """
         name_of(obj, "create or update")
 
-        async def attempt() -> tuple[T, Outcome]:
+        async def attempt() -> tuple[T, OperationResult]:
             found = await read_live(self, obj, timeout)
             if found is None:
                 made = await self.create(
-                    to_create(obj, mutate),
+                    prepare_create(obj, mutate),
                     dry_run=dry_run,
                     field_manager=field_manager,
                     field_validation=field_validation,
                     timeout=timeout,
                 )
                 return made, "created"
-            wanted = laid_over(found, obj) if mutate is None else changed(found, mutate)
+            wanted = overlay(found, obj) if mutate is None else apply_mutation(found, mutate)
             if wanted is None:
                 return found, "unchanged"
             try:
@@ -242,7 +249,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
                     timeout=timeout,
                 )
             except NotFoundError as error:
-                raise vanished(found, error) from error
-            return answer, outcome_of(found, answer, dry_run=dry_run)
+                raise deleted_conflict(found, error) from error
+            return answer, update_result(found, answer, dry_run=dry_run)
 
         return await retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_checkable
 
-from masthead._client.ordering import is_definition
+from masthead._client.install_order import is_definition
 from masthead._meta import names, yaml
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.model import Struct
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
 
 __all__ = [
-    "Document",
+    "ManifestDocument",
     "Readable",
-    "Served",
+    "KindScope",
     "Source",
     "defined_kinds",
     "defined_namespaces",
@@ -57,7 +57,7 @@ _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ManifestDocument:
     """One object of a manifest.
 
     Attributes:
@@ -78,7 +78,7 @@ class Document:
         """Which object it is, for messages: ``Deployment default/web (web.yaml, document 2)``."""
         return f"{self.obj.kind} {self.obj.key} ({self.origin})"
 
-    def in_namespace(self, namespace: str) -> Document:
+    def in_namespace(self, namespace: str) -> ManifestDocument:
         """The same in another namespace; empty for none."""
         moved = self.obj.copy()
         moved.metadata.namespace = namespace
@@ -131,13 +131,13 @@ def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
     return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
-def read_documents(source: Source) -> tuple[list[Document], list[str]]:
+def read_documents(source: Source) -> tuple[list[ManifestDocument], list[str]]:
     """Read everything, and check as much of it as can be checked without a server.
 
     Returns:
         What could be read, and what is wrong with the rest.
     """
-    documents: list[Document] = []
+    documents: list[ManifestDocument] = []
     problems: list[str] = []
     for origin, data in _parts(source, "manifest"):
         if isinstance(data, str):
@@ -145,12 +145,12 @@ def read_documents(source: Source) -> tuple[list[Document], list[str]]:
         elif problem := _problem_with(data):
             problems.append(f"{origin}: {problem}")
         else:
-            documents.append(Document(origin, Unstructured.from_dict(data)))
+            documents.append(ManifestDocument(origin, Unstructured.from_dict(data)))
     return documents, problems
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class KindScope:
     """Where the objects of a kind are served.
 
     Attributes:
@@ -162,29 +162,29 @@ class Served:
     namespaced: bool
 
 
-def defined_kinds(documents: Iterable[Document]) -> dict[tuple[str, str], Served]:
+def defined_kinds(documents: Iterable[ManifestDocument]) -> dict[tuple[str, str], KindScope]:
     """What the documents themselves define, by group and kind."""
     definitions = [each.obj for each in documents if is_definition(each.gvk)]
     return {
-        (str(each.get("spec", "group")), str(each.get("spec", "names", "kind"))): Served(
-            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "Cluster"
+        (str(each.get("spec", "group")), str(each.get("spec", "names", "kind"))): KindScope(
+            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "ManifestClient"
         )
         for each in definitions
     }
 
 
-def defined_namespaces(documents: Iterable[Document]) -> frozenset[str]:
+def defined_namespaces(documents: Iterable[ManifestDocument]) -> frozenset[str]:
     """The namespaces that are among the documents."""
     return frozenset(each.obj.metadata.name for each in documents if each.gvk == _NAMESPACE)
 
 
-def known_kind(gvk: GroupVersionKind) -> Served | None:
+def known_kind(gvk: GroupVersionKind) -> KindScope | None:
     """Where a kind that has a type is served; None if nobody has said."""
     try:
         resource = registry.object_class(gvk).RESOURCE
     except UnknownKindError:
         return None
-    return None if resource is None else Served(resource.name, resource.namespaced)
+    return None if resource is None else KindScope(resource.name, resource.namespaced)
 
 
 # What a source comes apart into: where it stands, and the data of one object or, as text, what is wrong with it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._client.access import name_of
+from masthead._client.base import name_of
 from masthead._client.options import read_query
 from masthead._client.resource import ResourceClient
 from masthead._meta.unstructured import Unstructured
@@ -41,8 +41,8 @@ class DynamicResource(ResourceClient[Unstructured]):
             NotFoundError: if there is none of that name.
         """
         query = read_query(resource_version=resource_version)
-        call = await self._call("get", name=name, subresource=subresource, query=query, timeout=timeout)
-        return await self._one(call)
+        call = await self._build_call("get", name=name, subresource=subresource, query=query, timeout=timeout)
+        return await self._get_object(call)
 
     async def create(
         self,
@@ -78,7 +78,7 @@ class DynamicResource(ResourceClient[Unstructured]):
                 field_validation=field_validation,
                 timeout=timeout,
             )
-        given = await self._given(obj, field_validation)
+        given = await self._coerce(obj, field_validation)
         return await self._post(
             given,
             name=name or name_of(given, "create"),

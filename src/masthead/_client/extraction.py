@@ -58,7 +58,7 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     data = obj.to_dict()
     if entry is not None and entry.fields_v1:
         owned = read_fields_v1(entry.fields_v1)
-        taken = cast("dict[str, object]", _taken(data, owned, Facts.of(obj)))
+        taken = cast("dict[str, object]", _taken(data, owned, FieldSchema.of(obj)))
     else:
         taken = {}
     metadata = cast("dict[str, object]", taken.get("metadata", {}))
@@ -84,7 +84,7 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FieldSchema:
     """What is known of the type of a place in an object.
 
     Attributes:
@@ -96,7 +96,7 @@ class Facts:
     merge: Merge = field(default_factory=Merge)
 
     @classmethod
-    def of(cls, obj: Object) -> Facts:
+    def of(cls, obj: Object) -> FieldSchema:
         """What is known of an object: by its own type or, where it has none, by that of its kind."""
         known = type(obj)
         if isinstance(obj, Unstructured):
@@ -106,19 +106,23 @@ class Facts:
                 return cls()
         return cls(shape.StructShape(cast("ApiType", known).api_type))
 
-    def below(self, name: str) -> Facts:
+    def below(self, name: str) -> FieldSchema:
         """What is known of a field, or of a map's entries."""
         if isinstance(self.shape, shape.StructShape):
             this = shape.fields_of(self.shape.cls).get(name)
             merge = _struct(self.shape).MERGE.get(name, Merge())
-            return Facts() if this is None else Facts(this.shape, merge)
+            return FieldSchema() if this is None else FieldSchema(this.shape, merge)
         if isinstance(self.shape, shape.MapShape):
-            return Facts(_not_null(self.shape.value))
-        return Facts()
+            return FieldSchema(_not_null(self.shape.value))
+        return FieldSchema()
 
-    def item(self) -> Facts:
+    def item(self) -> FieldSchema:
         """What is known of a list's items."""
-        return Facts(_not_null(self.shape.item)) if isinstance(self.shape, shape.ListShape) else Facts()
+        return (
+            FieldSchema(_not_null(self.shape.item))
+            if isinstance(self.shape, shape.ListShape)
+            else FieldSchema()
+        )
 
     @property
     def defaults(self) -> Mapping[str, object]:
@@ -155,7 +159,7 @@ def _not_null(of: shape.Shape) -> shape.Shape:
     return of.shape if isinstance(of, shape.NullableShape) else of
 
 
-def _taken(value: object, owned: OwnedFields, facts: Facts) -> object:
+def _taken(value: object, owned: OwnedFields, facts: FieldSchema) -> object:
     """The owned part of a value."""
     if isinstance(value, dict):
         held = cast("dict[str, object]", value)
@@ -170,7 +174,7 @@ def _taken(value: object, owned: OwnedFields, facts: Facts) -> object:
     return value
 
 
-def _taken_fields(held: dict[str, object], owned: OwnedFields, facts: Facts) -> dict[str, object]:
+def _taken_fields(held: dict[str, object], owned: OwnedFields, facts: FieldSchema) -> dict[str, object]:
     taken: dict[str, object] = {}
     for name, below in owned.fields.items():
         known = facts.below(name)
@@ -181,7 +185,7 @@ def _taken_fields(held: dict[str, object], owned: OwnedFields, facts: Facts) -> 
     return taken
 
 
-def _taken_items(items: list[object], owned: OwnedFields, facts: Facts) -> list[object]:
+def _taken_items(items: list[object], owned: OwnedFields, facts: FieldSchema) -> list[object]:
     """The owned items, in the order in which they are."""
     taken: list[object] = []
     known = facts.item()
@@ -198,6 +202,6 @@ def _taken_items(items: list[object], owned: OwnedFields, facts: Facts) -> list[
     return taken
 
 
-def _keys_of(item: dict[str, object], keys: tuple[str, ...], facts: Facts) -> dict[str, object]:
+def _keys_of(item: dict[str, object], keys: tuple[str, ...], facts: FieldSchema) -> dict[str, object]:
     """What names an item; without keys that the server fills in, or the manager would come to own them."""
     return {name: item[name] for name in keys if name in item and facts.defaults.get(name) != item[name]}

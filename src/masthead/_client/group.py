@@ -8,8 +8,8 @@ from masthead._client.target import typed
 from masthead._meta.registry import registry
 
 if TYPE_CHECKING:
-    from masthead._client.access import Access
-    from masthead._client.target import Target
+    from masthead._client.base import ClientContext
+    from masthead._client.target import ResourceTarget
     from masthead._meta.gvk import GroupVersion
 
 __all__ = ["Group"]
@@ -24,11 +24,11 @@ class Group:
 
     GROUP_VERSION: ClassVar[GroupVersion]
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._targets: dict[str, Target[Any]] = {}
+    def __init__(self, context: ClientContext) -> None:
+        self._context = context
+        self._targets: dict[str, ResourceTarget[Any]] = {}
 
-    def _target(self, kind: str) -> Target[Any]:
+    def _target(self, kind: str) -> ResourceTarget[Any]:
         """The target of a kind, whose module is imported when it is first asked for."""
         found = self._targets.get(kind)
         if found is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from masthead._client.options import Query, counted
 from masthead._meta.time import format_time
-from masthead._sansio.framing import Lines
+from masthead._sansio.framing import LineDecoder
 from masthead.errors import ClosedError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._rest.call import Call
     from masthead._rest.client import RestClient
-    from masthead._rest.stream import Stream
+    from masthead._rest.response_stream import ResponseStream
 
 __all__ = ["LogStream", "log_query"]
 
@@ -70,7 +70,7 @@ class LogStream:
     def __init__(self, rest: RestClient, call: Callable[[], Awaitable[Call]]) -> None:
         self._rest = rest
         self._make_call = call
-        self._stream: Stream | None = None
+        self._stream: ResponseStream | None = None
         self._lines: AsyncIterator[str] | None = None
         self._closed = False
 
@@ -125,7 +125,7 @@ class LogStream:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
-    async def _open(self) -> Stream:
+    async def _open(self) -> ResponseStream:
         self._refuse_closed()
         if self._stream is None:
             call = msgspec.structs.replace(await self._make_call(), accept="*/*")
@@ -145,7 +145,7 @@ class LogStream:
             raise ClosedError("the log was closed; ask for it again")
 
     async def _each_line(self) -> AsyncIterator[str]:
-        lines = Lines(verbatim=True)
+        lines = LineDecoder(verbatim=True)
         async for chunk in self.chunks():
             for line in lines.feed(chunk):
                 yield line.decode("utf-8", "replace")

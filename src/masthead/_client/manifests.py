@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from masthead._client.conditions import crd_established
 from masthead._client.conflicts import retry_on
 from masthead._client.documents import (
-    Document,
-    Served,
+    KindScope,
+    ManifestDocument,
     Source,
     defined_kinds,
     defined_namespaces,
@@ -29,7 +29,7 @@ from masthead._client.documents import (
     read_documents,
     refusal,
 )
-from masthead._client.ordering import installation_order, is_definition
+from masthead._client.install_order import installation_order, is_definition
 from masthead._sansio.backoff import Attempts
 from masthead.errors import (
     InvalidValueError,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
-__all__ = ["Cluster", "Source", "apply_manifests", "delete_manifests"]
+__all__ = ["ManifestClient", "Source", "apply_manifests", "delete_manifests"]
 
 _log: Final = logging.getLogger("masthead.client")
 _SOON: Final = Attempts(count=6, first=0.05, factor=2.0, jitter=0.1)
@@ -59,7 +59,7 @@ class _Mapper(Protocol):
     async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
 
 
-class Cluster(Protocol):
+class ManifestClient(Protocol):
     """What is needed of a client."""
 
     @property
@@ -87,7 +87,7 @@ class _Manifest:
         is_new: Whether the manifests themselves define its kind, or its namespace.
     """
 
-    document: Document
+    document: ManifestDocument
     resource: GroupVersionResource
     is_new: bool
 
@@ -96,13 +96,13 @@ class _Manifest:
         """The object's name."""
         return self.document.obj.metadata.name
 
-    def at(self, client: Cluster) -> DynamicResource:
+    def at(self, client: ManifestClient) -> DynamicResource:
         """What to send it to."""
         return client.dynamic(self.resource, namespace=self.document.obj.metadata.namespace or None)
 
 
 async def apply_manifests(
-    client: Cluster,
+    client: ManifestClient,
     source: Source,
     *,
     namespace: str | None = None,
@@ -175,7 +175,7 @@ async def apply_manifests(
 
 
 async def delete_manifests(
-    client: Cluster,
+    client: ManifestClient,
     source: Source,
     *,
     namespace: str | None = None,
@@ -251,7 +251,7 @@ async def _each(
 
 
 async def _prepared(
-    client: Cluster, source: Source, namespace: str | None, *, is_gone_fine: bool = False
+    client: ManifestClient, source: Source, namespace: str | None, *, is_gone_fine: bool = False
 ) -> list[_Manifest]:
     """The manifests, each where it belongs, in the order in which they are to be installed.
 
@@ -287,13 +287,13 @@ async def _prepared(
     return installation_order(prepared.values(), lambda each: each.document.gvk)
 
 
-def _kind_of(document: Document) -> tuple[str, str]:
+def _kind_of(document: ManifestDocument) -> tuple[str, str]:
     return document.gvk.group, document.gvk.kind
 
 
 async def _all_served(
-    client: Cluster, kinds: Iterable[GroupVersionKind]
-) -> dict[GroupVersionKind, Served | MastheadError]:
+    client: ManifestClient, kinds: Iterable[GroupVersionKind]
+) -> dict[GroupVersionKind, KindScope | MastheadError]:
     """Where the objects of each kind are served, or why that cannot be told."""
     # All at once, since those that are missing then share a look at the server.
     async with asyncio.TaskGroup() as group:
@@ -301,17 +301,19 @@ async def _all_served(
     return {each: task.result() for each, task in tasks.items()}
 
 
-async def _served(client: Cluster, gvk: GroupVersionKind) -> Served | MastheadError:
+async def _served(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
     if (known := known_kind(gvk)) is not None:
         return known
     try:
         found = await client.mapper.kind(gvk)
     except MastheadError as error:
         return error
-    return Served(found.name, found.namespaced)
+    return KindScope(found.name, found.namespaced)
 
 
-def _placed(document: Document, usual: str, wanted: str | None, served: Served) -> Document:
+def _placed(
+    document: ManifestDocument, usual: str, wanted: str | None, served: KindScope
+) -> ManifestDocument:
     """A document in its namespace.
 
     Raises:

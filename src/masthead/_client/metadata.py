@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from masthead._client.deleting import Deleting, Patching
-from masthead._client.reading import Reading
+from masthead._client.delete_verbs import DeleteVerbs
+from masthead._client.patch_verbs import PatchVerbs
+from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.v1 import PartialObjectMetadata
 
 __all__ = ["MetadataResource"]
 
 
 class MetadataResource(
-    Reading[PartialObjectMetadata], Patching[PartialObjectMetadata], Deleting[PartialObjectMetadata]
+    ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):
     """The objects of a resource, of which the server sends the metadata only."""
 

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.conflicts import Retrying
-from masthead._client.deleting import Deleting, Patching
+from masthead._client.conflicts import RetryVerbs
+from masthead._client.delete_verbs import DeleteVerbs
+from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = ["ResourceClient"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceClient(Retrying[T], Patching[T], Deleting[T], Generic[T]):
+class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 
     Annotates whatever works with any of them: ``client.core_v1.pods("x")`` and ``client.resource(Pod, "x")`` are both a

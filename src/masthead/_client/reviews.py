@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.writing import Writing
+from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["Reviews"]
 T = TypeVar("T", bound=Object)
 
 
-class Reviews(Writing[T], Generic[T]):
+class Reviews(WriteBase[T], Generic[T]):
     """Objects that can be created, and neither read nor changed."""
 
     async def create(
@@ -35,7 +35,7 @@ class Reviews(Writing[T], Generic[T]):
             InvalidError: if it breaks the rules of its kind.
         """
         return await self._post(
-            await self._given(obj, field_validation),
+            await self._coerce(obj, field_validation),
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._client.access import Sought
-from masthead._client.subresources import Scaling
+from masthead._client.base import LazyTarget
+from masthead._client.subresources import ScaleVerbs
 from masthead._client.target import any_kind
 from masthead._meta.gvk import GroupVersionResource
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from masthead._client.access import Access
+    from masthead._client.base import ClientContext
     from masthead._client.options import FieldValidation
-    from masthead._client.target import Target
+    from masthead._client.target import ResourceTarget
     from masthead._meta.patch import Patch
     from masthead._meta.unstructured import Unstructured
     from masthead.api.autoscaling.v1 import Scale
@@ -31,11 +31,11 @@ class Scales:
 
     def __init__(
         self,
-        access: Access,
-        find: Callable[[str], Awaitable[Target[Unstructured]]],
+        context: ClientContext,
+        find: Callable[[str], Awaitable[ResourceTarget[Unstructured]]],
         namespace: str | None,
     ) -> None:
-        self._access = access
+        self._context = context
         self._find = find
         self._namespace = namespace
 
@@ -123,7 +123,7 @@ class Scales:
             timeout=timeout,
         )
 
-    def _of(self, resource: str | GroupVersionResource) -> Scaling[Unstructured]:
+    def _of(self, resource: str | GroupVersionResource) -> ScaleVerbs[Unstructured]:
         if isinstance(resource, GroupVersionResource):
-            return Scaling(self._access, any_kind(resource, namespaced=None), self._namespace)
-        return Scaling(self._access, Sought(resource, lambda: self._find(resource)), self._namespace)
+            return ScaleVerbs(self._context, any_kind(resource, namespaced=None), self._namespace)
+        return ScaleVerbs(self._context, LazyTarget(resource, lambda: self._find(resource)), self._namespace)

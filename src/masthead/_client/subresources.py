@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._client.options import write_query
-from masthead._client.writing import Writing
+from masthead._client.write_base import WriteBase
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldValidation
     from masthead.api.autoscaling.v1 import Scale
 
-__all__ = ["Parts", "Scaling", "StatusVerbs"]
+__all__ = ["SubresourceBase", "ScaleVerbs", "StatusVerbs"]
 
 _USUAL: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")}
 """What a part is where a kind does not say so: one's own kinds need not repeat it."""
@@ -30,7 +30,7 @@ _USUAL: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")}
 T = TypeVar("T", bound=Object)
 
 
-class StatusVerbs(Writing[T], Generic[T]):
+class StatusVerbs(WriteBase[T], Generic[T]):
     """For kinds whose status is written apart from the rest."""
 
     async def update_status(
@@ -103,7 +103,7 @@ class StatusVerbs(Writing[T], Generic[T]):
         )
 
 
-class Parts(Writing[T], Generic[T]):
+class SubresourceBase(WriteBase[T], Generic[T]):
     """How a part of an object is read and written that is of another kind than the object."""
 
     async def _kind_of(self, subresource: str) -> type[Object]:
@@ -134,7 +134,7 @@ class Parts(Writing[T], Generic[T]):
         """Read, create or replace a part, and return what the server answers."""
         cls = await self._kind_of(subresource)
         query = self._how(dry_run, field_manager, field_validation)
-        call = await self._call(
+        call = await self._build_call(
             verb,
             name=name,
             subresource=subresource,
@@ -142,7 +142,7 @@ class Parts(Writing[T], Generic[T]):
             body=None if body is None else body.to_json(),
             timeout=timeout,
         )
-        return cls.from_wire((await self._access.rest.call(call)).body)
+        return cls.from_wire((await self._context.rest.call(call)).body)
 
     async def _act(
         self,
@@ -159,13 +159,13 @@ class Parts(Writing[T], Generic[T]):
         query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager))
         metadata = {"name": name, **({"namespace": self._namespace} if self._namespace else {})}
         body = cls.from_dict({"metadata": metadata, **content}).to_json()
-        call = await self._call(
+        call = await self._build_call(
             "create", name=name, subresource=subresource, query=query, body=body, timeout=timeout
         )
-        await self._access.rest.call(call)
+        await self._context.rest.call(call)
 
 
-class Scaling(Parts[T], Generic[T]):
+class ScaleVerbs(SubresourceBase[T], Generic[T]):
     """For kinds that have a number of replicas."""
 
     async def get_scale(self, name: str, *, timeout: float | None = None) -> Scale:
@@ -224,7 +224,7 @@ class Scaling(Parts[T], Generic[T]):
             field_validation=field_validation,
             timeout=timeout,
         )
-        return cast("Scale", cls.from_wire((await self._access.rest.call(call)).body))
+        return cast("Scale", cls.from_wire((await self._context.rest.call(call)).body))
 
     async def apply_scale(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.resource import Resource
 
-__all__ = ["Target", "any_kind", "metadata_only", "typed"]
+__all__ = ["ResourceTarget", "any_kind", "metadata_only", "typed"]
 
 T = TypeVar("T", bound=Object)
 
@@ -24,7 +24,7 @@ _AS: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Target(Generic[T]):
+class ResourceTarget(Generic[T]):
     """A resource, and the classes that its answers become.
 
     Attributes:
@@ -53,10 +53,10 @@ class Target(Generic[T]):
         return str(self.resource.group_resource)
 
 
-_known: dict[type[Object], Target[Any]] = {}
+_known: dict[type[Object], ResourceTarget[Any]] = {}
 
 
-def typed(cls: type[T]) -> Target[T]:
+def typed(cls: type[T]) -> ResourceTarget[T]:
     """The target of a class: a built-in kind, or one's own.
 
     Raises:
@@ -65,16 +65,16 @@ def typed(cls: type[T]) -> Target[T]:
     found = _known.get(cls)
     if found is None:
         found = _known.setdefault(cls, _typed(cls))  # another thread may have been faster
-    return cast("Target[T]", found)
+    return cast("ResourceTarget[T]", found)
 
 
-def _typed(cls: type[T]) -> Target[T]:
+def _typed(cls: type[T]) -> ResourceTarget[T]:
     if cls.RESOURCE is None or not cls.GVK.kind:
         raise UnknownKindError(
             f"{cls.__name__} does not say where it is served; set GVK and RESOURCE, or use client.dynamic(...)"
         )
     resource = cls.GVK.group_version.resource(cls.RESOURCE.name)
-    return Target(resource, cls.RESOURCE.namespaced, cls, _list_of(cls), facts=cls.RESOURCE)
+    return ResourceTarget(resource, cls.RESOURCE.namespaced, cls, _list_of(cls), facts=cls.RESOURCE)
 
 
 def _list_of(cls: type[T]) -> type[ObjectList[T]]:
@@ -91,16 +91,16 @@ def _list_of(cls: type[T]) -> type[ObjectList[T]]:
 
 def any_kind(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
-) -> Target[Unstructured]:
+) -> ResourceTarget[Unstructured]:
     """The target of a resource whose objects have no type."""
-    return Target(resource, namespaced, Unstructured, UnstructuredList, gvk=gvk)
+    return ResourceTarget(resource, namespaced, Unstructured, UnstructuredList, gvk=gvk)
 
 
 def metadata_only(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
-) -> Target[PartialObjectMetadata]:
+) -> ResourceTarget[PartialObjectMetadata]:
     """The target of a resource of which only the metadata is wanted."""
-    return Target(
+    return ResourceTarget(
         resource,
         namespaced,
         PartialObjectMetadata,

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import Self
 
-    from masthead._client.access import Access
-    from masthead._client.listing import ListWish
+    from masthead._client.base import ClientContext
     from masthead._client.options import Query
-    from masthead._client.target import Target
+    from masthead._client.pagination import ListQuery
+    from masthead._client.target import ResourceTarget
     from masthead._meta.object import ObjectList
     from masthead._rest.call import Call
-    from masthead._rest.stream import Stream
+    from masthead._rest.response_stream import ResponseStream
     from masthead._sansio.watching import Step
     from masthead.errors import DecodeError
 
@@ -61,13 +61,13 @@ QUIET: Final = 10.0
 one that does sends the objects at once, and the bookmark right behind them."""
 
 
-def watch_query(wish: ListWish, step: Open) -> Query:
+def watch_query(wish: ListQuery, step: Open) -> Query:
     """The query of one stream of a watch.
 
     Bookmarks are always asked for: they keep the version fresh, and a stream without them cannot be told from a dead
     connection.
     """
-    query = [*replace(wish, resource_version=step.version or None).query(), ("watch", "true")]
+    query = [*replace(wish, resource_version=step.version or None).params(), ("watch", "true")]
     query.append(("allowWatchBookmarks", "true"))
     if step.initial_events:
         query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
@@ -83,12 +83,12 @@ class ReadWhole(Protocol[T]):
     """Reads everything that is wished for, as a plain list."""
 
     async def __call__(
-        self, wish: ListWish, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
+        self, query: ListQuery, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
     ) -> ObjectList[T]:
         """Read it.
 
         Args:
-            wish: What.
+            query: What.
             on_error: Is called with each object that cannot be decoded; without it, the first one raises.
             retries: How often each page is asked for again at most; None for the client's own.
         """
@@ -110,8 +110,8 @@ class WatchSource(Generic[T]):
 
     item: type[T]
     title: str
-    access: Access
-    target: Callable[[], Awaitable[Target[T]]]
+    access: ClientContext
+    target: Callable[[], Awaitable[ResourceTarget[T]]]
     call: Callable[[str, Query, float | None], Awaitable[Call]]
     whole: ReadWhole[T]
 
@@ -128,7 +128,7 @@ class Watch(Generic[T]):
     def __init__(
         self,
         source: WatchSource[T],
-        wish: ListWish,
+        wish: ListQuery,
         *,
         since: str | None,
         bookmarks: bool,
@@ -147,7 +147,7 @@ class Watch(Generic[T]):
         self._due = 0.0
         self._lists_first = False
         self._is_known_refusal = False
-        self._stream: Stream | None = None
+        self._stream: ResponseStream | None = None
         self._batches: AsyncIterator[list[bytes]] | None = None
         self._ready: deque[Event[T]] = deque()
         self._held: list[Event[T]] = []
@@ -264,7 +264,7 @@ class Watch(Generic[T]):
             if self._bookmarks or event.type != "BOOKMARK":
                 (self._held if holds else self._ready).append(event)
 
-    async def _list_first(self, target: Target[T]) -> None:
+    async def _list_first(self, target: ResourceTarget[T]) -> None:
         """What a server that cannot begin a watch with what there is makes necessary."""
         broken: list[DecodeError] = []
         found = await self._source.whole(self._wish, broken.append, retries=0)

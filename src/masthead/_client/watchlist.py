@@ -25,10 +25,10 @@ from masthead.errors import InconsistentListError, StatusError, TransportError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._client.listing import ListWish
-    from masthead._client.target import Target
+    from masthead._client.pagination import ListQuery
+    from masthead._client.target import ResourceTarget
     from masthead._client.watch import WatchSource
-    from masthead._rest.stream import Stream
+    from masthead._rest.response_stream import ResponseStream
     from masthead.errors import DecodeError
 
 __all__ = ["watch_list"]
@@ -40,7 +40,7 @@ _log: Final = logging.getLogger("masthead.client")
 
 async def watch_list(
     source: WatchSource[T],
-    wish: ListWish,
+    wish: ListQuery,
     *,
     timeout: float,
     on_error: Callable[[DecodeError], None] | None = None,
@@ -69,7 +69,7 @@ async def watch_list(
         knows_how = True
     else:
         if found is not None:
-            if access.habits.check_watch_lists:
+            if access.defaults.check_watch_lists:
                 await _check(source, target, wish, found)
             return found
     listed = await source.whole(wish, on_error)
@@ -81,8 +81,8 @@ async def watch_list(
 
 async def _streamed(
     source: WatchSource[T],
-    target: Target[T],
-    wish: ListWish,
+    target: ResourceTarget[T],
+    wish: ListQuery,
     on_error: Callable[[DecodeError], None] | None,
 ) -> ObjectList[T] | None:
     """What the beginning of a watch says; None if it ended before all was said."""
@@ -92,7 +92,7 @@ async def _streamed(
 
 
 async def _collected(
-    stream: Stream, target: Target[T], on_error: Callable[[DecodeError], None] | None
+    stream: ResponseStream, target: ResourceTarget[T], on_error: Callable[[DecodeError], None] | None
 ) -> ObjectList[T] | None:
     held: dict[str, T] = {}
     async for batch in stream.batches():
@@ -111,12 +111,14 @@ async def _collected(
     return None
 
 
-def _as_list(target: Target[T], held: dict[str, T], version: str) -> ObjectList[T]:
+def _as_list(target: ResourceTarget[T], held: dict[str, T], version: str) -> ObjectList[T]:
     made = cast("Any", target.items)(metadata=ListMeta(resource_version=version), items=list(held.values()))
     return cast("ObjectList[T]", made)
 
 
-async def _check(source: WatchSource[T], target: Target[T], wish: ListWish, found: ObjectList[T]) -> None:
+async def _check(
+    source: WatchSource[T], target: ResourceTarget[T], wish: ListQuery, found: ObjectList[T]
+) -> None:
     """Compare with a plain list of exactly the same version.
 
     Raises:

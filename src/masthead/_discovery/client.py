@@ -18,7 +18,7 @@ from masthead._discovery.openapi import OpenApi
 from masthead._discovery.single_flight import SingleFlight
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
-from masthead._sansio.tokens import TokenBucket
+from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import DecodeError, UnknownKindError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@
 | `call` | a call as a value, and what it is about |
 | `paths`, `headers` | what goes over the wire beside the body |
 | `client` | `RestClient`: makes calls, again where that is safe |
-| `pace` | who may go when, and who waits |
-| `answer`, `stream` | what comes back: read to its end, or while it comes |
-| `notices` | what the server warns of, and who is told |
+| `rate_limiter` | who may go when, and who waits |
+| `response`, `response_stream` | what comes back: read to its end, or while it comes |
+| `warning_handler` | what the server warns of, and who is told |
 | `settings` | how a client behaves |
-| `wiring` | from a configuration to a client |
+| `connect` | from a configuration to a client |
 """

@@ -71,7 +71,7 @@ class Call(Shown, frozen=True):
             is secret can be a `Secret`, and then shows in no frame.
         timeout: Seconds for the whole call, its repetitions included; None for the client's own, ``math.inf`` for no
             limit. Finding credentials is not counted: somebody may be logging in, and that has a limit of its own.
-        silence: Seconds without a byte after which a stream counts as dead; None for the client's own, ``math.inf``
+        read_timeout: Seconds without a byte after which a stream counts as dead; None for the client's own, ``math.inf``
             for no limit.
         retries: How often it is repeated at most; None for the client's own.
 
@@ -90,7 +90,7 @@ class Call(Shown, frozen=True):
     accept: str = JSON
     headers: Sequence[tuple[str, str | Secret]] = ()
     timeout: float | None = None
-    silence: float | None = None
+    read_timeout: float | None = None
     retries: int | None = None
 
     def __post_init__(self) -> None:

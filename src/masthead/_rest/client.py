@@ -12,16 +12,16 @@ from urllib.parse import parse_qsl
 
 from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
-from masthead._rest.answer import Answer, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.headers import has_header, merged
-from masthead._rest.notices import Notices
-from masthead._rest.pace import Pace, Patience
 from masthead._rest.paths import encoded, logged
+from masthead._rest.rate_limiter import Deadline, RateLimiter
+from masthead._rest.response import Response, failure, read_bounded, refuse_other_content, refuse_unreadable
+from masthead._rest.response_stream import ResponseStream
 from masthead._rest.settings import RestSettings, default_user_agent
-from masthead._rest.stream import Stream
+from masthead._rest.warning_handler import WarningHandler
 from masthead._sansio import retry
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead.errors import (
     ClosedError,
     ConnectError,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from masthead._auth.credentials import Credentials
-    from masthead._transport.contract import Response, Transport
+    from masthead._transport.contract import Transport, TransportResponse
 
 __all__ = ["RestClient"]
 
@@ -59,13 +59,13 @@ class _Failed:
     """
 
     error: MastheadError
-    outcome: retry.Answer | TransportError
+    outcome: retry.ResponseHead | TransportError
     shown: Secret
 
     @property
     def is_of_credentials(self) -> bool:
         """Whether the server did not believe what it was shown."""
-        return isinstance(self.outcome, retry.Answer) and self.outcome.status == _UNAUTHORIZED
+        return isinstance(self.outcome, retry.ResponseHead) and self.outcome.status == _UNAUTHORIZED
 
 
 class RestClient:
@@ -116,8 +116,8 @@ class RestClient:
         agent = self.settings.user_agent or default_user_agent()
         self._headers = (("User-Agent", agent), *headers)
         self._random = random
-        self._pace = Pace(self.settings.rate, self.settings.burst, server)
-        self._notices = Notices(self.settings.on_warning, server)
+        self._rate_limiter = RateLimiter(self.settings.rate, self.settings.burst, server)
+        self._warning_handler = WarningHandler(self.settings.on_warning, server)
         self._closed = False
         self.server: str = server
         self._origin = origin
@@ -128,7 +128,7 @@ class RestClient:
         """Whether the server has ever answered."""
         return self._has_reached
 
-    async def call(self, call: Call) -> Answer:
+    async def call(self, call: Call) -> Response:
         """Make a call, and read its answer.
 
         Raises:
@@ -139,12 +139,12 @@ class RestClient:
             InvalidValueError: if a header or the query holds what cannot be sent.
             ClosedError: if the client is closed.
         """
-        answer = await self._exchange(call, self._read, is_stream=False)
+        answer = await self._with_retries(call, self._read, is_stream=False)
         if answer.status != _NOT_MODIFIED and call.method != "HEAD" and call.wants_json:
             refuse_unreadable(call, answer)
         return answer
 
-    async def open(self, call: Call) -> Stream:
+    async def open(self, call: Call) -> ResponseStream:
         """Make a call whose answer is read while it comes.
 
         The call's timeout ends once the answer begins; from then on, only its silence counts.
@@ -157,7 +157,7 @@ class RestClient:
             InvalidValueError: if a header or the query holds what cannot be sent.
             ClosedError: if the client is closed.
         """
-        stream = await self._exchange(call, self._keep, is_stream=True)
+        stream = await self._with_retries(call, self._keep, is_stream=True)
         try:
             if call.wants_json:
                 refuse_other_content(call, stream.content_type, None)
@@ -174,7 +174,7 @@ class RestClient:
         accept: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """GET a path.
 
         Args:
@@ -198,7 +198,7 @@ class RestClient:
         body: bytes | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """DELETE a path; its options may be a body.
 
         Raises:
@@ -215,7 +215,7 @@ class RestClient:
         content_type: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """POST a body to a path.
 
         Raises:
@@ -234,7 +234,7 @@ class RestClient:
         content_type: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """PUT a body at a path.
 
         Raises:
@@ -251,7 +251,7 @@ class RestClient:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """PATCH what is at a path; the content type says which kind of patch it is.
 
         Raises:
@@ -272,7 +272,7 @@ class RestClient:
         accept: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Make a call with any HTTP method. The path may have a query of its own.
 
         Raises:
@@ -285,35 +285,35 @@ class RestClient:
     async def close(self) -> None:
         """Close every connection, and end whatever waits. Closing twice does nothing."""
         self._closed = True
-        self._pace.close()
+        self._rate_limiter.close()
         await self._transport.close()
 
-    async def _exchange(
-        self, call: Call, use: Callable[[Call, Response], Awaitable[T]], *, is_stream: bool
+    async def _with_retries(
+        self, call: Call, use: Callable[[Call, TransportResponse], Awaitable[T]], *, is_stream: bool
     ) -> T:
         """Send a call, again where that is wise, and hand a good answer to `use`."""
         if self._closed:
             raise ClosedError(f"{call.subject}: the client is closed; make a new one")
-        patience = Patience(self.settings.timeout if call.timeout is None else call.timeout)
+        deadline = Deadline(self.settings.timeout if call.timeout is None else call.timeout)
         retries = self.settings.retries if call.retries is None else call.retries
         may_renew = not has_header(call.headers, "authorization")
         before: MastheadError | None = None
         attempt = 0
         while True:
             attempt += 1
-            result = await self._attempt(call, use, patience, is_stream=is_stream)
+            result = await self._attempt(call, use, deadline, is_stream=is_stream)
             if not isinstance(result, _Failed):
                 return result
             if may_renew and result.is_of_credentials:
                 may_renew = False
-                if await self._pace.until_closed(self._credentials.renew(result.shown), patience):
+                if await self._rate_limiter.until_closed(self._credentials.renew(result.shown), deadline):
                     continue
             decision = retry.decide(
                 call.method,
                 result.outcome,
                 attempt=attempt,
                 attempts=retries + 1,
-                remaining=patience.left(),
+                remaining=deadline.left(),
                 random=self._random,
                 stream=is_stream,
                 has_reached=self._has_reached,
@@ -333,22 +333,22 @@ class RestClient:
                 decision.after,
             )
             before = result.error
-            await self._pace.pause(decision.after)
+            await self._rate_limiter.pause(decision.after)
 
     async def _attempt(
         self,
         call: Call,
-        use: Callable[[Call, Response], Awaitable[T]],
-        patience: Patience,
+        use: Callable[[Call, TransportResponse], Awaitable[T]],
+        deadline: Deadline,
         *,
         is_stream: bool,
     ) -> T | _Failed:
         shown = Secret()
         try:
-            await self._pace.turn(patience.left())
+            await self._rate_limiter.turn(deadline.left())
             if not has_header(call.headers, "authorization"):
-                shown = await self._pace.until_closed(self._credentials.authorization(), patience)
-            response = await self._send(call, shown, patience.left(), is_stream=is_stream)
+                shown = await self._rate_limiter.until_closed(self._credentials.authorization(), deadline)
+            response = await self._send(call, shown, deadline.left(), is_stream=is_stream)
             self._has_reached = True
             status = response.status
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
@@ -362,26 +362,26 @@ class RestClient:
         is_unreached = isinstance(error, ConnectError) and not self._has_reached
         return f" (the address is from {self._origin})" if is_unreached and self._origin else ""
 
-    async def _read(self, call: Call, response: Response) -> Answer:
+    async def _read(self, call: Call, response: TransportResponse) -> Response:
         try:
             body = await response.read()
         except BaseException:
             response.close()
             raise
-        return Answer(
+        return Response(
             response.status,
             body,
             response.header("Content-Type"),
             response.header("ETag"),
-            self._notices.read(call, response),
+            self._warning_handler.read(call, response),
             call.subject,
         )
 
-    async def _keep(self, call: Call, response: Response) -> Stream:
-        return Stream(call, response, self._notices.read(call, response))
+    async def _keep(self, call: Call, response: TransportResponse) -> ResponseStream:
+        return ResponseStream(call, response, self._warning_handler.read(call, response))
 
-    async def _refused(self, call: Call, response: Response, shown: Secret) -> _Failed:
-        self._notices.read(call, response)
+    async def _refused(self, call: Call, response: TransportResponse, shown: Secret) -> _Failed:
+        self._warning_handler.read(call, response)
         header = response.header
         body = await read_bounded(response)
         error = failure(call, response.status, header("Content-Type"), body, header("Location"))
@@ -390,15 +390,17 @@ class RestClient:
             # Who is turned away before anything reads the request gets no Status, only the header.
             error.details = error.details or StatusDetails()
             error.details.retry_after_seconds = round(seconds)
-        return _Failed(error, retry.Answer(response.status, asked, header("Date")), shown)
+        return _Failed(error, retry.ResponseHead(response.status, asked, header("Date")), shown)
 
-    def _send(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> Awaitable[Response]:
+    def _send(
+        self, call: Call, shown: Secret, left: float, *, is_stream: bool
+    ) -> Awaitable[TransportResponse]:
         """Send; a stream has its deadline for the head alone, because its body may come for hours."""
         request = self._request(call, shown, left, is_stream=is_stream)
         sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
         return self._tell(call, sending) if _log.isEnabledFor(logging.DEBUG) else sending
 
-    async def _tell(self, call: Call, sending: Awaitable[Response]) -> Response:
+    async def _tell(self, call: Call, sending: Awaitable[TransportResponse]) -> TransportResponse:
         now = asyncio.get_running_loop().time
         began = now()
         response = await sending
@@ -413,7 +415,7 @@ class RestClient:
         )
         return response
 
-    async def _send_within(self, call: Call, request: Request, left: float) -> Response:
+    async def _send_within(self, call: Call, request: TransportRequest, left: float) -> TransportResponse:
         try:
             async with asyncio.timeout(None if left == math.inf else left):
                 return await self._transport.send(request)
@@ -422,7 +424,7 @@ class RestClient:
                 raise
         raise DeadlineError(f"no answer began within {left:.1f} s", verb=call.method, url=call.path)
 
-    def _request(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> Request:
+    def _request(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> TransportRequest:
         headers = merged(self._headers, call.headers)
         if call.body is not None and not has_header(call.headers, "content-type"):
             headers.append(("Content-Type", call.content_type))
@@ -432,9 +434,11 @@ class RestClient:
             headers.append(("Authorization", shown))
         target = encoded(call.path, call.query)
         if is_stream:
-            silence = self.settings.silence if call.silence is None else call.silence
-            return Request(call.method, target, headers, call.body, silence=_finite(silence))
-        return Request(call.method, target, headers, call.body, total=_finite(left))
+            read_timeout = self.settings.read_timeout if call.read_timeout is None else call.read_timeout
+            return TransportRequest(
+                call.method, target, headers, call.body, read_timeout=_finite(read_timeout)
+            )
+        return TransportRequest(call.method, target, headers, call.body, timeout=_finite(left))
 
 
 def _raw(

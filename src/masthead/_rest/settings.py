@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RestSettings", "default_user_agent"]
 
 
-_NUMBERS: Final = ("timeout", "silence", "retries", "rate", "burst", "max_response_bytes")
+_NUMBERS: Final = ("timeout", "read_timeout", "retries", "rate", "burst", "max_response_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class RestSettings:
 
     Attributes:
         timeout: Seconds that a call may take, its repetitions included, unless it says otherwise.
-        silence: Seconds without a byte after which a stream that should have bookmarks counts as dead. Servers send
+        read_timeout: Seconds without a byte after which a stream that should have bookmarks counts as dead. Servers send
             one about once a minute.
         retries: How often a call is repeated at most where the server, or the network, asks for it.
         rate: Calls a second that the client allows itself; None for no limit. Servers protect themselves nowadays.
@@ -41,7 +41,7 @@ class RestSettings:
     """
 
     timeout: float = 60.0
-    silence: float = 90.0
+    read_timeout: float = 90.0
     retries: int = 10
     rate: float | None = None
     burst: int = 10
@@ -56,7 +56,7 @@ class RestSettings:
                 raise InvalidValueError(f"{name} must be a number, not {given!r}", value=given)
         rules = {
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
-            "silence": (self.silence > 0, "more than 0 seconds; math.inf for no limit"),
+            "read_timeout": (self.read_timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "retries": (self.retries >= 0, "0 or more"),
             "rate": (self.rate is None or self.rate > 0, "more than 0 calls a second; None for no limit"),
             "burst": (self.burst >= 1, "1 or more"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from masthead.errors import ProtocolError
 
-__all__ = ["LONGEST_LINE", "Lines"]
+__all__ = ["LONGEST_LINE", "LineDecoder"]
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 """Far more than etcd stores for an object (1.5 MB), and little enough that a broken server does not fill memory."""
@@ -22,7 +22,7 @@ def _without_blank_lines(chunk: bytes) -> bytes:
     return chunk
 
 
-class Lines:
+class LineDecoder:
     r"""Cuts a stream of JSON values, one to a line, into its lines.
 
     Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is taken away. Each

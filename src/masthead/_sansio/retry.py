@@ -35,7 +35,7 @@ from masthead.errors import CertificateError, ConnectError, ProtocolError, Trans
 if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
 
-__all__ = ["LONGEST_WAIT", "Again", "Answer", "Decision", "GiveUp", "decide", "parse_retry_after"]
+__all__ = ["LONGEST_WAIT", "Retry", "ResponseHead", "Decision", "GiveUp", "decide", "parse_retry_after"]
 
 LONGEST_WAIT: Final = 300.0
 """The longest ``Retry-After`` that is waited for, in seconds.
@@ -56,7 +56,7 @@ _JITTER: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponseHead:
     """An answer's head, as far as it matters here.
 
     Attributes:
@@ -72,7 +72,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """Try again.
 
     Attributes:
@@ -95,7 +95,7 @@ class GiveUp:
     why: str
 
 
-Decision: TypeAlias = "Again | GiveUp"
+Decision: TypeAlias = "Retry | GiveUp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ _LOST: Final = _Rule("the connection was lost", first=0.1, methods=_HARMLESS, ta
 
 def decide(
     method: str,
-    outcome: Answer | TransportError,
+    outcome: ResponseHead | TransportError,
     *,
     attempt: int,
     random: Random,
@@ -159,19 +159,21 @@ def decide(
     after = jittered(base, rule.jitter, random)
     if remaining is not None and after >= remaining:
         return GiveUp(f"{rule.why}, and the time is up before the next attempt")
-    return Again(after, rule.why)
+    return Retry(after, rule.why)
 
 
-def _asked(outcome: Answer | TransportError) -> float | None:
+def _asked(outcome: ResponseHead | TransportError) -> float | None:
     """For how many seconds the server asked to be left alone."""
-    if not isinstance(outcome, Answer) or not (outcome.status == _TOO_MANY_REQUESTS or outcome.status >= 500):
+    if not isinstance(outcome, ResponseHead) or not (
+        outcome.status == _TOO_MANY_REQUESTS or outcome.status >= 500
+    ):
         return None
     return parse_retry_after(outcome.retry_after, date=outcome.date)
 
 
-def _rule_for(outcome: Answer | TransportError, *, has_reached: bool) -> _Rule | None:
+def _rule_for(outcome: ResponseHead | TransportError, *, has_reached: bool) -> _Rule | None:
     match outcome:
-        case Answer():
+        case ResponseHead():
             return _BUSY if outcome.status in _PASSING else None
         case CertificateError():
             return None

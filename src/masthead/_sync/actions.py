@@ -8,43 +8,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
-from masthead._sync.access import ResourceAccess
+from masthead._sync.base import BaseResource
 from masthead._sync.logs import LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from masthead._client.actions import Approving as AsyncApproving
-    from masthead._client.actions import Binding as AsyncBinding
-    from masthead._client.actions import EphemeralContainers as AsyncEphemeralContainers
-    from masthead._client.actions import Evicting as AsyncEvicting
-    from masthead._client.actions import Finalizing as AsyncFinalizing
-    from masthead._client.actions import Logging as AsyncLogging
-    from masthead._client.actions import Resizing as AsyncResizing
-    from masthead._client.actions import TokenRequests as AsyncTokenRequests
+    from masthead._client.actions import ApprovalVerbs as AsyncApprovalVerbs
+    from masthead._client.actions import BindingVerbs as AsyncBindingVerbs
+    from masthead._client.actions import EphemeralContainerVerbs as AsyncEphemeralContainerVerbs
+    from masthead._client.actions import EvictionVerbs as AsyncEvictionVerbs
+    from masthead._client.actions import FinalizeVerbs as AsyncFinalizeVerbs
+    from masthead._client.actions import LogVerbs as AsyncLogVerbs
+    from masthead._client.actions import ResizeVerbs as AsyncResizeVerbs
+    from masthead._client.actions import TokenVerbs as AsyncTokenVerbs
     from masthead._client.options import FieldValidation
     from masthead._meta.v1 import DeletionPropagation
     from masthead.api.authentication.v1 import TokenRequest
 
 __all__ = [
-    "Approving",
-    "Binding",
-    "EphemeralContainers",
-    "Evicting",
-    "Finalizing",
-    "Logging",
-    "Resizing",
-    "TokenRequests",
+    "ApprovalVerbs",
+    "BindingVerbs",
+    "EphemeralContainerVerbs",
+    "EvictionVerbs",
+    "FinalizeVerbs",
+    "LogVerbs",
+    "ResizeVerbs",
+    "TokenVerbs",
 ]
 
 T = TypeVar("T", bound=Object)
 
 
-class Approving(ResourceAccess[T], Generic[T]):
+class ApprovalVerbs(BaseResource[T], Generic[T]):
     """For requests that somebody has to decide on."""
 
-    _async: AsyncApproving[T]
+    _async: AsyncApprovalVerbs[T]
 
     def update_approval(
         self,
@@ -91,10 +91,10 @@ class Approving(ResourceAccess[T], Generic[T]):
         return self._portal.call(self._async.deny(name, reason=reason, message=message, timeout=timeout))
 
 
-class Binding(ResourceAccess[T], Generic[T]):
+class BindingVerbs(BaseResource[T], Generic[T]):
     """For what is placed on a node."""
 
-    _async: AsyncBinding[T]
+    _async: AsyncBindingVerbs[T]
 
     def bind(
         self,
@@ -115,10 +115,10 @@ class Binding(ResourceAccess[T], Generic[T]):
         )
 
 
-class EphemeralContainers(ResourceAccess[T], Generic[T]):
+class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
     """For what can be looked into while it runs."""
 
-    _async: AsyncEphemeralContainers[T]
+    _async: AsyncEphemeralContainerVerbs[T]
 
     def update_ephemeral_containers(
         self,
@@ -145,10 +145,10 @@ class EphemeralContainers(ResourceAccess[T], Generic[T]):
         )
 
 
-class Evicting(ResourceAccess[T], Generic[T]):
+class EvictionVerbs(BaseResource[T], Generic[T]):
     """For what can be asked to leave its node."""
 
-    _async: AsyncEvicting[T]
+    _async: AsyncEvictionVerbs[T]
 
     def evict(
         self,
@@ -181,10 +181,10 @@ class Evicting(ResourceAccess[T], Generic[T]):
         )
 
 
-class Finalizing(ResourceAccess[T], Generic[T]):
+class FinalizeVerbs(BaseResource[T], Generic[T]):
     """For what waits for others before it goes."""
 
-    _async: AsyncFinalizing[T]
+    _async: AsyncFinalizeVerbs[T]
 
     def finalize(
         self,
@@ -211,10 +211,10 @@ class Finalizing(ResourceAccess[T], Generic[T]):
         )
 
 
-class Logging(ResourceAccess[T], Generic[T]):
+class LogVerbs(BaseResource[T], Generic[T]):
     """For what writes logs."""
 
-    _async: AsyncLogging[T]
+    _async: AsyncLogVerbs[T]
 
     def logs(
         self,
@@ -229,7 +229,7 @@ class Logging(ResourceAccess[T], Generic[T]):
         limit_bytes: int | None = None,
         timestamps: bool = False,
         insecure_skip_tls_verify_backend: bool = False,
-        silence: float | None = None,
+        read_timeout: float | None = None,
     ) -> LogStream:
         """Read what a container writes, as it comes.
 
@@ -251,7 +251,7 @@ class Logging(ResourceAccess[T], Generic[T]):
             limit_bytes: End after so many bytes.
             timestamps: Begin each line with the time at which it was written.
             insecure_skip_tls_verify_backend: Do not check the certificate of the node.
-            silence: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
+            read_timeout: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
                 a log that is followed, for as long as it takes: it may be quiet for hours.
 
         Raises:
@@ -271,15 +271,15 @@ class Logging(ResourceAccess[T], Generic[T]):
                 limit_bytes=limit_bytes,
                 timestamps=timestamps,
                 insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
-                silence=silence,
+                read_timeout=read_timeout,
             ),
         )
 
 
-class Resizing(ResourceAccess[T], Generic[T]):
+class ResizeVerbs(BaseResource[T], Generic[T]):
     """For what can be given more while it runs."""
 
-    _async: AsyncResizing[T]
+    _async: AsyncResizeVerbs[T]
 
     def update_resize(
         self,
@@ -306,10 +306,10 @@ class Resizing(ResourceAccess[T], Generic[T]):
         )
 
 
-class TokenRequests(ResourceAccess[T], Generic[T]):
+class TokenVerbs(BaseResource[T], Generic[T]):
     """For accounts that tokens are made for."""
 
-    _async: AsyncTokenRequests[T]
+    _async: AsyncTokenVerbs[T]
 
     def create_token(
         self,

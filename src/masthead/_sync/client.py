@@ -64,7 +64,7 @@ class Client(Clientset):
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
         timeout: float = 60.0,
-        silence: float = 90.0,
+        read_timeout: float = 90.0,
         retries: int = 10,
         rate: float | None = None,
         burst: int = 10,
@@ -89,7 +89,7 @@ class Client(Clientset):
                 configuration has.
             timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
                 credentials is not counted: somebody may be logging in, and that has a limit of its own.
-            silence: Seconds without a byte after which a watch counts as dead, and is resumed.
+            read_timeout: Seconds without a byte after which a watch counts as dead, and is resumed.
             retries: How often a call is repeated at most where the server, or the network, asks for it.
             rate: Calls a second that the client allows itself; None for no limit.
             burst: How many calls may come at once before `rate` holds them back.
@@ -118,7 +118,7 @@ class Client(Clientset):
             namespace=namespace,
             impersonate=impersonate,
             timeout=timeout,
-            silence=silence,
+            read_timeout=read_timeout,
             retries=retries,
             rate=rate,
             burst=burst,

@@ -12,20 +12,20 @@ from masthead._client.clientset import Clientset as AsyncClientset
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.actions import (
-    Approving,
-    Binding,
-    EphemeralContainers,
-    Evicting,
-    Finalizing,
-    Logging,
-    Resizing,
-    TokenRequests,
+    ApprovalVerbs,
+    BindingVerbs,
+    EphemeralContainerVerbs,
+    EvictionVerbs,
+    FinalizeVerbs,
+    LogVerbs,
+    ResizeVerbs,
+    TokenVerbs,
 )
 from masthead._sync.facade import Facade
 from masthead._sync.group import Group
 from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
-from masthead._sync.subresources import Scaling, StatusVerbs
+from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.clientset import AdmissionregistrationV1 as AsyncAdmissionregistrationV1
@@ -216,7 +216,7 @@ class APIServices(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncAPIServices[T]
 
 
-class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], Approving[T], Generic[T]):
+class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
     """CertificateSigningRequests, and what can be done with them."""
 
     _async: AsyncCertificateSigningRequests[T]
@@ -240,7 +240,7 @@ class DaemonSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncDaemonSets[T]
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """Deployments, and what can be done with them."""
 
     _async: AsyncDeployments[T]
@@ -276,7 +276,7 @@ class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncJobs[T]
 
 
-class Namespaces(ResourceClient[T], StatusVerbs[T], Finalizing[T], Generic[T]):
+class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
     """Namespaces, and what can be done with them."""
 
     _async: AsyncNamespaces[T]
@@ -321,11 +321,11 @@ class PodGroups(ResourceClient[T], StatusVerbs[T], Generic[T]):
 class Pods(
     ResourceClient[T],
     StatusVerbs[T],
-    Binding[T],
-    EphemeralContainers[T],
-    Evicting[T],
-    Logging[T],
-    Resizing[T],
+    BindingVerbs[T],
+    EphemeralContainerVerbs[T],
+    EvictionVerbs[T],
+    LogVerbs[T],
+    ResizeVerbs[T],
     Generic[T],
 ):
     """Pods, and what can be done with them."""
@@ -339,13 +339,13 @@ class PriorityLevelConfigurations(ResourceClient[T], StatusVerbs[T], Generic[T])
     _async: AsyncPriorityLevelConfigurations[T]
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """ReplicaSets, and what can be done with them."""
 
     _async: AsyncReplicaSets[T]
 
 
-class ReplicationControllers(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class ReplicationControllers(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """ReplicationControllers, and what can be done with them."""
 
     _async: AsyncReplicationControllers[T]
@@ -369,7 +369,7 @@ class ResourceQuotas(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncResourceQuotas[T]
 
 
-class ServiceAccounts(ResourceClient[T], TokenRequests[T], Generic[T]):
+class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     """ServiceAccounts, and what can be done with them."""
 
     _async: AsyncServiceAccounts[T]
@@ -387,7 +387,7 @@ class Services(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncServices[T]
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """StatefulSets, and what can be done with them."""
 
     _async: AsyncStatefulSets[T]

@@ -9,24 +9,31 @@ import random
 import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.access import name_of
-from masthead._client.changes import changed, laid_over, outcome_of, schedule, to_create, vanished
+from masthead._client.base import name_of
 from masthead._client.conflicts import read_again, read_live
+from masthead._client.mutations import (
+    apply_mutation,
+    deleted_conflict,
+    overlay,
+    prepare_create,
+    retry_schedule,
+    update_result,
+)
 from masthead._meta.object import Object
 from masthead._sansio.backoff import DEFAULT_RETRY
-from masthead._sync.creating import Creating
-from masthead._sync.reading import Reading
+from masthead._sync.create_verbs import CreateVerbs
+from masthead._sync.read_verbs import ReadVerbs
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from masthead._client.changes import Mutate, Outcome
-    from masthead._client.conflicts import Retrying as AsyncRetrying
+    from masthead._client.conflicts import RetryVerbs as AsyncRetryVerbs
+    from masthead._client.mutations import Mutate, OperationResult
     from masthead._client.options import FieldValidation
     from masthead._sansio.backoff import Attempts
 
-__all__ = ["Retrying", "retry_on", "retry_on_conflict"]
+__all__ = ["RetryVerbs", "retry_on", "retry_on_conflict"]
 
 R = TypeVar("R")
 T = TypeVar("T", bound=Object)
@@ -44,7 +51,7 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
         Exception: what the last attempt raises, and at once whatever is none of `errors`.
         InvalidValueError: if there is to be no attempt at all.
     """
-    delays = schedule(attempts).delays(random.random)
+    delays = retry_schedule(attempts).delays(random.random)
     while True:
         try:
             return fn()
@@ -70,10 +77,10 @@ def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT
     return retry_on(fn, ConflictError, attempts=attempts)
 
 
-class Retrying(Reading[T], Creating[T], Generic[T]):
+class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
     """Changes objects of a kind that others change too."""
 
-    _async: AsyncRetrying[T]
+    _async: AsyncRetryVerbs[T]
 
     def update(
         self,
@@ -150,7 +157,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
                 known = self.get(get, timeout=timeout)
             else:
                 known = get()
-            wanted = changed(known, mutate)
+            wanted = apply_mutation(known, mutate)
             if wanted is None:
                 return known
             return self.update(
@@ -173,7 +180,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
-    ) -> tuple[T, Outcome]:
+    ) -> tuple[T, OperationResult]:
         """See to it that an object is there, and is as it should be.
 
         Args:
@@ -200,18 +207,18 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
         """
         name_of(obj, "create or update")
 
-        def attempt() -> tuple[T, Outcome]:
+        def attempt() -> tuple[T, OperationResult]:
             found = self._portal.call(read_live(self._async, obj, timeout))
             if found is None:
                 made = self.create(
-                    to_create(obj, mutate),
+                    prepare_create(obj, mutate),
                     dry_run=dry_run,
                     field_manager=field_manager,
                     field_validation=field_validation,
                     timeout=timeout,
                 )
                 return (made, "created")
-            wanted = laid_over(found, obj) if mutate is None else changed(found, mutate)
+            wanted = overlay(found, obj) if mutate is None else apply_mutation(found, mutate)
             if wanted is None:
                 return (found, "unchanged")
             try:
@@ -223,7 +230,7 @@ class Retrying(Reading[T], Creating[T], Generic[T]):
                     timeout=timeout,
                 )
             except NotFoundError as error:
-                raise vanished(found, error) from error
-            return (answer, outcome_of(found, answer, dry_run=dry_run))
+                raise deleted_conflict(found, error) from error
+            return (answer, update_result(found, answer, dry_run=dry_run))
 
         return retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import Hold
     from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import PartialObjectMetadata
@@ -50,7 +50,7 @@ class _PortalFactory(AsyncFactory):
 
     spawn: Spawn
 
-    def _make(self, source: Reading[Any] | list[Reading[Any]], **options: Any) -> PortalInformer[Any]:  # noqa: ANN401
+    def _make(self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], **options: Any) -> PortalInformer[Any]:  # noqa: ANN401
         made: PortalInformer[Any] = PortalInformer(source, **options)
         made.spawn = self.spawn
         return made

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from masthead._cache.informer.core import GRACE
 from masthead._cache.informer.informer import ThreadedInformer
-from masthead._client.reading import Reading as AsyncReading
+from masthead._client.read_verbs import ReadVerbs as AsyncReading
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from masthead._sansio.deltafifo import KeyListerGetter
     from masthead._sansio.store import IndexFunc
     from masthead._sync.portal import Spawn
-    from masthead._sync.reading import Reading
+    from masthead._sync.read_verbs import ReadVerbs
     from masthead.metrics import Metrics
 
 __all__ = ["PortalInformer", "SharedInformer", "facing"]
@@ -98,7 +98,7 @@ class SharedInformer(Arranged[T]):
 
     def __init__(
         self,
-        source: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+        source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
         *,
         resync: float = 0.0,
         indexers: Mapping[str, IndexFunc[T]] | None = None,
@@ -329,7 +329,7 @@ def _meet(face: SharedInformer[T], portal: Portal, inner: PortalInformer[T]) -> 
 
 
 def _unwrapped(
-    source: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+    source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
 ) -> tuple[Portal | None, AsyncReading[T] | ListWatch[T] | list[AsyncReading[T]]]:
     """What a source is behind the façade, and its portal; None if it has none, because it is no client's.
 

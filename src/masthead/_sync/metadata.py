@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta.v1 import PartialObjectMetadata
-from masthead._sync.deleting import Deleting, Patching
-from masthead._sync.reading import Reading
+from masthead._sync.delete_verbs import DeleteVerbs
+from masthead._sync.patch_verbs import PatchVerbs
+from masthead._sync.read_verbs import ReadVerbs
 
 if TYPE_CHECKING:
     from masthead._client.metadata import MetadataResource as AsyncMetadataResource
@@ -18,7 +19,7 @@ __all__ = ["MetadataResource"]
 
 
 class MetadataResource(
-    Reading[PartialObjectMetadata], Patching[PartialObjectMetadata], Deleting[PartialObjectMetadata]
+    ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):
     """The objects of a resource, of which the server sends the metadata only."""
 

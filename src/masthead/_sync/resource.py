@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
-from masthead._sync.conflicts import Retrying
-from masthead._sync.deleting import Deleting, Patching
+from masthead._sync.conflicts import RetryVerbs
+from masthead._sync.delete_verbs import DeleteVerbs
+from masthead._sync.patch_verbs import PatchVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ __all__ = ["ResourceClient"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceClient(Retrying[T], Patching[T], Deleting[T], Generic[T]):
+class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 
     Annotates whatever works with any of them: ``client.core_v1.pods("x")`` and ``client.resource(Pod, "x")`` are both a

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead._meta.secret import Secret
-    from masthead._rest.answer import Answer
+    from masthead._rest.response import Response
 
 __all__ = ["RestClient"]
 
@@ -50,7 +50,7 @@ class RestClient(Facade[AsyncRestClient]):
         accept: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """GET a path.
 
         Args:
@@ -76,7 +76,7 @@ class RestClient(Facade[AsyncRestClient]):
         body: bytes | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """DELETE a path; its options may be a body.
 
         Raises:
@@ -95,7 +95,7 @@ class RestClient(Facade[AsyncRestClient]):
         content_type: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """POST a body to a path.
 
         Raises:
@@ -116,7 +116,7 @@ class RestClient(Facade[AsyncRestClient]):
         content_type: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """PUT a body at a path.
 
         Raises:
@@ -137,7 +137,7 @@ class RestClient(Facade[AsyncRestClient]):
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """PATCH what is at a path; the content type says which kind of patch it is.
 
         Raises:
@@ -160,7 +160,7 @@ class RestClient(Facade[AsyncRestClient]):
         accept: str = JSON,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Make a call with any HTTP method. The path may have a query of its own.
 
         Raises:

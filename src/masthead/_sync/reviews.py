@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
-from masthead._sync.access import ResourceAccess
+from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ __all__ = ["Reviews"]
 T = TypeVar("T", bound=Object)
 
 
-class Reviews(ResourceAccess[T], Generic[T]):
+class Reviews(BaseResource[T], Generic[T]):
     """Objects that can be created, and neither read nor changed."""
 
     _async: AsyncReviews[T]

@@ -8,23 +8,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
-from masthead._sync.access import ResourceAccess
+from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead._client.options import FieldValidation
-    from masthead._client.subresources import Scaling as AsyncScaling
+    from masthead._client.subresources import ScaleVerbs as AsyncScaleVerbs
     from masthead._client.subresources import StatusVerbs as AsyncStatusVerbs
     from masthead._meta.patch import Patch
     from masthead.api.autoscaling.v1 import Scale
 
-__all__ = ["Scaling", "StatusVerbs"]
+__all__ = ["ScaleVerbs", "StatusVerbs"]
 
 T = TypeVar("T", bound=Object)
 
 
-class StatusVerbs(ResourceAccess[T], Generic[T]):
+class StatusVerbs(BaseResource[T], Generic[T]):
     """For kinds whose status is written apart from the rest."""
 
     _async: AsyncStatusVerbs[T]
@@ -102,10 +102,10 @@ class StatusVerbs(ResourceAccess[T], Generic[T]):
         )
 
 
-class Scaling(ResourceAccess[T], Generic[T]):
+class ScaleVerbs(BaseResource[T], Generic[T]):
     """For kinds that have a number of replicas."""
 
-    _async: AsyncScaling[T]
+    _async: AsyncScaleVerbs[T]
 
     def get_scale(self, name: str, *, timeout: float | None = None) -> Scale:
         """Read how many replicas are wanted, and how many there are."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
 from masthead._sync.resource import ResourceClient
-from masthead._sync.subresources import Scaling, StatusVerbs
+from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.typed import TypedResource as AsyncTypedResource
@@ -19,7 +19,7 @@ __all__ = ["TypedResource"]
 T = TypeVar("T", bound=Object)
 
 
-class TypedResource(ResourceClient[T], StatusVerbs[T], Scaling[T], Generic[T]):
+class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """The objects of a kind that is known by its class: one of the API's own, or a custom resource's.
 
     The verbs for status and scale are there for every kind; the server says so where a kind has neither.

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 from masthead.errors import ConfigError
 
-__all__ = ["Server", "bracketed"]
+__all__ = ["ServerAddress", "bracketed"]
 
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerAddress:
     """Where requests go.
 
     Attributes:
@@ -30,7 +30,7 @@ class Server:
     prefix: str
 
     @classmethod
-    def parse(cls, url: str) -> Server:
+    def parse(cls, url: str) -> ServerAddress:
         """Read a server's address, such as ``https://host:6443/k8s``. A user and a password in it are left out.
 
         Raises:

@@ -7,15 +7,15 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from masthead._transport.failures import Fault
-from masthead._transport.unpacking import TooLargeError, unpack_whole
+from masthead._transport.decompression import TooLargeError, decompress_all
+from masthead._transport.failures import TransportFault
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
-    from masthead._transport.answer import Answer
-    from masthead._transport.contract import Request
-    from masthead._transport.failures import Failures
-    from masthead._transport.unpacking import Gunzip
+    from masthead._transport.contract import TransportRequest
+    from masthead._transport.decompression import Gunzip
+    from masthead._transport.failures import ErrorFactory
+    from masthead._transport.incoming_response import IncomingResponse
     from masthead.errors import MastheadError
 
 __all__ = ["HttpResponse"]
@@ -27,17 +27,17 @@ class HttpResponse:
     Whatever ends the reading early, cancellation included, closes the connection. So does losing the last reference.
     """
 
-    __slots__ = ("_answer", "_failures", "_loop", "_request", "_unpack")
+    __slots__ = ("_failures", "_loop", "_request", "_response", "_unpack")
 
     def __init__(
         self,
-        answer: Answer,
-        request: Request,
-        failures: Failures,
+        response: IncomingResponse,
+        request: TransportRequest,
+        failures: ErrorFactory,
         unpack: Gunzip | None,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self._answer = answer
+        self._response = response
         self._request = request
         self._failures = failures
         self._unpack = unpack
@@ -46,16 +46,16 @@ class HttpResponse:
     @property
     def status(self) -> int:
         """The HTTP code."""
-        return self._answer.status
+        return self._response.status
 
     def header(self, name: str) -> str:
         """A header's value, whatever the case of its name; empty if it is not there."""
-        found = self._answer.headers.get(name.lower().encode())
+        found = self._response.headers.get(name.lower().encode())
         return "" if found is None else _text(found[0])
 
     def headers_of(self, name: str) -> list[str]:
         """Every value of a header that may come more than once."""
-        return [_text(each) for each in self._answer.headers.get(name.lower().encode(), ())]
+        return [_text(each) for each in self._response.headers.get(name.lower().encode(), ())]
 
     async def read(self) -> bytes:
         """The whole body; the connection then goes back to the pool.
@@ -71,32 +71,32 @@ class HttpResponse:
         if self._unpack is not None:
             return await self._unpacked(self._unpack, whole, limit)
         if len(whole) > limit:
-            raise self._broken(Fault.TOO_LARGE)
+            raise self._broken(TransportFault.TOO_LARGE)
         return whole
 
     async def _gathered(self, limit: float) -> bytes:
         """All that came over the wire and was not taken."""
-        answer = self._answer
-        if answer.is_complete:  # as most are: it came together with the head
-            return answer.take()
+        response = self._response
+        if response.is_complete:  # as most are: it came together with the head
+            return response.take()
         try:
-            whole = await answer.gather(limit)
+            whole = await response.gather(limit)
         except BaseException:
-            answer.drop()
+            response.drop()
             raise
-        if answer.fault is None:
+        if response.fault is None:
             return whole
         del whole  # the beginning of an answer, perhaps of one that issues tokens: no frame is to show it
-        raise self._broken(answer.fault)
+        raise self._broken(response.fault)
 
     async def _unpacked(self, unpack: Gunzip, whole: bytes, limit: float) -> bytes:
         unpack.put(whole)
         try:
-            return await unpack_whole(unpack, limit)
+            return await decompress_all(unpack, limit)
         except zlib.error as error:
             failure: MastheadError = self._failures.not_unpacked(error, self._request)
         except TooLargeError:
-            failure = self._broken(Fault.TOO_LARGE)
+            failure = self._broken(TransportFault.TOO_LARGE)
         raise failure  # here, so that it drags along no other error
 
     def chunks(self) -> HttpResponse:
@@ -113,27 +113,27 @@ class HttpResponse:
         return self
 
     async def __anext__(self) -> bytes:
-        answer, unpack = self._answer, self._unpack
+        response, unpack = self._response, self._unpack
         try:
             if piece := await self._next_piece():
                 return piece
-            if answer.fault is not None:
-                failure = self._broken(answer.fault)
+            if response.fault is not None:
+                failure = self._broken(response.fault)
             else:
                 if unpack is not None:
                     unpack.finish()
                 raise StopAsyncIteration
         except zlib.error as error:
-            answer.drop()
+            response.drop()
             failure = self._failures.not_unpacked(error, self._request)
         except (asyncio.CancelledError, GeneratorExit):
-            answer.drop()
+            response.drop()
             raise
         raise failure  # here, so that it drags along no other error
 
     async def _next_piece(self) -> bytes:
         """What comes next; nothing once it is over."""
-        answer, unpack = self._answer, self._unpack
+        response, unpack = self._response, self._unpack
         is_new = False
         while True:
             if unpack is not None and unpack.is_waiting:
@@ -142,32 +142,32 @@ class HttpResponse:
                 is_new = False
                 if piece := unpack.step():
                     return piece
-            elif piece := answer.take():
+            elif piece := response.take():
                 if unpack is None:
                     return piece
                 unpack.put(piece)
                 is_new = True
-            elif answer.is_over:
+            elif response.is_over:
                 return b""
             else:
-                await answer.changed()
+                await response.changed()
 
     def close(self) -> None:
         """Drop what was not read, and the connection with it; does nothing where all was read."""
-        self._answer.drop()
+        self._response.drop()
 
-    def _broken(self, fault: Fault) -> MastheadError:
-        if fault is Fault.CLOSED:
+    def _broken(self, fault: TransportFault) -> MastheadError:
+        if fault is TransportFault.CLOSED:
             return ClosedError(
                 f"{self._failures.what(self._request)}: closed before all of the answer was read"
             )
-        return self._failures.broken(fault, self._answer.cause, self._request)
+        return self._failures.broken(fault, self._response.cause, self._request)
 
     def __del__(self) -> None:
         # Its connection still holds an answer that nobody reads; only this object knows that nobody will.
-        if not self._answer.is_over:
+        if not self._response.is_over:
             with suppress(RuntimeError):  # the loop is closed, and so is everything
-                self._loop.call_soon_threadsafe(self._answer.drop)
+                self._loop.call_soon_threadsafe(self._response.drop)
 
 
 def _text(value: bytes) -> str:

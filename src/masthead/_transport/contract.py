@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from masthead._meta.secret import Secret, SecretValue
 
-__all__ = ["Request", "Response", "TlsSource", "Transport"]
+__all__ = ["TransportRequest", "TransportResponse", "TlsSource", "Transport"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TransportRequest:
     """One HTTP request.
 
     Attributes:
@@ -29,19 +29,19 @@ class Request:
             because some come more than once. Credentials are Secrets, and are reveal where the bytes are written. The
             repr leaves all of them out.
         body: What to send, hidden if it holds credentials; None for nothing.
-        total: How many seconds the whole exchange may take, the answer's body included; None for as long as it takes.
-        silence: How many seconds may pass without a byte from the server; None for as long as it takes.
+        timeout: How many seconds the whole exchange may take, the answer's body included; None for as long as it takes.
+        read_timeout: How many seconds may pass without a byte from the server; None for as long as it takes.
     """
 
     method: str
     target: str
     headers: Sequence[tuple[str, str | Secret]] = field(default=(), repr=False)
     body: bytes | SecretValue[bytes] | None = field(default=None, repr=False)
-    total: float | None = None
-    silence: float | None = None
+    timeout: float | None = None
+    read_timeout: float | None = None
 
 
-class Response(Protocol):
+class TransportResponse(Protocol):
     """An answer whose head has come. Read it to the end, or close it."""
 
     @property
@@ -86,7 +86,7 @@ class Response(Protocol):
 class Transport(Protocol):
     """Sends requests to one server, over connections that it keeps."""
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request and wait for the head of its answer; any status is an answer.
 
         Raises:

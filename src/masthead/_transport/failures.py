@@ -25,10 +25,10 @@ from masthead.errors import (
 if TYPE_CHECKING:
     import zlib
 
-    from masthead._transport.contract import Request
+    from masthead._transport.contract import TransportRequest
     from masthead._transport.proxy import Proxy
 
-__all__ = ["DialError", "Failures", "Fault", "detail", "unreachable"]
+__all__ = ["DialError", "ErrorFactory", "TransportFault", "detail", "unreachable"]
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
@@ -74,7 +74,7 @@ _BY_TLS_REASON: Final = {
 }
 
 
-class Fault(enum.Enum):
+class TransportFault(enum.Enum):
     """How an exchange that had begun came to nothing."""
 
     CLOSED = enum.auto()
@@ -107,7 +107,7 @@ class DialError(Exception):
         self.cause = cause
 
 
-class Failures:
+class ErrorFactory:
     """Words for what went wrong with one server.
 
     Args:
@@ -125,37 +125,39 @@ class Failures:
         self._via = f" through the proxy {proxy.place}" if proxy is not None else ""
         self._connect_timeout = connect_timeout
         self._explanations = {
-            Fault.HUNG_UP: self._hung_up,
-            Fault.LOST: self._lost,
-            Fault.NOT_HTTP: self._not_http,
-            Fault.CUT_SHORT: self._cut_short,
-            Fault.SILENT: self._silent,
-            Fault.LATE: self._late,
-            Fault.TOO_LARGE: self._too_large,
+            TransportFault.HUNG_UP: self._hung_up,
+            TransportFault.LOST: self._lost,
+            TransportFault.NOT_HTTP: self._not_http,
+            TransportFault.CUT_SHORT: self._cut_short,
+            TransportFault.SILENT: self._silent,
+            TransportFault.LATE: self._late,
+            TransportFault.TOO_LARGE: self._too_large,
         }
 
-    def what(self, request: Request) -> str:
+    def what(self, request: TransportRequest) -> str:
         """The request, as messages name it."""
         return f"{request.method} {_path(request)}"
 
-    def broken(self, fault: Fault, cause: OSError | None, request: Request) -> TransportError:
+    def broken(
+        self, fault: TransportFault, cause: OSError | None, request: TransportRequest
+    ) -> TransportError:
         """Why no answer came, or only a part of one; not for what we closed ourselves."""
         return self._explanations[fault](request, cause)
 
-    def not_dialled(self, error: DialError, request: Request) -> ConnectError:
+    def not_dialled(self, error: DialError, request: TransportRequest) -> ConnectError:
         """Why no connection was made."""
         is_certificate = isinstance(error.cause, ssl.SSLCertVerificationError)
         return self._make(
             CertificateError if is_certificate else ConnectError, str(error), request, error.cause
         )
 
-    def not_connected(self, request: Request) -> ConnectError:
+    def not_connected(self, request: TransportRequest) -> ConnectError:
         """No connection was made in time."""
         waited = f"no connection to {self.server}{self._via} within {self._connect_timeout:g} s"
         advice = "check the network, a VPN, or whether a proxy is needed; if the port is open, its TLS does not answer"
         return self._make(ConnectError, f"{waited}; {advice}", request)
 
-    def crowded(self, request: Request, connections: int) -> ConnectError:
+    def crowded(self, request: TransportRequest, connections: int) -> ConnectError:
         """Every connection that may be opened was in use for too long."""
         return self._make(
             ConnectError,
@@ -164,34 +166,34 @@ class Failures:
             request,
         )
 
-    def out_of_time(self, request: Request) -> DeadlineError:
+    def out_of_time(self, request: TransportRequest) -> DeadlineError:
         """The caller's time was over before anything was sent."""
         return self._make(DeadlineError, "not sent: no time was left for it", request)
 
-    def unknown_packing(self, encoding: str, request: Request) -> ProtocolError:
+    def unknown_packing(self, encoding: str, request: TransportRequest) -> ProtocolError:
         """The answer is compressed in a way that nobody asked for."""
         problem = f"{self.server} answered in the encoding {encoding!r}, which was not asked for"
         return self._make(ProtocolError, f"{problem}; look for a proxy that changes answers", request)
 
-    def not_unpacked(self, error: zlib.error, request: Request) -> ProtocolError:
+    def not_unpacked(self, error: zlib.error, request: TransportRequest) -> ProtocolError:
         """The body is not compressed as the head says."""
         problem = f"what {self.server} compressed cannot be unpacked ({error})"
         return self._make(ProtocolError, f"{problem}; disable-compression may help", request)
 
     def _make(
-        self, kind: type[_ErrorT], problem: str, request: Request, cause: BaseException | None = None
+        self, kind: type[_ErrorT], problem: str, request: TransportRequest, cause: BaseException | None = None
     ) -> _ErrorT:
         made = kind(f"{self.what(request)}: {problem}", verb=request.method, url=_path(request))
         made.__cause__ = cause
         return made
 
-    def _hung_up(self, request: Request, cause: OSError | None) -> ProtocolError:
+    def _hung_up(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"{self.server}{self._via} closed the connection without an answer"
         return self._make(
             ProtocolError, f"{problem}; look whether the request was carried out", request, cause
         )
 
-    def _lost(self, request: Request, cause: OSError | None) -> ProtocolError:
+    def _lost(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         refused = _by_reason(str(cause))
         problem = (
             f"{self.server} {refused}"
@@ -203,25 +205,25 @@ class Failures:
         )
         return self._make(ProtocolError, problem, request, cause)
 
-    def _not_http(self, request: Request, cause: OSError | None) -> ProtocolError:
+    def _not_http(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"what {self.server}{self._via} answered is not HTTP, or its header is too long"
         return self._make(ProtocolError, f"{problem}; check that an API server listens there", request, cause)
 
-    def _cut_short(self, request: Request, cause: OSError | None) -> ProtocolError:
+    def _cut_short(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"the answer of {self.server}{self._via} was cut short or garbled{detail(cause)}"
         return self._make(ProtocolError, f"{problem}; ask again", request, cause)
 
-    def _silent(self, request: Request, cause: OSError | None) -> DeadlineError:
-        waited = f"{self.server} sent nothing for {request.silence or 0:g} s"
+    def _silent(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
+        waited = f"{self.server} sent nothing for {request.read_timeout or 0:g} s"
         return self._make(
             DeadlineError, f"{waited}; the connection may be dead, so ask again", request, cause
         )
 
-    def _late(self, request: Request, cause: OSError | None) -> DeadlineError:
-        waited = f"no complete answer from {self.server} within {request.total or 0:g} s"
+    def _late(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
+        waited = f"no complete answer from {self.server} within {request.timeout or 0:g} s"
         return self._make(DeadlineError, f"{waited}; allow more time, or ask for less", request, cause)
 
-    def _too_large(self, request: Request, cause: OSError | None) -> ResponseTooLargeError:
+    def _too_large(self, request: TransportRequest, cause: OSError | None) -> ResponseTooLargeError:
         problem = f"the answer of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
         advice = "ask for less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
@@ -249,7 +251,7 @@ def detail(error: OSError | None) -> str:
     return f" ({os.strerror(error.errno)})" if error is not None and error.errno else ""
 
 
-def _path(request: Request) -> str:
+def _path(request: TransportRequest) -> str:
     return request.target.partition("?")[0]
 
 

@@ -7,22 +7,22 @@ import math
 import ssl
 from typing import TYPE_CHECKING, Final
 
-from masthead._transport.address import Server
+from masthead._transport.address import ServerAddress
 from masthead._transport.body import HttpResponse
 from masthead._transport.connection import Connection
-from masthead._transport.dialing import Dialer
-from masthead._transport.failures import DialError, Failures, Fault
-from masthead._transport.heads import Heads
-from masthead._transport.pool import Pool
+from masthead._transport.decompression import PACKINGS
+from masthead._transport.dialer import Dialer
+from masthead._transport.failures import DialError, ErrorFactory, TransportFault
+from masthead._transport.pool import ConnectionPool
 from masthead._transport.proxy import Proxy
-from masthead._transport.sockets import Sockets
-from masthead._transport.unpacking import PACKINGS
+from masthead._transport.request_head import RequestHeadEncoder
+from masthead._transport.sockets import SocketTracker
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
     from masthead._meta.secret import Secret, SecretValue
-    from masthead._transport.answer import Answer
-    from masthead._transport.contract import Request, TlsSource
+    from masthead._transport.contract import TlsSource, TransportRequest
+    from masthead._transport.incoming_response import IncomingResponse
 
 __all__ = ["MAX_RESPONSE_BYTES", "HttpTransport"]
 
@@ -30,7 +30,7 @@ _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """What changes nothing, and so may be sent again when a connection that was kept turns out to be dead."""
 MAX_RESPONSE_BYTES: Final = 2**30
 """How long a body may be unless somebody says otherwise: a list of a hundred thousand pods has half of it."""
-_DEAD: Final = frozenset({Fault.HUNG_UP, Fault.LOST})
+_DEAD: Final = frozenset({TransportFault.HUNG_UP, TransportFault.LOST})
 
 
 class HttpTransport:
@@ -79,24 +79,24 @@ class HttpTransport:
         idle: float = 30.0,
         max_response_bytes: float = MAX_RESPONSE_BYTES,
     ) -> None:
-        address = Server.parse(server)
+        address = ServerAddress.parse(server)
         proxy = Proxy.parse(proxy_url) if proxy_url else None
         self._tls = tls
         self._is_secure = address.is_secure or (proxy is not None and proxy.scheme == "https")
         self._connections = connections
         self._connect_timeout = connect_timeout
         self._idle = idle
-        self._failures = Failures(address.place, proxy, connect_timeout, max_response_bytes)
+        self._failures = ErrorFactory(address.place, proxy, connect_timeout, max_response_bytes)
         self._heads = _heads(address, proxy, compression=compression)
-        self._sockets = Sockets()
+        self._sockets = SocketTracker()
         self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)
-        self._pool: Pool | None = None
+        self._pool: ConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._default: ssl.SSLContext | None = None
         self._connecting: set[asyncio.Timeout] = set()
         self._closed = False
 
-    async def send(self, request: Request) -> HttpResponse:
+    async def send(self, request: TransportRequest) -> HttpResponse:
         """Send a request and wait for the head of its answer; any status is an answer.
 
         Raises:
@@ -109,27 +109,27 @@ class HttpTransport:
             ConfigError: if the TLS settings cannot be had.
         """
         self._ensure_open()
-        total, silence = request.total, request.silence
-        if (total is not None and total <= 0) or (silence is not None and silence <= 0):
+        timeout, read_timeout = request.timeout, request.read_timeout
+        if (timeout is not None and timeout <= 0) or (read_timeout is not None and read_timeout <= 0):
             raise self._failures.out_of_time(request)
         head = self._heads.write(request)
         context = await self._context() if self._is_secure else None
         pool, loop = self._start()
-        deadline = math.inf if total is None else loop.time() + total
-        connection = pool.take(context, counts=silence is None) or await self._connect(
+        deadline = math.inf if timeout is None else loop.time() + timeout
+        connection = pool.take(context, counts=read_timeout is None) or await self._connect(
             request, context, deadline, anew=False
         )
-        answer = await _exchange(connection, head, request, deadline)
+        response = await _round_trip(connection, head, request, deadline)
         if (
-            answer.fault in _DEAD
-            and not answer.is_begun
+            response.fault in _DEAD
+            and not response.is_begun
             and connection.is_reused
             and request.method in _REPEATABLE
             and not self._closed
         ):
             connection = await self._connect(request, context, deadline, anew=True)
-            answer = await _exchange(connection, head, request, deadline)
-        return self._received(answer, request, loop)
+            response = await _round_trip(connection, head, request, deadline)
+        return self._received(response, request, loop)
 
     async def close(self) -> None:
         """Close every connection, and wake whoever reads from one. Closing twice does nothing."""
@@ -142,12 +142,12 @@ class HttpTransport:
             self._pool.close()
         await self._sockets.finish()
 
-    def _start(self) -> tuple[Pool, asyncio.AbstractEventLoop]:
+    def _start(self) -> tuple[ConnectionPool, asyncio.AbstractEventLoop]:
         """Open the pool, inside the loop that it will belong to."""
         self._ensure_open()  # it may have been closed while the TLS settings were waited for
         loop = asyncio.get_running_loop()
         if self._pool is None:
-            self._pool, self._loop = Pool(loop, self._connections), loop
+            self._pool, self._loop = ConnectionPool(loop, self._connections), loop
         elif self._loop is not loop:
             raise RuntimeError(
                 f"the client of {self._failures.server} belongs to another event loop; make one for each"
@@ -163,12 +163,12 @@ class HttpTransport:
         return self._default
 
     async def _connect(
-        self, request: Request, context: ssl.SSLContext | None, deadline: float, *, anew: bool
+        self, request: TransportRequest, context: ssl.SSLContext | None, deadline: float, *, anew: bool
     ) -> Connection:
         """Wait for a connection, or make one."""
         pool, loop = self._start()
         limit = loop.time() + self._connect_timeout
-        counts = request.silence is None
+        counts = request.read_timeout is None
         is_waiting = True
         scope = asyncio.timeout_at(min(limit, deadline))
         self._connecting.add(scope)
@@ -183,7 +183,7 @@ class HttpTransport:
             if is_waiting:
                 failure = self._failures.crowded(request, self._connections)
             elif deadline <= limit:
-                failure = self._failures.broken(Fault.LATE, None, request)
+                failure = self._failures.broken(TransportFault.LATE, None, request)
             else:
                 failure = self._failures.not_connected(request)
         finally:
@@ -193,10 +193,14 @@ class HttpTransport:
         raise failure  # here, so that it drags along no other error
 
     async def _dial(
-        self, pool: Pool, loop: asyncio.AbstractEventLoop, request: Request, context: ssl.SSLContext | None
+        self,
+        pool: ConnectionPool,
+        loop: asyncio.AbstractEventLoop,
+        request: TransportRequest,
+        context: ssl.SSLContext | None,
     ) -> Connection:
         connection = Connection(loop, pool, context, self._idle)
-        connection.is_counted = request.silence is None
+        connection.is_counted = request.read_timeout is None
         try:
             await self._dialer.dial(connection, _agent(request))
         except BaseException:
@@ -207,21 +211,23 @@ class HttpTransport:
         pool.add(connection)
         return connection
 
-    def _received(self, answer: Answer, request: Request, loop: asyncio.AbstractEventLoop) -> HttpResponse:
-        if not answer.status:
-            fault = answer.fault
-            if fault is None or fault is Fault.CLOSED or self._closed:
+    def _received(
+        self, response: IncomingResponse, request: TransportRequest, loop: asyncio.AbstractEventLoop
+    ) -> HttpResponse:
+        if not response.status:
+            fault = response.fault
+            if fault is None or fault is TransportFault.CLOSED or self._closed:
                 raise self._closed_error()
-            raise self._failures.broken(fault, answer.cause, request)
-        packed = answer.headers.get(b"content-encoding")
+            raise self._failures.broken(fault, response.cause, request)
+        packed = response.headers.get(b"content-encoding")
         if packed is None:
-            return HttpResponse(answer, request, self._failures, None, loop)
+            return HttpResponse(response, request, self._failures, None, loop)
         encoding = b",".join(packed).decode("latin-1").strip().lower()
         if encoding not in PACKINGS:
-            answer.drop()
+            response.drop()
             raise self._failures.unknown_packing(encoding, request)
         packing = PACKINGS[encoding]
-        return HttpResponse(answer, request, self._failures, packing() if packing else None, loop)
+        return HttpResponse(response, request, self._failures, packing() if packing else None, loop)
 
     def _ensure_open(self) -> None:
         if self._closed:
@@ -231,27 +237,27 @@ class HttpTransport:
         return ClosedError(f"the client of {self._failures.server} is closed; make another one")
 
 
-async def _exchange(
-    connection: Connection, head: SecretValue[bytes], request: Request, deadline: float
-) -> Answer:
+async def _round_trip(
+    connection: Connection, head: SecretValue[bytes], request: TransportRequest, deadline: float
+) -> IncomingResponse:
     """Send a request, and wait for the head of its answer, or for the news that there will be none."""
-    answer = connection.ask(head, request, deadline)
+    response = connection.send(head, request, deadline)
     try:
-        while not answer.status and answer.fault is None:
-            await answer.changed()
+        while not response.status and response.fault is None:
+            await response.changed()
     except BaseException:
-        answer.drop()
+        response.drop()
         raise
-    return answer
+    return response
 
 
-def _agent(request: Request) -> str:
+def _agent(request: TransportRequest) -> str:
     """Who is asking, for a proxy."""
     found = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
     return found if isinstance(found, str) else ""
 
 
-def _heads(server: Server, proxy: Proxy | None, *, compression: bool) -> Heads:
+def _heads(server: ServerAddress, proxy: Proxy | None, *, compression: bool) -> RequestHeadEncoder:
     headers: dict[str, str | Secret] = {
         "Host": server.authority,
         "Accept-Encoding": "gzip" if compression else "identity",
@@ -260,4 +266,4 @@ def _heads(server: Server, proxy: Proxy | None, *, compression: bool) -> Heads:
     if proxy is not None and not proxy.is_socks and not server.is_secure:
         base = f"http://{server.authority}{base}"
         headers |= proxy.headers()
-    return Heads(base, headers)
+    return RequestHeadEncoder(base, headers)

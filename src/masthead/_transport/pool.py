@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from masthead._transport.connection import Connection
 
-__all__ = ["Pool"]
+__all__ = ["ConnectionPool"]
 
 
-class Pool:
+class ConnectionPool:
     """Keeps connections, and sees to it that there are not too many.
 
     Whoever wants a connection takes one that is idle, or else enters and makes one. Where all that may be are in use,

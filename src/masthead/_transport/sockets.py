@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 from weakref import WeakSet
 
-__all__ = ["AddressInfo", "HasDescriptor", "Sockets", "has_news"]
+__all__ = ["AddressInfo", "HasDescriptor", "SocketTracker", "has_news"]
 
 AddressInfo: TypeAlias = (
     "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
@@ -56,7 +56,7 @@ def has_news(connected: HasDescriptor) -> bool:
     return bool(waiting.poll(0))
 
 
-class Sockets:
+class SocketTracker:
     """Opens the sockets of one transport, and sees to it that all of them are closed in the end."""
 
     def __init__(self) -> None:

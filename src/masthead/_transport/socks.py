@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._transport.proxy import Proxy
 
-__all__ = ["ask_socks"]
+__all__ = ["connect_through_socks"]
 
 _VERSION: Final = 5
 _PASSWORD_VERSION: Final = 1
@@ -42,7 +42,7 @@ _REFUSALS: Final = {
 }
 
 
-async def ask_socks(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+async def connect_through_socks(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
     """Have a proxy connect a socket with a server.
 
     The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.

@@ -154,7 +154,7 @@ class Collection:
         try:
             yield ()
             while True:
-                yield await self._batch(stream, options.silence)
+                yield await self._batch(stream, options.read_timeout)
         except StopAsyncIteration:
             return
         finally:
@@ -162,10 +162,10 @@ class Collection:
                 self._streams.remove(stream)
 
     async def _batch(
-        self, stream: asyncio.Queue[bytes | BaseException | None], silence: float | None
+        self, stream: asyncio.Queue[bytes | BaseException | None], read_timeout: float | None
     ) -> Events:
         try:
-            async with asyncio.timeout(silence or 65.0):
+            async with asyncio.timeout(read_timeout or 65.0):
                 lines = [await stream.get()]
         except TimeoutError:
             raise DeadlineError("nothing came for too long") from None

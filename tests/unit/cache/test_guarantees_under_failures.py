@@ -30,7 +30,7 @@ FIRST = 5
 STREAMS: dict[str, Callable[[Faults], object]] = {
     "a dropped connection": lambda faults: faults.drop_watch(after=FIRST, **MAPS),
     "half a line": lambda faults: faults.cut_watch(after=FIRST, **MAPS),
-    "silence": lambda faults: faults.silence_watch(after=FIRST, **MAPS),
+    "read_timeout": lambda faults: faults.silence_watch(after=FIRST, **MAPS),
     "a version that is forgotten": lambda faults: faults.expire_watch(after=FIRST, **MAPS),
 }
 ANSWERS: dict[str, Callable[[Faults], object]] = {

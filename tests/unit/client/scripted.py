@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from masthead._auth.tokens import AnonymousCredentials
-from masthead._client.access import Access, Habits
+from masthead._client.base import ClientContext, Defaults
 from masthead._meta.secret import reveal
 from masthead._rest.client import RestClient
 from masthead._rest.settings import RestSettings
@@ -17,7 +17,7 @@ from masthead._rest.settings import RestSettings
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from masthead._transport.contract import Request
+    from masthead._transport.contract import TransportRequest
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Network:
     answer: Callable[[Asked], Reply]
     asked: list[Asked] = field(default_factory=list)
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: TransportRequest) -> Reply:
         parts = urlsplit(request.target)
         body = json.loads(reveal(request.body)) if request.body else None
         asked = Asked(request.method, parts.path, dict(parse_qsl(parts.query)), body)
@@ -82,9 +82,9 @@ class Network:
         pass
 
 
-def access_over(network: Network, *, field_manager: str = "") -> Access:
+def access_over(network: Network, *, field_manager: str = "") -> ClientContext:
     rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(retries=0))
-    return Access(rest, Habits(field_manager=field_manager))
+    return ClientContext(rest, Defaults(field_manager=field_manager))
 
 
 def reply(data: object, status: int = 200) -> Reply:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._auth.tokens import BearerToken
-from masthead._client.access import Access, Habits
-from masthead._client.changes import changed, laid_over, schedule, to_create
+from masthead._client.base import ClientContext, Defaults
 from masthead._client.conflicts import retry_on, retry_on_conflict
+from masthead._client.mutations import apply_mutation, overlay, prepare_create, retry_schedule
 from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._meta.patch import Patch
@@ -43,7 +43,7 @@ async def config_maps(
 ) -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace)
+        yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
     finally:
         await rest.close()
 
@@ -101,12 +101,12 @@ async def test_waiting_for_another_attempt_can_be_cancelled() -> None:
 @pytest.mark.parametrize("attempts", [0, -1])
 def test_one_attempt_is_the_least(attempts: int) -> None:
     with pytest.raises(InvalidValueError, match="one is the least"):
-        schedule(attempts)
+        retry_schedule(attempts)
 
 
 @given(st.integers(1, 20))
 def test_there_is_one_wait_fewer_than_there_are_attempts(attempts: int) -> None:
-    assert len(list(schedule(attempts).delays(lambda: 0.5))) == attempts - 1
+    assert len(list(retry_schedule(attempts).delays(lambda: 0.5))) == attempts - 1
 
 
 def add_one(obj: ConfigMap) -> None:
@@ -218,7 +218,7 @@ async def test_a_server_that_fills_in_more_is_believed_when_it_says_that_nothing
     wanted = Service.new("a", namespace="default", spec={"ports": [{"port": 80}]})
 
     async with config_maps(kube_server) as maps:
-        services = ResourceClient(maps._access, typed(Service), "default")
+        services = ResourceClient(maps._context, typed(Service), "default")
         assert (await services.create_or_update(wanted))[1] == "created"
         live, outcome = await services.create_or_update(wanted)
         assert outcome == "unchanged"
@@ -240,15 +240,15 @@ def live(**data: str) -> ConfigMap:
 
 
 def test_another_object_may_be_returned_and_keeps_the_version_that_was_read() -> None:
-    other = changed(live(a="1"), lambda _: ConfigMap.new("a", namespace="default", data={"b": "2"}))
+    other = apply_mutation(live(a="1"), lambda _: ConfigMap.new("a", namespace="default", data={"b": "2"}))
     assert other is not None
     assert (other.data, other.metadata.resource_version) == ({"b": "2"}, "7")
-    assert changed(live(a="1"), lambda obj: obj.copy()) is None
+    assert apply_mutation(live(a="1"), lambda obj: obj.copy()) is None
 
 
 def test_what_mutate_returns_by_mistake_is_refused() -> None:
     with pytest.raises(TypeError, match="mutate returned str"):
-        changed(live(), cast("Any", lambda obj: obj.data.setdefault("a", "b")))
+        apply_mutation(live(), cast("Any", lambda obj: obj.data.setdefault("a", "b")))
 
 
 def test_mutate_may_not_make_another_object_of_it() -> None:
@@ -256,13 +256,13 @@ def test_mutate_may_not_make_another_object_of_it() -> None:
         obj.metadata.name = "b"
 
     with pytest.raises(InvalidValueError, match="default/b out of default/a"):
-        changed(live(), rename)
+        apply_mutation(live(), rename)
     with pytest.raises(InvalidValueError, match="b out of a"):
-        to_create(ConfigMap.new("a"), rename)
+        prepare_create(ConfigMap.new("a"), rename)
 
 
 def test_what_is_created_begins_a_life_of_its_own() -> None:
-    made = to_create(live(a="1"), None)
+    made = prepare_create(live(a="1"), None)
     assert (made.metadata.resource_version, made.metadata.uid, made.data) == ("", "", {"a": "1"})
 
 
@@ -273,8 +273,8 @@ def test_status_and_finalizers_of_the_live_object_stay() -> None:
             "status": {"phase": "Active"},
         }
     )
-    assert laid_over(found, Namespace.new("a", status={"phase": "Terminating"})) is None
-    over = laid_over(found, Namespace.new("a", annotations={"b": "c"}))
+    assert overlay(found, Namespace.new("a", status={"phase": "Terminating"})) is None
+    over = overlay(found, Namespace.new("a", annotations={"b": "c"}))
     assert over is not None
     assert over.to_dict() == {
         "apiVersion": "v1",
@@ -298,7 +298,7 @@ def test_owners_and_finalizers_are_added_to_those_that_are_there() -> None:
         {"metadata": {"name": "a", "finalizers": ["x", "y"], "ownerReferences": [owner("1"), owner("3")]}}
     )
 
-    over = laid_over(found, wanted)
+    over = overlay(found, wanted)
 
     assert over is not None
     assert over.metadata.finalizers == ["x", "y"]
@@ -307,7 +307,7 @@ def test_owners_and_finalizers_are_added_to_those_that_are_there() -> None:
         ("2", "other"),
         ("3", "web"),
     ]
-    assert laid_over(over, wanted) is None
+    assert overlay(over, wanted) is None
 
 
 def owner(uid: str, name: str = "web") -> dict[str, object]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead._auth.tokens import BearerToken
-from masthead._client.access import Access, Habits
+from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
 from masthead._sansio.backoff import Attempts
-from masthead._sync.conflicts import Retrying, retry_on, retry_on_conflict
+from masthead._sync.conflicts import RetryVerbs, retry_on, retry_on_conflict
 from masthead._sync.portal import Portal
 from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap
@@ -30,12 +30,12 @@ AT_ONCE = Attempts(count=3, first=0.0, factor=1.0, jitter=0.0)
 
 
 @contextmanager
-def config_maps(server: Server, namespace: str | None = "default") -> Iterator[Retrying[ConfigMap]]:
+def config_maps(server: Server, namespace: str | None = "default") -> Iterator[RetryVerbs[ConfigMap]]:
     portal = Portal()
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     portal.at_close(rest.close)
     try:
-        yield Retrying(portal, ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace))
+        yield RetryVerbs(portal, ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace))
     finally:
         portal.close()
 

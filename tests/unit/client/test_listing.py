@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.listing import ListWish, in_pages, whole
+from masthead._client.pagination import ListQuery, iter_pages, list_all
 from masthead._meta.metadata import ListMeta
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import ExpiredError, ProtocolError
@@ -43,7 +43,7 @@ class Collection:
 async def test_a_list_is_the_same_whatever_the_length_of_its_pages(size: int, page_size: int) -> None:
     collection = Collection(size)
 
-    found = await whole(collection.page, ListWish(), page_size)
+    found = await list_all(collection.page, ListQuery(), page_size)
 
     assert [item.metadata.name for item in found] == collection.names
     assert (found.metadata.resource_version, found.metadata.continue_) == ("7", "")
@@ -53,9 +53,9 @@ async def test_a_list_is_the_same_whatever_the_length_of_its_pages(size: int, pa
 
 async def test_only_the_first_page_names_the_version() -> None:
     collection = Collection(5)
-    wish = ListWish(resource_version="7", resource_version_match="Exact", label_selector="app=web")
+    wish = ListQuery(resource_version="7", resource_version_match="Exact", label_selector="app=web")
 
-    pages = [page async for page in in_pages(collection.page, wish, 2)]
+    pages = [page async for page in iter_pages(collection.page, wish, 2)]
 
     assert [len(page) for page in pages] == [2, 2, 1]
     first, *others = collection.asked
@@ -65,9 +65,9 @@ async def test_only_the_first_page_names_the_version() -> None:
 
 async def test_a_whole_list_whose_token_expires_is_asked_for_in_one_piece() -> None:
     collection = Collection(9, forgets_after=2)
-    wish = ListWish(resource_version="7", resource_version_match="NotOlderThan")
+    wish = ListQuery(resource_version="7", resource_version_match="NotOlderThan")
 
-    found = await whole(collection.page, wish, 3)
+    found = await list_all(collection.page, wish, 3)
 
     assert [item.metadata.name for item in found] == collection.names
     assert collection.asked[-1] == {"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}
@@ -75,7 +75,7 @@ async def test_a_whole_list_whose_token_expires_is_asked_for_in_one_piece() -> N
 
 async def test_pages_whose_token_expires_end_with_the_error() -> None:
     collection = Collection(9, forgets_after=2)
-    pages = in_pages(collection.page, ListWish(), 3)
+    pages = iter_pages(collection.page, ListQuery(), 3)
 
     assert [len(await anext(pages)), len(await anext(pages))] == [3, 3]
     with pytest.raises(ExpiredError):
@@ -85,8 +85,8 @@ async def test_pages_whose_token_expires_end_with_the_error() -> None:
 async def test_a_limit_or_token_asks_for_one_page() -> None:
     collection = Collection(9)
 
-    first = await whole(collection.page, ListWish(limit=4), 100)
-    last = await whole(collection.page, ListWish(continue_="8"), 100)
+    first = await list_all(collection.page, ListQuery(limit=4), 100)
+    last = await list_all(collection.page, ListQuery(continue_="8"), 100)
 
     assert (len(first), first.metadata.continue_) == (4, "4")
     assert len(last) == 1
@@ -98,4 +98,4 @@ async def test_a_server_that_repeats_its_token_is_not_asked_for_ever() -> None:
         return ConfigMapList(metadata=ListMeta(resource_version="7", continue_="again"), items=[])
 
     with pytest.raises(ProtocolError, match="has no end"):
-        await whole(always_the_same, ListWish(), 3)
+        await list_all(always_the_same, ListQuery(), 3)

@@ -14,8 +14,8 @@ from tests.unit.client.scripted import Asked, Network, Reply, access_over, failu
 
 from masthead._client.documents import Source, read_documents
 from masthead._client.dynamic import DynamicResource
+from masthead._client.install_order import installation_order
 from masthead._client.manifests import apply_manifests, delete_manifests
-from masthead._client.ordering import installation_order
 from masthead._client.target import any_kind
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.rest_mapper import RestMapper
@@ -26,7 +26,7 @@ from masthead.errors import ConflictError, DeadlineError, ManifestError, Service
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from masthead._client.access import Access
+    from masthead._client.base import ClientContext
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -121,11 +121,11 @@ class Cluster:
 
     def __init__(self, world: World) -> None:
         self.network = Network(world)
-        self._access: Access = access_over(self.network, field_manager="me")
-        self.mapper = RestMapper(DiscoveryClient(self._access.rest))
+        self._context: ClientContext = access_over(self.network, field_manager="me")
+        self.mapper = RestMapper(DiscoveryClient(self._context.rest))
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
-        return DynamicResource(self._access, any_kind(what, namespaced=None), namespace)
+        return DynamicResource(self._context, any_kind(what, namespaced=None), namespace)
 
     @property
     def sent(self) -> list[str]:

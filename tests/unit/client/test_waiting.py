@@ -11,7 +11,7 @@ import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
 
 from masthead._auth.tokens import BearerToken
-from masthead._client.access import Access, Habits
+from masthead._client.base import ClientContext, Defaults
 from masthead._client.conditions import (
     WaitCondition,
     condition_is,
@@ -52,7 +52,7 @@ async def config_maps(
 ) -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield ResourceClient(Access(rest, Habits()), typed(ConfigMap), namespace)
+        yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
     finally:
         await rest.close()
 

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
 
 from masthead._auth.tokens import AnonymousCredentials
-from masthead._client.access import Access, Habits
+from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._rest.client import RestClient
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def maps_over(network: Network) -> ResourceClient[ConfigMap]:
     """The config maps behind a client with every default, retries of calls included."""
     return ResourceClient(
-        Access(RestClient(network, AnonymousCredentials()), Habits()), typed(ConfigMap), "default"
+        ClientContext(RestClient(network, AnonymousCredentials()), Defaults()), typed(ConfigMap), "default"
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from masthead._discovery.disk_cache import DiskCache
-    from masthead._transport.contract import Request
+    from masthead._transport.contract import TransportRequest
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 PLAIN = "application/json"
@@ -48,7 +48,7 @@ class Reply:
         pass
 
 
-Page: TypeAlias = "Reply | MastheadError | Callable[[Request], Reply]"
+Page: TypeAlias = "Reply | MastheadError | Callable[[TransportRequest], Reply]"
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Network:
     """
 
     pages: dict[str, Page] = field(default_factory=dict)
-    asked: list[Request] = field(default_factory=list)
+    asked: list[TransportRequest] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     under_way: int = 0
     at_once: int = 0
@@ -72,7 +72,7 @@ class Network:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: TransportRequest) -> Reply:
         self.asked.append(request)
         self.under_way += 1
         self.at_once = max(self.at_once, self.under_way)
@@ -145,10 +145,10 @@ def page(data: object, content_type: str = PLAIN, **headers: str) -> Reply:
 
 def tagged(
     data: object, etag: str, content_type: str = AGGREGATED.format("v2")
-) -> Callable[[Request], Reply]:
+) -> Callable[[TransportRequest], Reply]:
     """A page that is sent only to those who do not have it."""
 
-    def answer(request: Request) -> Reply:
+    def answer(request: TransportRequest) -> Reply:
         if ("If-None-Match", etag) in request.headers:
             return Reply(304, b"", {"ETag": etag})
         return page(data, content_type, ETag=etag)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead._meta.registry import registry
+from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect
 from masthead.config import from_kubeconfig
 from masthead.discovery import DiscoveryClient, RestMapper
 from masthead.errors import ServiceUnavailableError, UnknownKindError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._auth.credentials import Certificate
     from masthead._rest.settings import RestSettings
-    from masthead._transport.contract import Request
+    from masthead._transport.contract import TransportRequest
 
 JSON = "application/json"
 
@@ -93,12 +93,12 @@ class Network:
     """
 
     script: list[Reply | Exception]
-    requests: list[Request] = field(default_factory=list)
+    requests: list[TransportRequest] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     given: list[Reply] = field(default_factory=list)
     is_closed: bool = False
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: TransportRequest) -> Reply:
         self.requests.append(request)
         self.times.append(now())
         reply = self.script.pop(0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Reply, client, create, get, html, status, watch
 
-from masthead._rest.answer import Answer, failure, is_json
+from masthead._rest.response import Response, failure, is_json
 from masthead._sansio.warnings import ServerWarning
 from masthead.api.core.v1 import Pod
 from masthead.errors import (
@@ -39,12 +39,12 @@ async def test_an_answer_is_its_body_and_what_the_head_says_of_it() -> None:
 
 
 async def test_an_answer_can_be_read_as_a_type() -> None:
-    pod = Answer(200, b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}').into(Pod)
+    pod = Response(200, b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}').into(Pod)
     assert pod.metadata.name == "web"
 
 
 async def test_the_repr_of_an_answer_holds_nothing_of_its_body() -> None:
-    assert "hush" not in repr(Answer(200, b'{"token":"hush"}', JSON))
+    assert "hush" not in repr(Response(200, b'{"token":"hush"}', JSON))
 
 
 @in_virtual_time

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rest.scripted import JSON, Badge, Reply, client, create, get, watch
 
-from masthead._rest.answer import Answer
+from masthead._rest.response import Response
+from masthead._rest.response_stream import ResponseStream
 from masthead._rest.settings import RestSettings
-from masthead._rest.stream import Stream
 from masthead.errors import ConnectError, DeadlineError, MastheadError, ProtocolError, TransportError
 from masthead.testing.virtual_time import in_virtual_time, now
 
@@ -70,7 +70,7 @@ async def test_every_call_ends_in_time_with_an_answer_or_an_error_of_ours(
 ) -> None:
     rest, network = made_of(script)
     result = await outcome(rest, call)
-    assert isinstance(result, (Answer, Stream, MastheadError))
+    assert isinstance(result, (Response, ResponseStream, MastheadError))
     assert not network.leaks
     assert {request.body for request in network.requests} == {call.body}
     assert len(network.times) <= RETRIES + 2  # one for renewed credentials

@@ -14,7 +14,7 @@ from masthead._client.event import read_events
 from masthead._client.fields_v1 import read_fields_v1
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import Status
-from masthead._rest.answer import Answer, failure
+from masthead._rest.response import Response, failure
 from masthead.api.core.v1 import Pod, PodList
 from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError, printable
 from masthead.testing.virtual_time import in_virtual_time
@@ -192,8 +192,8 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "untyped list": lambda data: _read_all(*UnstructuredList.from_wire(_in_list(data)).items),
     "watch": _read_events,
     "status": lambda data: str(Status.from_json(data)),
-    "answer": lambda data: Answer(200, data, JSON).json(),
-    "answer as a type": lambda data: _read_all(Answer(200, data, JSON).into(Pod)),
+    "answer": lambda data: Response(200, data, JSON).json(),
+    "answer as a type": lambda data: _read_all(Response(200, data, JSON).into(Pod)),
 }
 
 

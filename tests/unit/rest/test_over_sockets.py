@@ -11,8 +11,8 @@ from tests.unit.transport.servers import Seen, always, answer, chunk, never, onc
 
 import masthead.server
 from masthead._rest.call import Call, Subject
+from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect
 from masthead.config import Config, from_kubeconfig
 from masthead.errors import (
     ConnectError,

@@ -179,7 +179,7 @@ async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureF
 async def test_the_timeout_is_for_all_attempts_together() -> None:
     rest, network = client(Reply(503, b"", takes=4), Reply(), settings=RestSettings(timeout=10))
     await rest.call(get())
-    assert [request.total for request in network.requests] == [10, 5.9]
+    assert [request.timeout for request in network.requests] == [10, 5.9]
 
 
 @in_virtual_time
@@ -195,21 +195,23 @@ async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
     rest, network = client(Reply(), Reply(), Reply())
     for timeout in (None, 1.5, math.inf):
         await rest.call(get(timeout=timeout))
-    assert [request.total for request in network.requests] == [60, 1.5, None]
+    assert [request.timeout for request in network.requests] == [60, 1.5, None]
 
 
 @in_virtual_time
 async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
     rest, network = client(Reply(), badge=Badge(takes=500), settings=RestSettings(timeout=10))
     await rest.call(get())
-    assert network.requests[0].total == 10
+    assert network.requests[0].timeout == 10
 
 
 @in_virtual_time
 async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
-    rest, network = client(Reply(takes=9), Reply(takes=11), settings=RestSettings(timeout=10, silence=30))
+    rest, network = client(
+        Reply(takes=9), Reply(takes=11), settings=RestSettings(timeout=10, read_timeout=30)
+    )
     (await rest.open(watch())).close()
-    assert (network.requests[0].total, network.requests[0].silence) == (None, 30)
+    assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, 30)
     with pytest.raises(DeadlineError, match=r"watch pods: no answer began within 10\.0 s"):
         await rest.open(watch())
 
@@ -217,8 +219,8 @@ async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
 @in_virtual_time
 async def test_a_stream_that_may_be_silent_for_ever_has_no_limit_at_all() -> None:
     rest, network = client(Reply(takes=10**6))
-    (await rest.open(watch(silence=math.inf, timeout=math.inf))).close()
-    assert (network.requests[0].total, network.requests[0].silence) == (None, None)
+    (await rest.open(watch(read_timeout=math.inf, timeout=math.inf))).close()
+    assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, None)
 
 
 @in_virtual_time

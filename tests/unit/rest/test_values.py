@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._rest.answer import Answer
 from masthead._rest.call import Call, Subject
+from masthead._rest.response import Response
 
 
 def call(**more: object) -> Call:
@@ -21,10 +21,10 @@ def test_a_call_shows_neither_its_query_nor_its_body_nor_its_headers() -> None:
 
 
 def test_an_answer_shows_all_but_its_body() -> None:
-    made = Answer(200, b"hush", "application/json", about=Subject("get", "secrets"))
+    made = Response(200, b"hush", "application/json", about=Subject("get", "secrets"))
 
     assert repr(made) == (
-        "Answer(status=200, content_type='application/json', etag='', warnings=(), "
+        "Response(status=200, content_type='application/json', etag='', warnings=(), "
         "about=Subject(verb='get', resource='secrets', namespace='', name=''))"
     )
     assert "hush" not in str(made.__rich_repr__())
@@ -36,6 +36,6 @@ def test_values_are_equal_by_what_they_hold_and_stay_as_they_are() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one != call(body=b"y")
-    for value, name in ((one, "body"), (one.subject, "verb"), (Answer(200, b""), "status")):
+    for value, name in ((one, "body"), (one.subject, "verb"), (Response(200, b""), "status")):
         with pytest.raises(AttributeError):
             setattr(value, name, "changed")

@@ -21,8 +21,8 @@ import masthead.server
 from masthead._auth.exec import ExecPlugin
 from masthead._auth.oidc import OidcToken
 from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile
+from masthead._rest.connect import connect, credentials_of
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect, credentials_of
 from masthead.config import Config, ExecConfig, Impersonation, OidcConfig
 from masthead.errors import AuthError, ConfigError, ConnectError, MastheadError
 

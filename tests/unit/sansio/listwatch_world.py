@@ -83,7 +83,7 @@ class Page(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class Defaults:
     """How a server is, and stays.
 
     Attributes:
@@ -111,9 +111,9 @@ class Server:
         lives: For each life, the objects at each of its versions.
     """
 
-    def __init__(self, rng: Random, habits: Habits | None = None, trouble: float = 0.0) -> None:
+    def __init__(self, rng: Random, habits: Defaults | None = None, trouble: float = 0.0) -> None:
         self.rng = rng
-        self.habits = habits or Habits()
+        self.habits = habits or Defaults()
         self.trouble = trouble
         self.answers = ANSWERS
         self.endings = ENDINGS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._sansio.framing import Lines
+from masthead._sansio.framing import LineDecoder
 from masthead.errors import ProtocolError
 
 STREAMS = st.lists(st.sampled_from([b"\n", b"\r\n", b"{}", b'{"a":1}', b" ", b"x" * 40, b"\r"])).map(b"".join)
@@ -21,7 +21,7 @@ def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 @given(STREAMS, st.lists(st.integers(0, 200)))
 def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> None:
-    lines = Lines()
+    lines = LineDecoder()
 
     found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
 
@@ -32,7 +32,7 @@ def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> Non
 
 @given(STREAMS, st.lists(st.integers(0, 200)))
 def test_text_is_given_as_it_came(stream: bytes, cuts: list[int]) -> None:
-    lines = Lines(verbatim=True)
+    lines = LineDecoder(verbatim=True)
 
     found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
 
@@ -43,7 +43,7 @@ def test_text_is_given_as_it_came(stream: bytes, cuts: list[int]) -> None:
 def test_a_line_above_the_limit_is_refused_however_it_is_cut(
     stream: bytes, cuts: list[int], limit: int
 ) -> None:
-    lines = Lines(limit)
+    lines = LineDecoder(limit)
     is_refused = False
     try:
         for piece in pieces(stream, cuts):
@@ -56,11 +56,11 @@ def test_a_line_above_the_limit_is_refused_however_it_is_cut(
 
 def test_the_refusal_says_what_may_be_wrong() -> None:
     with pytest.raises(ProtocolError, match="more than 3 bytes; what answered is not an API server"):
-        Lines(3).feed(b"abcd")
+        LineDecoder(3).feed(b"abcd")
 
 
 def test_the_limit_is_for_each_line_and_not_for_the_stream() -> None:
-    lines = Lines(3)
+    lines = LineDecoder(3)
 
     for _ in range(5):
         assert lines.feed(b"ab") == []
@@ -68,7 +68,7 @@ def test_the_limit_is_for_each_line_and_not_for_the_stream() -> None:
 
 
 def test_one_chunk_can_end_a_line_hold_others_and_begin_the_next() -> None:
-    lines = Lines()
+    lines = LineDecoder()
 
     assert lines.feed(b'{"a"') == []
     assert lines.feed(b':1}\r\n\r\n{"b":2}\n{"c"') == [b'{"a":1}', b'{"b":2}']
@@ -79,7 +79,7 @@ def test_one_chunk_can_end_a_line_hold_others_and_begin_the_next() -> None:
 
 def test_what_is_unfinished_is_put_together_once() -> None:
     """Each piece is kept as it came, so that a line in many pieces takes no time that grows with its square."""
-    lines = Lines()
+    lines = LineDecoder()
     piece = b"x" * 1000
     for _ in range(1000):
         lines.feed(piece)
@@ -89,11 +89,11 @@ def test_what_is_unfinished_is_put_together_once() -> None:
 
 
 def test_blank_lines_without_end_are_left_out_at_once() -> None:
-    lines = Lines()
+    lines = LineDecoder()
 
     assert lines.feed(b'{"a":1}' + b"\n" * 1_000_000 + b'{"b":2}\n\n\n{"c"') == [b'{"a":1}', b'{"b":2}']
     assert lines.feed(b":3}\n") == [b'{"c":3}']
 
 
 def test_blank_lines_of_a_log_are_kept() -> None:
-    assert Lines(verbatim=True).feed(b"a" + b"\n" * 100 + b"b\n") == [b"a", *[b""] * 99, b"b"]
+    assert LineDecoder(verbatim=True).feed(b"a" + b"\n" * 100 + b"b\n") == [b"a", *[b""] * 99, b"b"]

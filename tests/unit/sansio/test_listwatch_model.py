@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.unit.sansio.listwatch_mirror import Mirror
-from tests.unit.sansio.listwatch_world import ANSWERS, ENDINGS, EXPIRED, REFUSED, Habits, Server
+from tests.unit.sansio.listwatch_world import ANSWERS, ENDINGS, EXPIRED, REFUSED, Defaults, Server
 
 from masthead._sansio.listwatch import Failure, List
 
@@ -26,7 +26,7 @@ FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
 
 
 def a_server(rng: Random) -> Server:
-    habits = Habits(
+    habits = Defaults(
         initial_events=rng.choice(("known", "known", "known", "refused", "ignored")),
         has_memory=rng.random() < 0.7,
         accepts_future=rng.random() < 0.5,

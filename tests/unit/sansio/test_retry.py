@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._sansio.retry import LONGEST_WAIT, Again, Answer, GiveUp, decide, parse_retry_after
+from masthead._sansio.retry import LONGEST_WAIT, GiveUp, ResponseHead, Retry, decide, parse_retry_after
 from masthead.errors import ConnectError, DeadlineError, ProtocolError, TransportError
 
 METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 READS = ["GET", "HEAD"]
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 OUTCOMES = st.one_of(
-    st.builds(Answer, st.integers(100, 599), st.sampled_from(["", "0", "1", "7", "soon"]) | st.text()),
+    st.builds(ResponseHead, st.integers(100, 599), st.sampled_from(["", "0", "1", "7", "soon"]) | st.text()),
     st.sampled_from([ConnectError("c"), ProtocolError("p"), DeadlineError("d"), TransportError("t")]),
 )
 
@@ -24,35 +24,35 @@ def never() -> float:
     return 0.0
 
 
-def who_retries(outcome: Answer | TransportError, *, stream: bool = False) -> list[str]:
+def who_retries(outcome: ResponseHead | TransportError, *, stream: bool = False) -> list[str]:
     return [
         method
         for method in METHODS
-        if isinstance(decide(method, outcome, attempt=1, random=never, stream=stream), Again)
+        if isinstance(decide(method, outcome, attempt=1, random=never, stream=stream), Retry)
     ]
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 599])
 def test_what_the_server_asks_to_repeat_is_repeated_whatever_the_verb(status: int) -> None:
-    assert who_retries(Answer(status, "1")) == METHODS
-    assert who_retries(Answer(status, "1"), stream=True) == METHODS
+    assert who_retries(ResponseHead(status, "1")) == METHODS
+    assert who_retries(ResponseHead(status, "1"), stream=True) == METHODS
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 409, 410, 422])
 def test_retry_after_means_nothing_on_other_answers(status: int) -> None:
-    assert who_retries(Answer(status, "1")) == []
+    assert who_retries(ResponseHead(status, "1")) == []
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_without_retry_after_only_reads_are_repeated(status: int) -> None:
-    assert who_retries(Answer(status)) == READS
-    assert who_retries(Answer(status, "rubbish")) == READS
-    assert who_retries(Answer(status), stream=True) == []
+    assert who_retries(ResponseHead(status)) == READS
+    assert who_retries(ResponseHead(status, "rubbish")) == READS
+    assert who_retries(ResponseHead(status), stream=True) == []
 
 
 @pytest.mark.parametrize("status", [500, 501, 505])
 def test_a_fault_of_the_server_is_repeated_only_on_request(status: int) -> None:
-    assert who_retries(Answer(status)) == []
+    assert who_retries(ResponseHead(status)) == []
 
 
 def test_what_was_never_sent_is_repeated_whatever_the_verb() -> None:
@@ -69,7 +69,7 @@ def test_a_missed_deadline_is_final() -> None:
     assert who_retries(DeadlineError("late")) == []
 
 
-def waits(outcome: Answer | TransportError, attempts: int = 11) -> list[float]:
+def waits(outcome: ResponseHead | TransportError, attempts: int = 11) -> list[float]:
     found: list[float] = []
     while True:
         step = decide("GET", outcome, attempt=len(found) + 1, attempts=attempts, random=never)
@@ -79,39 +79,39 @@ def waits(outcome: Answer | TransportError, attempts: int = 11) -> list[float]:
 
 
 def test_waits_double_and_end() -> None:
-    assert waits(Answer(503)) == pytest.approx([0.1, 0.2, 0.4])
+    assert waits(ResponseHead(503)) == pytest.approx([0.1, 0.2, 0.4])
     assert waits(ProtocolError("cut")) == pytest.approx([0.1, 0.2, 0.4])
     assert waits(ConnectError("refused")) == pytest.approx([1, 2, 4])
 
 
 def test_the_server_is_obeyed_ten_times() -> None:
-    assert waits(Answer(429, "3")) == [3] * 10
-    assert isinstance(decide("GET", Answer(429, "3"), attempt=10, random=never), Again)
-    assert isinstance(decide("GET", Answer(429, "3"), attempt=11, random=never), GiveUp)
+    assert waits(ResponseHead(429, "3")) == [3] * 10
+    assert isinstance(decide("GET", ResponseHead(429, "3"), attempt=10, random=never), Retry)
+    assert isinstance(decide("GET", ResponseHead(429, "3"), attempt=11, random=never), GiveUp)
 
 
 def test_the_caller_may_want_fewer_attempts() -> None:
-    assert waits(Answer(429, "3"), attempts=3) == [3, 3]
+    assert waits(ResponseHead(429, "3"), attempts=3) == [3, 3]
     assert waits(ConnectError("refused"), attempts=1) == []
 
 
 def test_come_back_at_once_still_leaves_the_server_a_breath() -> None:
-    assert waits(Answer(429, "0"), attempts=3) == [0.1, 0.1]
+    assert waits(ResponseHead(429, "0"), attempts=3) == [0.1, 0.1]
 
 
 def test_more_than_the_longest_wait_is_told_instead_of_waited_for() -> None:
-    assert waits(Answer(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
-    answer = decide("GET", Answer(503, "3600"), attempt=1, random=never)
+    assert waits(ResponseHead(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
+    answer = decide("GET", ResponseHead(503, "3600"), attempt=1, random=never)
     assert answer == GiveUp("the server asked to come back later, in 3600 seconds, which is too long to wait")
 
 
 @pytest.mark.parametrize(
-    ("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Again), (None, Again)]
+    ("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Retry), (None, Retry)]
 )
 def test_an_attempt_that_would_begin_too_late_is_not_waited_for(
-    remaining: float | None, expected: type[Again | GiveUp]
+    remaining: float | None, expected: type[Retry | GiveUp]
 ) -> None:
-    step = decide("GET", Answer(429, "3"), attempt=1, remaining=remaining, random=never)
+    step = decide("GET", ResponseHead(429, "3"), attempt=1, remaining=remaining, random=never)
 
     assert isinstance(step, expected)
 
@@ -127,7 +127,7 @@ def test_an_attempt_that_would_begin_too_late_is_not_waited_for(
 )
 def test_no_attempt_is_too_many_too_early_or_too_late(
     method: str,
-    outcome: Answer | TransportError,
+    outcome: ResponseHead | TransportError,
     attempt: int,
     attempts: int,
     remaining: float | None,
@@ -145,10 +145,10 @@ def test_no_attempt_is_too_many_too_early_or_too_late(
     )
 
     assert step.why
-    if isinstance(step, Again):
+    if isinstance(step, Retry):
         assert attempt < attempts
         assert 0.1 <= step.after < (math.inf if remaining is None else remaining)
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, ResponseHead):
             assert step.after >= (parse_retry_after(outcome.retry_after, date=outcome.date) or 0)
 
 

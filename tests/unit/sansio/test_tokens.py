@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from masthead._sansio.tokens import Reservation, TokenBucket
+from masthead._sansio.token_bucket import Reservation, TokenBucket
 
 # Quarters and powers of two: sums of these are exact, so that times can be compared with ==.
 RATES = st.sampled_from([0.5, 1.0, 2.0, 4.0])

@@ -14,7 +14,7 @@ from tests.unit.codegen.tools import reformatted
 from tools import clientset
 
 from masthead._client import clientset as generated
-from masthead._client.access import Access, Habits, ResourceAccess
+from masthead._client.base import BaseResource, ClientContext, Defaults
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
 from masthead._codegen.spec import Schema, Spec
@@ -36,7 +36,7 @@ class Offered(generated.Clientset):
     """A clientset that nobody calls anything with."""
 
     def __init__(self) -> None:
-        super().__init__(Access(cast("RestClient", None), Habits()))
+        super().__init__(ClientContext(cast("RestClient", None), Defaults()))
 
 
 def resource(plural: str, *parts: str, verbs: tuple[str, ...] = ALL, namespaced: bool = True) -> Facts:
@@ -98,7 +98,7 @@ def test_a_class_stands_on_what_its_subresources_call_for() -> None:
 
     assert {each.name: (each.returns, each.bases) for each in group.methods} == {
         "plains": ("ResourceClient", ("ResourceClient",)),
-        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "Evicting", "Logging")),
+        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "EvictionVerbs", "LogVerbs")),
         "reviews": ("Reviews", ("Reviews",)),
     }
 
@@ -189,7 +189,7 @@ def test_each_method_returns_objects_of_the_class_that_its_annotation_names() ->
     for accessor in [name for name in dir(generated.Clientset) if not name.startswith("_")]:
         group: Group = getattr(offered, accessor)
         for name, method in methods_of(type(group)).items():
-            made: ResourceAccess[Object] = getattr(group, name)()
+            made: BaseResource[Object] = getattr(group, name)()
             target: Any = made._found
             _, _, kind = inspect.signature(method).return_annotation.partition("[")
             assert kind == f"{accessor}.{target.item.__name__}]"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, always, answer, chunk, never, once, receive, serving
 
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import DeadlineError, ProtocolError, TransportError
 
@@ -75,7 +75,9 @@ def reset_after(said: bytes) -> Handler:
 async def test_a_broken_answer_is_a_protocol_error(said: bytes, method: str) -> None:
     async with serving(once(said)) as server:
         transport = HttpTransport(server.url, tls=None)
-        failure = await _failure(transport, Request(method, "/x?token=s3cret", [("Authorization", "s3cret")]))
+        failure = await _failure(
+            transport, TransportRequest(method, "/x?token=s3cret", [("Authorization", "s3cret")])
+        )
         await transport.close()
 
     assert type(failure) is ProtocolError
@@ -91,7 +93,7 @@ async def test_a_broken_answer_is_a_protocol_error(said: bytes, method: str) -> 
 async def test_a_connection_that_is_reset_is_a_protocol_error(said: bytes) -> None:
     async with serving(reset_after(said)) as server:
         transport = HttpTransport(server.url, tls=None)
-        failure = await _failure(transport, Request("POST", "/x"))
+        failure = await _failure(transport, TransportRequest("POST", "/x"))
         await transport.close()
 
     assert type(failure) is ProtocolError
@@ -109,7 +111,7 @@ async def test_an_error_in_the_middle_comes_after_what_was_fine() -> None:
 
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
-        chunks = (await transport.send(Request("GET", "/x"))).chunks()
+        chunks = (await transport.send(TransportRequest("GET", "/x"))).chunks()
         assert await anext(chunks) == b"one\n"
         heard.set()
         with pytest.raises(
@@ -123,7 +125,7 @@ async def test_bytes_after_the_end_do_not_reach_the_next_answer() -> None:
     async with serving(always(answer(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
-            response = await transport.send(Request("GET", "/"))
+            response = await transport.send(TransportRequest("GET", "/"))
             assert (response.status, await response.read()) == (200, b"ok")
         await transport.close()
 
@@ -139,27 +141,29 @@ async def test_the_transport_works_after_a_broken_answer() -> None:
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(ProtocolError, match="not HTTP"):
-            await transport.send(Request("POST", "/"))
+            await transport.send(TransportRequest("POST", "/"))
 
-        assert await (await transport.send(Request("POST", "/"))).read() == b"ok"
+        assert await (await transport.send(TransportRequest("POST", "/"))).read() == b"ok"
         await transport.close()
 
 
 @pytest.mark.parametrize(
-    ("total", "silence", "problem"),
+    ("total", "read_timeout", "problem"),
     [
         (0.03, None, "no complete answer from 127.0.0.1:{} within 0.03 s"),
         (None, 0.03, "127.0.0.1:{} sent nothing for 0.03 s"),
     ],
 )
 async def test_a_server_that_says_nothing_meets_a_deadline(
-    total: float | None, silence: float | None, problem: str
+    total: float | None, read_timeout: float | None, problem: str
 ) -> None:
     async with serving(never) as server:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(DeadlineError) as caught:
             await transport.send(
-                Request("GET", "/x", [("Authorization", "s3cret")], total=total, silence=silence)
+                TransportRequest(
+                    "GET", "/x", [("Authorization", "s3cret")], timeout=total, read_timeout=read_timeout
+                )
             )
         await transport.close()
 
@@ -181,12 +185,12 @@ async def test_a_cancelled_request_leaves_nothing_behind() -> None:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.02):
-                await transport.send(Request("GET", "/"))
+                await transport.send(TransportRequest("GET", "/"))
         await gone.wait()
         await transport.close()
 
 
-async def _failure(transport: HttpTransport, request: Request) -> TransportError:
+async def _failure(transport: HttpTransport, request: TransportRequest) -> TransportError:
     with pytest.raises(TransportError) as caught:
         await (await transport.send(request)).read()
     return caught.value

@@ -10,7 +10,7 @@ from tests.unit.transport.servers import chunk, receive, serving
 
 from masthead._transport import coalescer
 from masthead._transport.coalescer import ReadCoalescer, can_coalesce
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ async def test_every_byte_of_a_gathered_stream_arrives_and_the_connection_is_use
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            response = await transport.send(Request("GET", "/", silence=30))
+            response = await transport.send(TransportRequest("GET", "/", read_timeout=30))
             body = b"".join([each async for each in response.chunks()])
             assert len(body) == 200 * SMALL + len(b"the end")
         await transport.close()

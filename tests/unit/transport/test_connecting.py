@@ -11,11 +11,11 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, Tls, always, never, once, serving
 from tests.unit.transport.test_proxies import SocksProxy
 
-from masthead._transport.address import Server
-from masthead._transport.contract import Request
-from masthead._transport.dialing import Dialer
+from masthead._transport.address import ServerAddress
+from masthead._transport.contract import TransportRequest
+from masthead._transport.dialer import Dialer
 from masthead._transport.http import HttpTransport
-from masthead._transport.sockets import Sockets
+from masthead._transport.sockets import SocketTracker
 from masthead.errors import AuthError, ConnectError, ProtocolError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._transport.sockets import AddressInfo
 
-GET = Request("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
+GET = TransportRequest("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def closed_port() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-async def refusal(transport: HttpTransport, request: Request = GET) -> ConnectError:
+async def refusal(transport: HttpTransport, request: TransportRequest = GET) -> ConnectError:
     with pytest.raises(ConnectError) as caught:
         await transport.send(request)
     await transport.close()
@@ -83,7 +83,7 @@ async def test_the_name_to_expect_is_none(authority: Authority) -> None:
 
 async def test_an_address_that_leads_nowhere_does_not_stand_in_the_way(closed_port: int) -> None:
     async with serving(always(OK)) as server:
-        dialer = Dialer(Server.parse(server.url), "", None, Sockets(), 30.0)
+        dialer = Dialer(ServerAddress.parse(server.url), "", None, SocketTracker(), 30.0)
         addresses: list[AddressInfo] = [
             (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", port))
             for port in (closed_port, closed_port, server.port, server.port, closed_port)
@@ -200,7 +200,7 @@ async def test_waiting_for_a_connection_until_the_deadline_is_said_to_be_that() 
         transport = HttpTransport(server.url, tls=None, connections=1)
         held = await transport.send(GET)
         with pytest.raises(ConnectError, match="all 1 connections"):
-            await transport.send(Request("GET", "/", total=0.05))
+            await transport.send(TransportRequest("GET", "/", timeout=0.05))
         held.close()
         await transport.close()
 
@@ -208,11 +208,11 @@ async def test_waiting_for_a_connection_until_the_deadline_is_said_to_be_that() 
 async def test_streams_take_no_connection_from_calls() -> None:
     async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
         transport = HttpTransport(server.url, tls=None, connections=1)
-        streams = [await transport.send(Request("GET", "/", silence=60)) for _ in range(3)]
+        streams = [await transport.send(TransportRequest("GET", "/", read_timeout=60)) for _ in range(3)]
         call = await transport.send(GET)
-        more = await transport.send(Request("GET", "/", silence=60))
+        more = await transport.send(TransportRequest("GET", "/", read_timeout=60))
         with pytest.raises(ConnectError, match="all 1 connections"):
-            await transport.send(Request("GET", "/", total=0.05))
+            await transport.send(TransportRequest("GET", "/", timeout=0.05))
         for each in (*streams, more, call):
             each.close()
         assert (await transport.send(GET)).status == 200

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
 
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
-from masthead._transport.pool import Pool
-from masthead._transport.sockets import Sockets
+from masthead._transport.pool import ConnectionPool
+from masthead._transport.sockets import SocketTracker
 from masthead.errors import ClosedError, ConnectError, MastheadError, ProtocolError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.unit.transport.servers import Handler
 
-GET = Request("GET", "/")
+GET = TransportRequest("GET", "/")
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -29,7 +29,7 @@ def authority() -> Authority:
     return Authority()
 
 
-async def fetch(transport: HttpTransport, request: Request = GET) -> bytes:
+async def fetch(transport: HttpTransport, request: TransportRequest = GET) -> bytes:
     return await (await transport.send(request)).read()
 
 
@@ -77,7 +77,7 @@ async def test_a_stream_goes_on_under_the_settings_that_it_began_with(authority:
     async with serving(handle, authority.server()) as server:
         tls = authority.client()
         transport = HttpTransport(server.secure_url, tls=tls)
-        chunks = (await transport.send(Request("GET", "/stream"))).chunks()
+        chunks = (await transport.send(TransportRequest("GET", "/stream"))).chunks()
         tls.current = authority.client().current
         await fetch(transport)
         writers[0].write(b"3\r\nstill\r\n"[:3] + b"one\r\n")
@@ -122,7 +122,7 @@ async def test_a_connection_with_old_tls_settings_is_not_kept_when_its_stream_en
     async with serving(handle, authority.server()) as server:
         tls = authority.client()
         transport = HttpTransport(server.secure_url, tls=tls, idle=1000)
-        stream = await transport.send(Request("GET", "/stream"))
+        stream = await transport.send(TransportRequest("GET", "/stream"))
         tls.current = authority.client().current
         await fetch(transport)
         writers[0].write(b"0\r\n\r\n")
@@ -241,7 +241,7 @@ async def test_what_comes_unasked_closes_an_idle_connection() -> None:
         writers[0].write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
         await gone.wait()
 
-        assert await fetch(transport, Request("POST", "/")) == b"ok"
+        assert await fetch(transport, TransportRequest("POST", "/")) == b"ok"
         await transport.close()
 
         assert server.connections == 2
@@ -259,7 +259,7 @@ async def test_an_answer_before_the_end_of_the_question_is_heard_and_ends_the_co
 
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
-        response = await transport.send(Request("POST", "/", body=b"x" * 2**24))
+        response = await transport.send(TransportRequest("POST", "/", body=b"x" * 2**24))
         assert response.status == 413
         assert transport._pool is not None
         assert not transport._pool._idle
@@ -273,7 +273,7 @@ async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
         transport = HttpTransport(server.url, tls=None, connections=1)
         async with asyncio.TaskGroup() as group:
             for number in range(10):
-                group.create_task(fetch(transport, Request("GET", f"/{number}")))
+                group.create_task(fetch(transport, TransportRequest("GET", f"/{number}")))
         await transport.close()
 
     assert [each.line.split()[1] for each in seen] == [f"/{number}" for number in range(10)]
@@ -282,7 +282,7 @@ async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
 
 async def test_whoever_stops_waiting_holds_up_nobody() -> None:
     loop = asyncio.get_running_loop()
-    pool = Pool(loop, 1)
+    pool = ConnectionPool(loop, 1)
     assert await pool.enter(None, anew=False) is None
     async with asyncio.TaskGroup() as group:
         first, second, third = (group.create_task(pool.enter(None, anew=False)) for _ in range(3))
@@ -312,7 +312,7 @@ async def test_a_change_that_meets_a_dying_connection_is_not_sent_again(method: 
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
         with pytest.raises(ProtocolError, match="closed the connection without an answer") as caught:
-            await fetch(transport, Request(method, "/x", body=b"{}"))
+            await fetch(transport, TransportRequest(method, "/x", body=b"{}"))
         await transport.close()
 
     assert caught.value.__context__ is None
@@ -328,7 +328,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_used(method: str) 
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
-            assert await fetch(transport, Request(method, "/")) == b"ok"
+            assert await fetch(transport, TransportRequest(method, "/")) == b"ok"
         await transport.close()
 
         assert server.connections == 3
@@ -336,7 +336,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_used(method: str) 
 
 def test_sockets_notice_a_dead_peer() -> None:
     address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 1))
-    with Sockets().open(address) as made:
+    with SocketTracker().open(address) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         for name, value in {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_USER_TIMEOUT": 45_000}.items():
             if hasattr(socket, name):
@@ -373,11 +373,15 @@ async def test_closing_wakes_streams_and_requests(authority: Authority, *, secur
             tls=authority.client() if secure else None,
             connections=2,
         )
-        stream = await transport.send(Request("GET", "/stream"))
+        stream = await transport.send(TransportRequest("GET", "/stream"))
         async with asyncio.TaskGroup() as group:
             ends = [
                 group.create_task(outcome(work))
-                for work in (stream.read(), fetch(transport), fetch(transport, Request("GET", "/third")))
+                for work in (
+                    stream.read(),
+                    fetch(transport),
+                    fetch(transport, TransportRequest("GET", "/third")),
+                )
             ]
             await waiting.wait()
             await transport.close()

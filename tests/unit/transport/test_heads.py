@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._transport.address import Server
-from masthead._transport.contract import Request
-from masthead._transport.heads import Heads
+from masthead._transport.address import ServerAddress
+from masthead._transport.contract import TransportRequest
+from masthead._transport.request_head import RequestHeadEncoder
 from masthead.errors import InvalidValueError
 
-HEADS = Heads("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
+HEADS = RequestHeadEncoder("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
 
 
 @pytest.mark.parametrize(
     ("request_", "length"),
     [
-        (Request("GET", "/"), b""),
-        (Request("HEAD", "/"), b""),
-        (Request("OPTIONS", "/"), b""),
-        (Request("GET", "/", body=b"ab"), b"Content-Length: 2\r\n"),
-        (Request("POST", "/"), b"Content-Length: 0\r\n"),
-        (Request("PUT", "/", body=b""), b"Content-Length: 0\r\n"),
-        (Request("PATCH", "/", body=b"abc"), b"Content-Length: 3\r\n"),
-        (Request("DELETE", "/"), b"Content-Length: 0\r\n"),
+        (TransportRequest("GET", "/"), b""),
+        (TransportRequest("HEAD", "/"), b""),
+        (TransportRequest("OPTIONS", "/"), b""),
+        (TransportRequest("GET", "/", body=b"ab"), b"Content-Length: 2\r\n"),
+        (TransportRequest("POST", "/"), b"Content-Length: 0\r\n"),
+        (TransportRequest("PUT", "/", body=b""), b"Content-Length: 0\r\n"),
+        (TransportRequest("PATCH", "/", body=b"abc"), b"Content-Length: 3\r\n"),
+        (TransportRequest("DELETE", "/"), b"Content-Length: 0\r\n"),
     ],
 )
-def test_a_length_is_told_where_a_body_is_expected(request_: Request, length: bytes) -> None:
+def test_a_length_is_told_where_a_body_is_expected(request_: TransportRequest, length: bytes) -> None:
     line = f"{request_.method} /k8s/ HTTP/1.1\r\n".encode()
 
     assert (
@@ -34,7 +34,7 @@ def test_a_length_is_told_where_a_body_is_expected(request_: Request, length: by
 
 
 def test_what_a_request_says_itself_is_not_said_twice() -> None:
-    head = HEADS.write(Request("GET", "/", [("ACCEPT-encoding", "identity"), ("X", "ü")])).reveal()
+    head = HEADS.write(TransportRequest("GET", "/", [("ACCEPT-encoding", "identity"), ("X", "ü")])).reveal()
 
     assert head == "GET /k8s/ HTTP/1.1\r\nHost: h:1\r\nACCEPT-encoding: identity\r\nX: ü\r\n\r\n".encode()
 
@@ -42,14 +42,14 @@ def test_what_a_request_says_itself_is_not_said_twice() -> None:
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
 def test_a_length_cannot_be_made_up(name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^POST /x: {name.lower()} cannot be set"):
-        HEADS.write(Request("POST", "/x", [(name, "5")], b"12345"))
+        HEADS.write(TransportRequest("POST", "/x", [(name, "5")], b"12345"))
 
 
 @pytest.mark.parametrize("value", ["s3cret\r\nX: y", "s3cret\n", "\rs3cret", "s3cret\0", "s3cret\ud800"])
 @pytest.mark.parametrize("in_name", [False, True], ids=["value", "name"])
 def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(value: str, *, in_name: bool) -> None:
     with pytest.raises(InvalidValueError, match=r"^GET /x: a header cannot be sent") as caught:
-        HEADS.write(Request("GET", "/x?y=z", [(value, "v") if in_name else ("n", value)]))
+        HEADS.write(TransportRequest("GET", "/x?y=z", [(value, "v") if in_name else ("n", value)]))
 
     assert "s3cret" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -58,7 +58,7 @@ def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(value: str,
 @pytest.mark.parametrize("target", ["/a b", "/a\r\nX: y", "/a\n", "/a\0b", "/ HTTP/1.1\r\n\r\nGET /b"])
 def test_a_target_that_is_not_escaped_is_refused(target: str) -> None:
     with pytest.raises(InvalidValueError, match="the target is not escaped") as caught:
-        HEADS.write(Request("GET", target))
+        HEADS.write(TransportRequest("GET", target))
 
     assert "\n" not in str(caught.value)
 
@@ -77,7 +77,7 @@ def test_a_target_that_is_not_escaped_is_refused(target: str) -> None:
     ],
 )
 def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: str, prefix: str) -> None:
-    server = Server.parse(url)
+    server = ServerAddress.parse(url)
 
     assert (server.place, server.authority, server.prefix) == (place, authority, prefix)
 
@@ -87,9 +87,9 @@ def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: 
 )
 def test_a_name_that_servers_could_read_in_two_ways_is_refused(name: str) -> None:
     with pytest.raises(InvalidValueError, match="a header cannot be sent: its name"):
-        HEADS.write(Request("GET", "/", [(name, "chunked")]))
+        HEADS.write(TransportRequest("GET", "/", [(name, "chunked")]))
 
 
 @pytest.mark.parametrize("name", ["X-Remote-Extra-Scopes%2fa", "x_y", "Accept", "!#$%&'*+-.^_`|~", "9"])
 def test_every_name_that_http_allows_is_sent(name: str) -> None:
-    assert f"{name}: a\r\n".encode() in HEADS.write(Request("GET", "/", [(name, "a")])).reveal()
+    assert f"{name}: a\r\n".encode() in HEADS.write(TransportRequest("GET", "/", [(name, "a")])).reveal()

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.transport.servers import answer, chunk
 
-from masthead._transport.answer import Answer
 from masthead._transport.connection import Connection
-from masthead._transport.parsing import Parser
-from masthead._transport.pool import Pool
+from masthead._transport.incoming_response import IncomingResponse
+from masthead._transport.parser import Parser
+from masthead._transport.pool import ConnectionPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,9 +42,9 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def parsed(
     loop: asyncio.AbstractEventLoop, pieces: Iterable[bytes], method: str = "GET"
-) -> tuple[Answer, Parser, bool]:
+) -> tuple[IncomingResponse, Parser, bool]:
     """What becomes of these bytes, and whether they make sense."""
-    made = Answer(Connection(loop, Pool(loop, 0), None, 30.0), loop)
+    made = IncomingResponse(Connection(loop, ConnectionPool(loop, 0), None, 30.0), loop)
     parser = Parser()
     parser.begin(made, method)
     return made, parser, all(parser.feed(piece) for piece in pieces)

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, once, receive, serving
 
 from masthead._meta.secret import reveal
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead._transport.proxy import Proxy
 from masthead.errors import ClosedError, ConfigError, ConnectError, MastheadError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USER, PASSWORD = "m:e@x", "s3cret/%"
 SHOWN = "m%3Ae%40x:s3cret%2F%25@"
-GET = Request("GET", "/api")
+GET = TransportRequest("GET", "/api")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ async def test_credentials_for_the_server_do_not_reach_the_proxy(authority: Auth
     proxy = HttpProxy()
     async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
         transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
-        await (await transport.send(Request("GET", "/", [("Authorization", "Bearer t")]))).read()
+        await (await transport.send(TransportRequest("GET", "/", [("Authorization", "Bearer t")]))).read()
         await transport.close()
 
     assert "authorization" not in proxy.seen[0].headers
@@ -246,7 +246,9 @@ async def test_a_proxy_hears_who_we_are_as_the_server_does(authority: Authority,
     proxy = HttpProxy()
     async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
         transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
-        await (await transport.send(Request("GET", "/", [("User-Agent", agent)] if agent else []))).read()
+        await (
+            await transport.send(TransportRequest("GET", "/", [("User-Agent", agent)] if agent else []))
+        ).read()
         await transport.close()
 
     assert proxy.seen[0].headers.get("user-agent", "") == agent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, always, answer, chunk, once, receive, serving
 
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, DeadlineError, ProtocolError
 
@@ -58,7 +58,7 @@ async def transport(stream: Stream) -> AsyncIterator[HttpTransport]:
 
 
 async def test_a_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
-    chunks = (await transport.send(Request("GET", "/?watch=1"))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
     heard: list[bytes] = []
     for line in (b"one\n", b"two\n"):
         stream.say(chunk(line))
@@ -72,7 +72,7 @@ async def test_a_stream_is_read_as_it_comes(transport: HttpTransport, stream: St
 async def test_a_compressed_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
     stream.head = CHUNKED_GZIP
     pack = zlib.compressobj(wbits=31)
-    chunks = (await transport.send(Request("GET", "/?watch=1"))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
     heard: list[bytes] = []
     for line in (b"one\n", b"two\n"):
         stream.say(chunk(pack.compress(line) + pack.flush(zlib.Z_SYNC_FLUSH)))
@@ -88,7 +88,7 @@ async def test_a_compressed_body_is_unpacked() -> None:
     async with serving(always(answer(gzip.compress(body), "Content-Encoding: gzip"))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            assert await (await transport.send(Request("GET", "/"))).read() == body
+            assert await (await transport.send(TransportRequest("GET", "/"))).read() == body
         await transport.close()
 
         assert server.connections == 1
@@ -99,7 +99,7 @@ async def test_a_large_body_is_read_whole() -> None:
     async with serving(always(answer(body))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            assert await (await transport.send(Request("GET", "/"))).read() == body
+            assert await (await transport.send(TransportRequest("GET", "/"))).read() == body
         await transport.close()
 
         assert server.connections == 1
@@ -109,7 +109,7 @@ async def test_a_body_without_a_length_ends_with_the_connection() -> None:
     async with serving(once(b"HTTP/1.1 200 OK\r\n\r\nall of it")) as server:
         transport = HttpTransport(server.url, tls=None)
 
-        assert await (await transport.send(Request("GET", "/"))).read() == b"all of it"
+        assert await (await transport.send(TransportRequest("GET", "/"))).read() == b"all of it"
         await transport.close()
 
 
@@ -117,12 +117,12 @@ async def test_an_encoding_that_nobody_asked_for_is_a_protocol_error() -> None:
     async with serving(always(answer(b"?", "Content-Encoding: br"))) as server:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(ProtocolError, match="'br', which was not asked for"):
-            await transport.send(Request("GET", "/"))
+            await transport.send(TransportRequest("GET", "/"))
         await transport.close()
 
 
 async def test_silence_is_measured_from_byte_to_byte(transport: HttpTransport, stream: Stream) -> None:
-    chunks = (await transport.send(Request("GET", "/watch?x=y", silence=0.05))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/watch?x=y", read_timeout=0.05))).chunks()
     stream.say(chunk(b"one\n"))
     assert await anext(chunks) == b"one\n"
 
@@ -134,7 +134,7 @@ async def test_silence_is_measured_from_byte_to_byte(transport: HttpTransport, s
 
 
 async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: Stream) -> None:
-    response = await transport.send(Request("GET", "/x", total=0.05))
+    response = await transport.send(TransportRequest("GET", "/x", timeout=0.05))
     stream.say(chunk(b"half of"))
     with pytest.raises(DeadlineError, match=r"no complete answer from 127.0.0.1:\d+ within 0.05 s"):
         await response.read()
@@ -142,7 +142,7 @@ async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: S
 
 
 async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransport, stream: Stream) -> None:
-    chunks = (await transport.send(Request("GET", "/"))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/"))).chunks()
     for _ in range(256):
         stream.say(chunk(b"x" * 2**16))
     stream.say(b"0\r\n\r\n")
@@ -157,7 +157,7 @@ async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransp
 
 
 async def test_making_the_server_wait_is_not_its_silence(transport: HttpTransport, stream: Stream) -> None:
-    chunks = (await transport.send(Request("GET", "/", silence=0.05))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/", read_timeout=0.05))).chunks()
     for _ in range(256):
         stream.say(chunk(b"x" * 2**16))
     stream.say(b"0\r\n\r\n")
@@ -169,7 +169,7 @@ async def test_making_the_server_wait_is_not_its_silence(transport: HttpTranspor
 
 
 async def test_an_answer_has_one_reader(transport: HttpTransport, stream: Stream) -> None:
-    response = await transport.send(Request("GET", "/"))
+    response = await transport.send(TransportRequest("GET", "/"))
     async with asyncio.TaskGroup() as group:
         first = group.create_task(_outcome(anext(response.chunks())))
         await asyncio.sleep(0)
@@ -185,7 +185,9 @@ async def test_words_in_between_are_not_the_answer() -> None:
     async with serving(always(interim + answer(b"ok"))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            response = await transport.send(Request("POST", "/", [("Expect", "100-continue")], b"{}"))
+            response = await transport.send(
+                TransportRequest("POST", "/", [("Expect", "100-continue")], b"{}")
+            )
             assert (response.status, response.header("X"), await response.read()) == (200, "", b"ok")
         await transport.close()
 
@@ -193,7 +195,7 @@ async def test_words_in_between_are_not_the_answer() -> None:
 
 
 async def test_closing_half_way_frees_the_connection(transport: HttpTransport, stream: Stream) -> None:
-    response = await transport.send(Request("GET", "/"))
+    response = await transport.send(TransportRequest("GET", "/"))
     response.close()
     response.close()
     await stream.gone.wait()
@@ -203,7 +205,7 @@ async def test_closing_half_way_frees_the_connection(transport: HttpTransport, s
 
 
 async def test_closing_wakes_whoever_reads(transport: HttpTransport) -> None:
-    response = await transport.send(Request("GET", "/"))
+    response = await transport.send(TransportRequest("GET", "/"))
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(_outcome(response.read()))
         await asyncio.sleep(0)
@@ -216,7 +218,7 @@ async def test_closing_what_was_read_keeps_the_connection() -> None:
     async with serving(always(OK)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
-            response = await transport.send(Request("GET", "/"))
+            response = await transport.send(TransportRequest("GET", "/"))
             await response.read()
             response.close()
         await transport.close()
@@ -225,7 +227,7 @@ async def test_closing_what_was_read_keeps_the_connection() -> None:
 
 
 async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport, stream: Stream) -> None:
-    response = await transport.send(Request("GET", "/"))
+    response = await transport.send(TransportRequest("GET", "/"))
     stream.say(chunk(b"one"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
@@ -237,7 +239,7 @@ async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport
 async def test_an_answer_that_nobody_reads_is_dropped_with_its_last_reference(
     transport: HttpTransport, stream: Stream
 ) -> None:
-    response = await transport.send(Request("GET", "/"))
+    response = await transport.send(TransportRequest("GET", "/"))
     del response
     gc.collect()
 
@@ -247,7 +249,7 @@ async def test_an_answer_that_nobody_reads_is_dropped_with_its_last_reference(
 async def test_an_iteration_that_is_left_early_ends_with_its_last_reference(
     transport: HttpTransport, stream: Stream
 ) -> None:
-    chunks = (await transport.send(Request("GET", "/"))).chunks()
+    chunks = (await transport.send(TransportRequest("GET", "/"))).chunks()
     stream.say(chunk(b"one"))
     async for _ in chunks:
         break
@@ -257,7 +259,7 @@ async def test_an_iteration_that_is_left_early_ends_with_its_last_reference(
 
 
 async def test_streams_do_not_wait_for_each_other(transport: HttpTransport) -> None:
-    streams = [await transport.send(Request("GET", f"/{number}")) for number in range(20)]
+    streams = [await transport.send(TransportRequest("GET", f"/{number}")) for number in range(20)]
 
     assert [stream.status for stream in streams] == [200] * 20
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, Seen, always, answer, serving
 
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import ConfigError, DeadlineError, InvalidValueError
 
@@ -32,7 +32,7 @@ async def test_an_answer_has_a_status_headers_and_a_body() -> None:
     said = answer(b"{}", "Warning: 299 - a", "WARNING: 299 - b", "X-Odd: 1", status="404 Not Found")
     async with serving(always(said)) as server:
         transport = HttpTransport(server.url, tls=None)
-        response = await transport.send(Request("GET", "/"))
+        response = await transport.send(TransportRequest("GET", "/"))
 
         assert response.status == 404
         assert response.header("x-odd") == "1"
@@ -48,7 +48,7 @@ async def test_method_body_and_headers_are_sent_as_given(
     transport: HttpTransport, seen: list[Seen], method: str
 ) -> None:
     headers = {"Content-Type": "application/json", "Authorization": "Bearer t", "User-Agent": "me/1"}
-    response = await transport.send(Request(method, "/x", tuple(headers.items()), b'{"a":1}'))
+    response = await transport.send(TransportRequest(method, "/x", tuple(headers.items()), b'{"a":1}'))
 
     assert await response.read() == b"ok"
     assert seen[0].line == f"{method} /x HTTP/1.1"
@@ -58,14 +58,14 @@ async def test_method_body_and_headers_are_sent_as_given(
 
 async def test_a_header_may_be_sent_more_than_once(transport: HttpTransport, seen: list[Seen]) -> None:
     groups = [("Impersonate-Group", "a"), ("Impersonate-Group", "b")]
-    await (await transport.send(Request("GET", "/", groups))).read()
+    await (await transport.send(TransportRequest("GET", "/", groups))).read()
 
     assert [value for name, value in seen[0].pairs if name == "impersonate-group"] == ["a", "b"]
 
 
 async def test_the_target_is_sent_byte_for_byte(transport: HttpTransport, seen: list[Seen]) -> None:
     target = "/api/v1/pods/a%2Fb%20c/proxy/%7e~?labelSelector=a%3D%C3%BC+b,c&&x=%2f"
-    await (await transport.send(Request("GET", target))).read()
+    await (await transport.send(TransportRequest("GET", target))).read()
 
     assert seen[0].line == f"GET {target} HTTP/1.1"
 
@@ -73,14 +73,14 @@ async def test_the_target_is_sent_byte_for_byte(transport: HttpTransport, seen: 
 async def test_the_path_of_the_server_goes_before_every_target(seen: list[Seen]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"{server.url}/k8s/clusters/c-1/", tls=None)
-        await (await transport.send(Request("GET", "/version"))).read()
+        await (await transport.send(TransportRequest("GET", "/version"))).read()
         await transport.close()
 
     assert seen[0].line == "GET /k8s/clusters/c-1/version HTTP/1.1"
 
 
 async def test_a_delete_without_a_body_says_so(transport: HttpTransport, seen: list[Seen]) -> None:
-    await (await transport.send(Request("DELETE", "/x"))).read()
+    await (await transport.send(TransportRequest("DELETE", "/x"))).read()
 
     assert seen[0].headers["content-length"] == "0"
 
@@ -89,7 +89,7 @@ async def test_a_large_body_is_sent_whole_and_without_a_warning(
     transport: HttpTransport, seen: list[Seen]
 ) -> None:
     body = bytes(range(256)) * 2**13
-    await (await transport.send(Request("POST", "/x", body=body))).read()
+    await (await transport.send(TransportRequest("POST", "/x", body=body))).read()
 
     assert seen[0].body == body
 
@@ -99,7 +99,7 @@ async def test_head_is_answered_without_a_body() -> None:
     async with serving(always(said)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            assert await (await transport.send(Request("HEAD", "/x"))).read() == b""
+            assert await (await transport.send(TransportRequest("HEAD", "/x"))).read() == b""
         await transport.close()
 
         assert server.connections == 1
@@ -109,7 +109,7 @@ async def test_head_is_answered_without_a_body() -> None:
 async def test_compression_is_a_switch(*, compression: bool, expected: str, seen: list[Seen]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(server.url, tls=None, compression=compression)
-        await (await transport.send(Request("GET", "/"))).read()
+        await (await transport.send(TransportRequest("GET", "/"))).read()
         await transport.close()
 
     assert seen[0].headers["accept-encoding"] == expected
@@ -123,7 +123,7 @@ async def test_a_redirect_is_an_answer_and_is_not_followed(status: str, seen: li
         said = answer(b"", f"Location: {elsewhere.url}/stolen", status=status)
         async with serving(always(said)) as server:
             transport = HttpTransport(server.url, tls=None)
-            response = await transport.send(Request("GET", "/", [("Authorization", "Bearer t")]))
+            response = await transport.send(TransportRequest("GET", "/", [("Authorization", "Bearer t")]))
             await transport.close()
 
     assert response.status == int(status[:3])
@@ -135,7 +135,7 @@ async def test_cookies_are_not_kept(seen: list[Seen]) -> None:
     async with serving(always(answer(b"", "Set-Cookie: a=b"), seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            await (await transport.send(Request("GET", "/"))).read()
+            await (await transport.send(TransportRequest("GET", "/"))).read()
         await transport.close()
 
     assert "cookie" not in seen[1].headers
@@ -146,25 +146,25 @@ async def test_the_environment_names_no_proxy(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    await (await transport.send(Request("GET", "/"))).read()
+    await (await transport.send(TransportRequest("GET", "/"))).read()
 
     assert len(seen) == 1
 
 
 async def test_a_header_with_a_line_break_is_refused_without_being_shown(transport: HttpTransport) -> None:
     with pytest.raises(InvalidValueError) as caught:
-        await transport.send(Request("GET", "/x", [("Authorization", "Bearer s3cret\r\nX: y")]))
+        await transport.send(TransportRequest("GET", "/x", [("Authorization", "Bearer s3cret\r\nX: y")]))
 
     assert "s3cret" not in str(caught.value)
     assert str(caught.value).startswith("GET /x: ")
 
 
-@pytest.mark.parametrize(("total", "silence"), [(0.0, None), (-1.0, None), (None, 0.0)])
+@pytest.mark.parametrize(("total", "read_timeout"), [(0.0, None), (-1.0, None), (None, 0.0)])
 async def test_nothing_is_sent_when_no_time_is_left(
-    transport: HttpTransport, seen: list[Seen], total: float | None, silence: float | None
+    transport: HttpTransport, seen: list[Seen], total: float | None, read_timeout: float | None
 ) -> None:
     with pytest.raises(DeadlineError, match="not sent"):
-        await transport.send(Request("GET", "/", total=total, silence=silence))
+        await transport.send(TransportRequest("GET", "/", timeout=total, read_timeout=read_timeout))
 
     assert not seen
 
@@ -180,13 +180,13 @@ def test_an_address_that_is_not_one_is_a_config_error(server: str) -> None:
 async def test_a_password_in_the_address_is_neither_sent_nor_shown(seen: list[Seen]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"http://user:s3cret@127.0.0.1:{server.port}", tls=None)
-        await (await transport.send(Request("GET", "/"))).read()
+        await (await transport.send(TransportRequest("GET", "/"))).read()
         await transport.close()
 
     assert "authorization" not in seen[0].headers
 
 
 def test_a_request_shows_neither_headers_nor_body() -> None:
-    shown = repr(Request("GET", "/x", [("Authorization", "Bearer s3cret")], b"s3cret"))
+    shown = repr(TransportRequest("GET", "/x", [("Authorization", "Bearer s3cret")], b"s3cret"))
 
     assert "s3cret" not in shown

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.transport.servers import Seen, always, answer, serving
 
-from masthead._rest.answer import read_bounded
+from masthead._rest.connect import connect
+from masthead._rest.response import read_bounded
 from masthead._rest.settings import RestSettings
-from masthead._rest.wiring import connect
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
+from masthead._transport.decompression import Gunzip, TooLargeError, decompress_all
 from masthead._transport.http import HttpTransport
-from masthead._transport.unpacking import Gunzip, TooLargeError, unpack_whole
 from masthead.config import Config
 from masthead.errors import ForbiddenError, ProtocolError, ResponseTooLargeError
 
@@ -123,7 +123,7 @@ async def test_what_is_large_is_unpacked_elsewhere() -> None:
         group.create_task(count())
         await asyncio.sleep(0)
         before = turns
-        assert len(await unpack_whole(unpack, math.inf)) == 16 * MIB
+        assert len(await decompress_all(unpack, math.inf)) == 16 * MIB
         is_done = True
     assert turns > before
 
@@ -131,7 +131,7 @@ async def test_what_is_large_is_unpacked_elsewhere() -> None:
 async def test_who_is_cancelled_does_not_leave_a_thread_at_work() -> None:
     unpack = Gunzip()
     unpack.put(BOMB * 128)  # two gigabytes
-    task = asyncio.get_running_loop().create_task(unpack_whole(unpack, math.inf))
+    task = asyncio.get_running_loop().create_task(decompress_all(unpack, math.inf))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -144,7 +144,7 @@ async def test_what_unpacks_to_too_much_is_given_up_at_the_limit() -> None:
     unpack = Gunzip()
     unpack.put(BOMB)
     with pytest.raises(TooLargeError):
-        await unpack_whole(unpack, 3 * MIB)
+        await decompress_all(unpack, 3 * MIB)
     assert 11 * MIB < len(unpacked(unpack)) < 13 * MIB
 
 
@@ -178,7 +178,7 @@ async def test_an_answer_without_an_end_is_given_up_at_the_limit() -> None:
 
     async with serving(flood) as served:
         transport = HttpTransport(served.url, tls=None, max_response_bytes=MIB)
-        response = await transport.send(Request("GET", "/"))
+        response = await transport.send(TransportRequest("GET", "/"))
         with pytest.raises(ResponseTooLargeError):
             await response.read()
         await transport.close()
@@ -187,7 +187,7 @@ async def test_an_answer_without_an_end_is_given_up_at_the_limit() -> None:
 async def test_an_error_stays_short_once_it_is_unpacked() -> None:
     async with serving(always(answer(BOMB, PACKED, status="403 Forbidden"))) as served:
         transport = HttpTransport(served.url, tls=None)
-        body = await read_bounded(await transport.send(Request("GET", "/")))
+        body = await read_bounded(await transport.send(TransportRequest("GET", "/")))
         assert len(body) == MIB
         await transport.close()
         async with client_of(served.url, RestSettings(retries=0)) as rest:
@@ -199,7 +199,7 @@ async def test_an_error_stays_short_once_it_is_unpacked() -> None:
 async def test_a_packed_stream_comes_in_small_pieces_and_others_have_their_turn() -> None:
     async with serving(always(answer(BOMB, PACKED))) as served:
         transport = HttpTransport(served.url, tls=None)
-        response = await transport.send(Request("GET", "/", silence=60.0))
+        response = await transport.send(TransportRequest("GET", "/", read_timeout=60.0))
         turns = pieces = total = 0
         is_done = False
 
@@ -242,5 +242,5 @@ async def test_an_odd_head_is_a_protocol_error(head: str) -> None:
     async with serving(always(ODD_HEADS[head])) as served:
         transport = HttpTransport(served.url, tls=None)
         with pytest.raises(ProtocolError):
-            await (await transport.send(Request("GET", "/"))).read()
+            await (await transport.send(TransportRequest("GET", "/"))).read()
         await transport.close()

@@ -14,18 +14,18 @@ from tests.unit.transport.servers import OK, Authority, answer
 
 from masthead._meta.secret import SecretValue
 from masthead._transport.connection import Connection
-from masthead._transport.contract import Request
-from masthead._transport.failures import Fault
+from masthead._transport.contract import TransportRequest
+from masthead._transport.failures import TransportFault
 from masthead._transport.http import HttpTransport
-from masthead._transport.pool import Pool
+from masthead._transport.pool import ConnectionPool
 from masthead.errors import ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from masthead._transport.answer import Answer
+    from masthead._transport.incoming_response import IncomingResponse
 
-GET = Request("GET", "/")
+GET = TransportRequest("GET", "/")
 UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
 
@@ -116,13 +116,13 @@ async def test_a_connection_that_ended_before_the_loop_could_see_it_is_not_used(
         answered.set()
         ended.wait()  # the loop is held up here, and does not look at its sockets
 
-        assert await (await transport.send(Request("POST", "/", body=b"{}"))).read() == b"ok"
+        assert await (await transport.send(TransportRequest("POST", "/", body=b"{}"))).read() == b"ok"
         await transport.close()
 
 
 async def test_an_end_that_nobody_announced_does_not_end_a_body() -> None:
     loop = asyncio.get_running_loop()
-    for is_announced, fault in ((True, None), (False, Fault.CUT_SHORT)):
+    for is_announced, fault in ((True, None), (False, TransportFault.CUT_SHORT)):
         line = Line(loop)
         answer = line.ask(GET)
         line.hear(UNTIL_CLOSE + b"so far")
@@ -137,7 +137,7 @@ async def test_a_loop_that_was_held_up_does_not_pass_for_a_silent_server() -> No
     """The alarm was set before the last byte came; when it rings at last, the next bytes wait to be read."""
     clock = Clock()
     line = Line(clock)
-    answer = line.ask(Request("GET", "/", silence=10.0))
+    answer = line.ask(TransportRequest("GET", "/", read_timeout=10.0))
     clock.now = 5.0
     line.hear(UNTIL_CLOSE)
     clock.now = 30.0  # something else took all the time between 10 and 30
@@ -150,13 +150,13 @@ async def test_a_loop_that_was_held_up_does_not_pass_for_a_silent_server() -> No
 
     clock.now = 40.0
     clock.ring()
-    assert answer.fault is Fault.SILENT
+    assert answer.fault is TransportFault.SILENT
 
 
 async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
     clock = Clock()
     line = Line(clock)
-    answer = line.ask(Request("GET", "/", silence=10.0), deadline=12.0)
+    answer = line.ask(TransportRequest("GET", "/", read_timeout=10.0), deadline=12.0)
     clock.now = 5.0
     line.hear(UNTIL_CLOSE)
     clock.now = 30.0
@@ -164,7 +164,7 @@ async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
     assert answer.fault is None
 
     clock.ring()
-    assert answer.fault is Fault.LATE
+    assert answer.fault is TransportFault.LATE
 
 
 async def test_what_is_cut_short_is_an_error_for_whoever_reads(authority: Authority) -> None:
@@ -231,11 +231,11 @@ class Line:
     """A connection, and its other end in the hands of a test."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.connection = Connection(loop, Pool(loop, 0), None, 30.0)
+        self.connection = Connection(loop, ConnectionPool(loop, 0), None, 30.0)
         self.connection.connection_made(Silent())
 
-    def ask(self, request: Request, deadline: float = float("inf")) -> Answer:
-        return self.connection.ask(SecretValue(b""), request, deadline)
+    def ask(self, request: TransportRequest, deadline: float = float("inf")) -> IncomingResponse:
+        return self.connection.send(SecretValue(b""), request, deadline)
 
     def hear(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data

@@ -8,12 +8,12 @@ import pytest
 from tests.unit.transport.servers import OK, Authority, always, chunk, once, receive, serving
 from tests.unit.transport.test_proxies import HttpProxy, SocksProxy
 
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, ConnectError
 
 uvloop = pytest.importorskip("uvloop")
-GET = Request("GET", "/", total=30.0, silence=10.0)
+GET = TransportRequest("GET", "/", timeout=30.0, read_timeout=10.0)
 
 
 @pytest.fixture(scope="module")

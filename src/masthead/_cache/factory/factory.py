@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import Transform
     from masthead._client.client import Client
     from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import PartialObjectMetadata
@@ -432,10 +432,10 @@ class SharedInformerFactory(InformerGroups):
         )
 
     # Any: what the objects are, only those who ask know.
-    def _make(self, source: Reading[Any] | list[Reading[Any]], **options: Any) -> SharedInformer[Any]:  # noqa: ANN401
+    def _make(self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], **options: Any) -> SharedInformer[Any]:  # noqa: ANN401
         return SharedInformer(source, **options)
 
-    def _source(self, found: Wanted, namespace: str | None) -> Reading[Any]:
+    def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(found.what, type):
             return self._client.resource(found.what, namespace)
         ask = self._client.dynamic if found.form == "untyped" else self._client.metadata

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
     from masthead._sansio.changes import Queue
     from masthead._sansio.deltafifo import KeyListerGetter
     from masthead._sansio.store import IndexFunc
@@ -118,7 +118,7 @@ class Arranged(Generic[T]):
 
     def __init__(
         self,
-        source: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+        source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
         *,
         resync: float = 0.0,
         indexers: Mapping[str, IndexFunc[T]] | None = None,

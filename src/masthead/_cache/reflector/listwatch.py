@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from masthead._client.event import read_events
-from masthead._client.listing import ListWish, name_kinds
-from masthead._client.reading import source_of
+from masthead._client.pagination import ListQuery, name_kinds
+from masthead._client.read_verbs import source_of
 from masthead._meta.object import Object
 from masthead.errors import BadRequestError, StatusError
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from masthead._client.event import Event
     from masthead._client.options import FieldSelection, LabelSelection, Query
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
-    from masthead._rest.stream import Stream
+    from masthead._rest.response_stream import ResponseStream
     from masthead.errors import DecodeError
 
 __all__ = ["ListOptions", "ListWatch", "ResourceListWatch", "log_label"]
@@ -43,7 +43,7 @@ class ListOptions:
         timeout_seconds: After how long the server is to end a watch.
         send_initial_events: Whether a watch is to begin with what there is, and a bookmark behind it.
         key: Only the object of this key, as far as the source can select; it may answer with more.
-        silence: Seconds without a byte after which a watch counts as dead; None for the client's own.
+        read_timeout: Seconds without a byte after which a watch counts as dead; None for the client's own.
     """
 
     resource_version: str = ""
@@ -53,7 +53,7 @@ class ListOptions:
     timeout_seconds: int = 0
     send_initial_events: bool = False
     key: str = ""
-    silence: float | None = None
+    read_timeout: float | None = None
 
 
 class ListWatch(Protocol[T]):
@@ -111,7 +111,7 @@ class ResourceListWatch(Generic[T]):
 
     def __init__(
         self,
-        resource: Reading[T],
+        resource: ReadVerbs[T],
         *,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
@@ -119,10 +119,10 @@ class ResourceListWatch(Generic[T]):
     ) -> None:
         self._resource = resource
         self._source = source_of(resource)
-        self._wish = ListWish(
+        self._wish = ListQuery(
             label_selector=label_selector, field_selector=field_selector, shard_selector=shard_selector
         )
-        self._selectors = self._wish.query()
+        self._selectors = self._wish.params()
         self._found: GroupVersionResource | None = None
 
     @property
@@ -174,7 +174,9 @@ class ResourceListWatch(Generic[T]):
             continue_=options.continue_ or None,
         )
         target = await self._source.target()
-        async with await self._open("list", _only(options.key, wish.query()), options.silence) as stream:
+        async with await self._open(
+            "list", _only(options.key, wish.params()), options.read_timeout
+        ) as stream:
             # As a stream, because a long list may take its time, and only one that falls silent is given up.
             body = b"".join([chunk async for chunk in stream.chunks()])
         page = target.items.from_wire(body, on_error=on_broken)
@@ -194,7 +196,7 @@ class ResourceListWatch(Generic[T]):
             raise BadRequestError(
                 "the server begins no watch with what there is", verb="watch", resource=target.name, code=400
             )
-        async with await self._open("watch", self._watch_query(options), options.silence) as stream:
+        async with await self._open("watch", self._watch_query(options), options.read_timeout) as stream:
             yield ()
             async with contextlib.aclosing(stream.batches()) as batches:
                 async for lines in batches:
@@ -207,9 +209,9 @@ class ResourceListWatch(Generic[T]):
                         events.append(event)
                     yield events
 
-    async def _open(self, verb: str, query: Query, silence: float | None) -> Stream:
+    async def _open(self, verb: str, query: Query, read_timeout: float | None) -> ResponseStream:
         """Send a request, once: when it is sent again is for whoever lists and watches to decide."""
-        call = await self._source.call(verb, query, silence)
+        call = await self._source.call(verb, query, read_timeout)
         return await self._source.access.rest.open(msgspec.structs.replace(call, retries=0))
 
     def _watch_query(self, options: ListOptions) -> Query:
@@ -218,7 +220,7 @@ class ResourceListWatch(Generic[T]):
             resource_version=options.resource_version or None,
             timeout_seconds=options.timeout_seconds or None,
         )
-        query = [*wish.query(), ("watch", "true"), ("allowWatchBookmarks", "true")]
+        query = [*wish.params(), ("watch", "true"), ("allowWatchBookmarks", "true")]
         return [*query, *_INITIAL_EVENTS] if options.send_initial_events else query
 
 

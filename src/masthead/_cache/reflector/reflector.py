@@ -323,7 +323,7 @@ class Reflector(Generic[T]):
             resource_version=step.version,
             timeout_seconds=step.seconds,
             send_initial_events=step.initial_events,
-            silence=self._stall_after,
+            read_timeout=self._stall_after,
         )
         began, self._events = self._clock(), 0
         self.status.reconnects += self._has_followed and not step.initial_events

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from masthead._cache.reflector.listwatch import ResourceListWatch
-from masthead._client.reading import Reading
+from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead.errors import InvalidValueError
 
@@ -24,7 +24,7 @@ _PARTS: Final = ("item", "resource", "knows_initial_events", "forget_initial_eve
 
 
 def sources_of(
-    given: Reading[T] | ListWatch[T] | Sequence[Reading[T]],
+    given: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
     *,
     label_selector: LabelSelection | None,
     field_selector: FieldSelection | None,
@@ -43,7 +43,7 @@ def sources_of(
         "shard_selector": shard_selector,
     }
 
-    def listed(resource: Reading[T]) -> ListWatch[T]:
+    def listed(resource: ReadVerbs[T]) -> ListWatch[T]:
         return ResourceListWatch(
             resource,
             label_selector=label_selector,
@@ -51,7 +51,7 @@ def sources_of(
             shard_selector=shard_selector,
         )
 
-    if isinstance(given, Reading):
+    if isinstance(given, ReadVerbs):
         return {"": listed(given)}
     if isinstance(given, Sequence):
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
@@ -92,18 +92,18 @@ def _advice(given: object) -> str:
     )
 
 
-def _resources(given: Sequence[Reading[T]]) -> Sequence[Reading[T]]:
+def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
     if not given:
         raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
     for each in given:
-        if not isinstance(cast("object", each), Reading):
+        if not isinstance(cast("object", each), ReadVerbs):
             raise InvalidValueError(
                 f"{_described(each)} is no resource of a client; {_advice(each)}", value=each
             )
     return given
 
 
-def _by_namespace(pairs: Sequence[tuple[Reading[T], ListWatch[T]]]) -> Mapping[str, ListWatch[T]]:
+def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], ListWatch[T]]]) -> Mapping[str, ListWatch[T]]:
     if len(pairs) == 1:
         return {"": pairs[0][1]}
     found: dict[str, ListWatch[T]] = {}

@@ -6,17 +6,17 @@ import io
 import math
 from typing import TYPE_CHECKING
 
-from masthead._transport.failures import Fault
+from masthead._transport.failures import TransportFault
 
 if TYPE_CHECKING:
     import asyncio
 
     from masthead._transport.connection import Connection
 
-__all__ = ["Answer"]
+__all__ = ["IncomingResponse"]
 
 
-class Answer:
+class IncomingResponse:
     """What has come of an answer so far.
 
     Nothing here raises what went wrong: it is kept, so that whoever reads hears of it after all that was fine, and in
@@ -55,7 +55,7 @@ class Answer:
         self.headers: dict[bytes, list[bytes]] = {}
         self.is_begun = False
         self.is_complete = False
-        self.fault: Fault | None = None
+        self.fault: TransportFault | None = None
         self.cause: OSError | None = None
         self.held = 0
         self.is_too_large = False
@@ -82,7 +82,7 @@ class Answer:
             self._whole.write(piece)
             self.is_too_large = self._whole.tell() > self._limit
 
-    def fail(self, fault: Fault, cause: OSError | None = None) -> None:
+    def fail(self, fault: TransportFault, cause: OSError | None = None) -> None:
         """No more will come."""
         self.fault = fault
         self.cause = cause
@@ -137,4 +137,4 @@ class Answer:
     def drop(self) -> None:
         """Give it up, and its connection with it; does nothing where all has come."""
         if not self.is_over:
-            self._connection.give_up(self, Fault.CLOSED)
+            self._connection.give_up(self, TransportFault.CLOSED)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 if TYPE_CHECKING:
-    from masthead._transport.answer import Answer
+    from masthead._transport.incoming_response import IncomingResponse
 
 __all__ = ["Parser"]
 
@@ -36,18 +36,18 @@ class Parser:
 
     def __init__(self) -> None:
         self.can_go_on = False
-        self._answer: Answer | None = None
+        self._response: IncomingResponse | None = None
         self._is_bodiless = False
         self._has_moved = False
         self._idle_bytes = 0
         self._header_bytes = 0
         self._llhttp: HttpResponseParser | None = HttpResponseParser(self)
 
-    def begin(self, answer: Answer, method: str) -> None:
+    def begin(self, response: IncomingResponse, method: str) -> None:
         """The next bytes are the answer to a request of this method."""
         if self._is_bodiless:  # llhttp does not know of HEAD, and waits for the body
             self._llhttp = HttpResponseParser(self)
-        self._answer = answer
+        self._response = response
         self._is_bodiless = method == "HEAD"
         self._idle_bytes = self._header_bytes = 0
 
@@ -57,25 +57,29 @@ class Parser:
         Returns:
             Whether it makes sense. What comes after a complete answer does not matter to that answer.
         """
-        answer = self._answer
-        assert answer is not None
+        response = self._response
+        assert response is not None
         assert self._llhttp is not None
         self._has_moved = False
         try:
             self._llhttp.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
             self.can_go_on = False
-            return answer.is_complete
+            return response.is_complete
         self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
         return self._idle_bytes <= _LONGEST
 
     def end(self) -> bool:
         """There are no more bytes. Whether that completes the answer, because nothing else tells its length."""
-        answer = self._answer
-        assert answer is not None
-        if not answer.status or b"content-length" in answer.headers or b"transfer-encoding" in answer.headers:
+        response = self._response
+        assert response is not None
+        if (
+            not response.status
+            or b"content-length" in response.headers
+            or b"transfer-encoding" in response.headers
+        ):
             return False
-        answer.is_complete = True
+        response.is_complete = True
         return True
 
     def close(self) -> None:
@@ -86,7 +90,7 @@ class Parser:
 
     def on_message_begin(self) -> None:
         """Something begins: an answer, or what nobody asked for."""
-        if self._answer is None or self._answer.is_complete:
+        if self._response is None or self._response.is_complete:
             self.can_go_on = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -94,40 +98,40 @@ class Parser:
         self._header_bytes += len(name) + len(value) + _HEADER
         if self._header_bytes > _LONGEST:
             raise _RefusedError
-        answer = self._answer
-        if answer is not None and not answer.status:
-            answer.headers.setdefault(name.lower(), []).append(value)
+        response = self._response
+        if response is not None and not response.status:
+            response.headers.setdefault(name.lower(), []).append(value)
 
     def on_headers_complete(self) -> None:
         """The head of an answer, or of one that only says that the answer is on its way."""
-        answer, llhttp = self._answer, self._llhttp
-        if answer is None or llhttp is None or answer.status:
+        response, llhttp = self._response, self._llhttp
+        if response is None or llhttp is None or response.status:
             return
         status = llhttp.get_status_code()
         if status < _FIRST_FINAL:
             if status < 100 or status == _SWITCHING:  # nobody asked to switch
                 raise _RefusedError
-            answer.headers.clear()
+            response.headers.clear()
             return
-        codings = answer.headers.get(b"transfer-encoding")
+        codings = response.headers.get(b"transfer-encoding")
         if codings is not None and [each.strip().lower() for each in codings] != [b"chunked"]:
             raise _RefusedError
-        answer.status = status
+        response.status = status
         self._has_moved = True
         self.can_go_on = llhttp.should_keep_alive()
         if self._is_bodiless:
-            answer.is_complete = True
+            response.is_complete = True
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body; or of one that there may not be."""
-        answer = self._answer
-        if answer is None or answer.is_complete:
+        response = self._response
+        if response is None or response.is_complete:
             self.can_go_on = False
             return
         self._has_moved = True
-        answer.put(piece)
+        response.put(piece)
 
     def on_message_complete(self) -> None:
         """The end, unless only of a word in between."""
-        if self._answer is not None and self._answer.status:
-            self._answer.is_complete = True
+        if self._response is not None and self._response.status:
+            self._response.is_complete = True

@@ -10,7 +10,7 @@ import io
 import zlib
 from typing import Final
 
-__all__ = ["PACKINGS", "Gunzip", "TooLargeError", "unpack_whole"]
+__all__ = ["PACKINGS", "Gunzip", "TooLargeError", "decompress_all"]
 
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _READ: Final = 2**14
@@ -111,7 +111,7 @@ class _Whole:
         return True
 
 
-async def unpack_whole(unpack: Gunzip, limit: float) -> bytes:
+async def decompress_all(unpack: Gunzip, limit: float) -> bytes:
     """All that was put into it, unpacked; what is large, in a thread, which stops when the caller is cancelled.
 
     Raises:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from masthead._client.access import ResourceAccess as AsyncResourceAccess
+from masthead._client.base import BaseResource as AsyncBaseResource
 from masthead._meta.object import Object
 from masthead._sync.facade import Facade
 
-__all__ = ["ResourceAccess"]
+__all__ = ["BaseResource"]
 
 T = TypeVar("T", bound=Object)
 
 
-class ResourceAccess(Facade[AsyncResourceAccess[T]], Generic[T]):
+class BaseResource(Facade[AsyncBaseResource[T]], Generic[T]):
     """How calls about one resource are put together, and their answers read.
 
     The verbs are in the classes that stand on this one.

@@ -1,68 +1,25 @@
-"""Patching and deleting objects, of which no more need be known than their names."""
+"""The delete verbs: one object by name, or a collection by selector."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.access import object_or_none
-from masthead._client.listing import ListWish
+from masthead._client.base import object_or_none
 from masthead._client.options import delete_body, delete_options
-from masthead._client.writing import Writing
+from masthead._client.pagination import ListQuery
+from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
-    from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
-    from masthead._meta.patch import Patch
+    from masthead._client.options import FieldSelection, LabelSelection
     from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
-__all__ = ["Deleting", "Patching"]
+__all__ = ["DeleteVerbs"]
 
 T = TypeVar("T", bound=Object)
 
 
-class Patching(Writing[T], Generic[T]):
-    """Changes parts of the objects of a kind."""
-
-    async def patch(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        subresource: str = "",
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        """Change parts of an object, and return it as the server stored it.
-
-        Args:
-            name: Which object.
-            patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``, ``Patch.strategic(...)``.
-            subresource: Patch a part that is answered with the object itself, such as ``status``.
-            force: Take fields from other managers; for apply patches alone.
-            dry_run: Go through everything, and store nothing.
-            field_manager: Under which name it is recorded; None for the client's own.
-            field_validation: What becomes of fields that the server does not know.
-            timeout: Seconds for the whole call; None for the client's own.
-
-        Raises:
-            NotFoundError: if there is none of that name.
-        """
-        return await self._patch(
-            name,
-            patch,
-            subresource=subresource,
-            force=force,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
-
-
-class Deleting(Writing[T], Generic[T]):
+class DeleteVerbs(WriteBase[T], Generic[T]):
     """Deletes objects of a kind."""
 
     async def delete(
@@ -126,7 +83,7 @@ class Deleting(Writing[T], Generic[T]):
 
         The options are those of `list` and of `delete`.
         """
-        wish = ListWish(
+        query = ListQuery(
             label_selector=label_selector,
             field_selector=field_selector,
             resource_version=resource_version,
@@ -142,10 +99,10 @@ class Deleting(Writing[T], Generic[T]):
             resource_version=None,
             dry_run=dry_run,
         )
-        call = await self._call(
-            "deletecollection", query=wish.query(), body=delete_body(options), timeout=timeout
+        call = await self._build_call(
+            "deletecollection", query=query.params(), body=delete_body(options), timeout=timeout
         )
-        await self._access.rest.call(call)
+        await self._context.rest.call(call)
 
     async def _delete(
         self,
@@ -168,7 +125,7 @@ class Deleting(Writing[T], Generic[T]):
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
         )
-        call = await self._call(
+        call = await self._build_call(
             "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
         )
-        return object_or_none(await self._access.rest.call(call), (await self._target()).item)
+        return object_or_none(await self._context.rest.call(call), (await self._target()).item)

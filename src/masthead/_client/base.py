@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.options import FieldValidation, Query
-    from masthead._client.target import Target
+    from masthead._client.target import ResourceTarget
     from masthead._meta.gvk import GroupVersionResource
-    from masthead._rest.answer import Answer
     from masthead._rest.client import RestClient
+    from masthead._rest.response import Response
 
-__all__ = ["Access", "Habits", "ResourceAccess", "Sought"]
+__all__ = ["ClientContext", "Defaults", "BaseResource", "LazyTarget"]
 
 T = TypeVar("T", bound=Object)
 
@@ -46,7 +46,7 @@ _ANSWERED_WITH_LIST: Final = frozenset({"list", "deletecollection"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
+class Defaults:
     """What a client does where a call does not say otherwise.
 
     Attributes:
@@ -67,17 +67,17 @@ class Habits:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClientContext:
     """A connection to a server, the client's habits, and what was learnt about the server.
 
     Attributes:
         rest: The connection.
-        habits: What the client does where a call does not say otherwise.
+        defaults: What the client does where a call does not say otherwise.
         without_initial_events: The resources of which a watch cannot begin with what there is.
     """
 
     rest: RestClient
-    habits: Habits
+    defaults: Defaults
     without_initial_events: set[GroupVersionResource] = field(default_factory=set["GroupVersionResource"])
 
 
@@ -88,7 +88,7 @@ class _Said(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Sought(Generic[T]):
+class LazyTarget(Generic[T]):
     """A resource that is looked up when it is first needed.
 
     Attributes:
@@ -97,13 +97,13 @@ class Sought(Generic[T]):
     """
 
     title: str
-    find: Callable[[], Awaitable[Target[T]]]
+    find: Callable[[], Awaitable[ResourceTarget[T]]]
 
 
-Found: TypeAlias = "Target[T] | Sought[T]"
+TargetOrLazy: TypeAlias = "ResourceTarget[T] | LazyTarget[T]"
 
 
-class ResourceAccess(Generic[T]):
+class BaseResource(Generic[T]):
     """How calls about one resource are put together, and their answers read.
 
     The verbs are in the classes that stand on this one.
@@ -112,11 +112,11 @@ class ResourceAccess(Generic[T]):
     _ITEM: ClassVar[type[Object]] = Object
     """What an object becomes as long as the resource is not found out; for classes whose objects are all alike."""
 
-    def __init__(self, access: Access, target: Found[T], namespace: str | None) -> None:
+    def __init__(self, context: ClientContext, target: TargetOrLazy[T], namespace: str | None) -> None:
         """Speak about a resource.
 
         Args:
-            access: The connection.
+            context: The connection.
             target: The resource, or how to find it out when it is first needed.
             namespace: Whose objects; None for all namespaces, and for what lives in none.
 
@@ -124,7 +124,7 @@ class ResourceAccess(Generic[T]):
             NameFormatError: if the namespace cannot be one.
             InvalidValueError: if there are no namespaces for this resource.
         """
-        self._access = access
+        self._context = context
         self._found = target
         self._namespace = namespace
 
@@ -136,16 +136,16 @@ class ResourceAccess(Generic[T]):
     def __repr__(self) -> str:
         where = "everywhere" if self._namespace is None else f"in {self._namespace!r}"
         found = self._found
-        what = f" of {found.title if isinstance(found, Sought) else found.name}"
+        what = f" of {found.title if isinstance(found, LazyTarget) else found.name}"
         return f"<{type(self).__name__}{what} {where}>"
 
-    async def _target(self) -> Target[T]:
+    async def _target(self) -> ResourceTarget[T]:
         found = self._found
-        if isinstance(found, Sought):
+        if isinstance(found, LazyTarget):
             found = self._found = await found.find()
         return found
 
-    async def _call(
+    async def _build_call(
         self,
         verb: str,
         *,
@@ -157,7 +157,7 @@ class ResourceAccess(Generic[T]):
         body: bytes | None = None,
         content_type: str = JSON,
         timeout: float | None = None,
-        silence: float | None = None,
+        read_timeout: float | None = None,
     ) -> Call:
         """Put a call together. `about` is the name of an object whose name is not in the path, for messages."""
         target = await self._target()
@@ -177,15 +177,15 @@ class ResourceAccess(Generic[T]):
             content_type,
             target.accept_list if verb in _ANSWERED_WITH_LIST else target.accept,
             timeout=timeout,
-            silence=silence,
+            read_timeout=read_timeout,
         )
 
-    async def _one(self, call: Call) -> T:
+    async def _get_object(self, call: Call) -> T:
         """Make a call that is answered with one object."""
-        answer = await self._access.rest.call(call)
+        answer = await self._context.rest.call(call)
         return (await self._target()).item.from_wire(answer.body)
 
-    async def _given(
+    async def _coerce(
         self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None
     ) -> T:
         """An object to send, which may have been given as plain data.
@@ -200,19 +200,19 @@ class ResourceAccess(Generic[T]):
         target = await self._target()
         if not isinstance(obj, Object):
             is_strict = self._validation(field_validation) is None
-            return _told_its_kind(_built(target.item, obj, is_strict=is_strict), target)
+            return _with_type_meta(_built(target.item, obj, is_strict=is_strict), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise InvalidValueError(
                 f"{target.name} are of type {target.item.__name__}, and {obj.key!r} is of type {type(obj).__name__}",
                 value=obj.key,
             )
-        return _told_its_kind(obj, target)
+        return _with_type_meta(obj, target)
 
     def _manager(self, field_manager: str | None) -> str:
-        return self._access.habits.field_manager if field_manager is None else field_manager
+        return self._context.defaults.field_manager if field_manager is None else field_manager
 
     def _validation(self, field_validation: FieldValidation | None) -> FieldValidation | None:
-        return self._access.habits.field_validation if field_validation is None else field_validation
+        return self._context.defaults.field_validation if field_validation is None else field_validation
 
 
 def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
@@ -231,7 +231,7 @@ def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
         raise
 
 
-def _told_its_kind(obj: T, target: Target[T]) -> T:
+def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
     """The same object; a copy that says what it is, where it does not and the resource does."""
     if target.gvk is None or obj.kind or not isinstance(obj, Unstructured):
         return obj
@@ -240,7 +240,7 @@ def _told_its_kind(obj: T, target: Target[T]) -> T:
     return told
 
 
-def object_or_none(answer: Answer, item: type[T]) -> T | None:
+def object_or_none(answer: Response, item: type[T]) -> T | None:
     """What a delete was answered with: the object that is still there, or None if it is gone.
 
     Some kinds answer with the object although it is gone. One that is still there is marked as being deleted, and waits
@@ -277,7 +277,9 @@ def _with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
-def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: str, name: str | None) -> str:
+def _namespace_for(
+    target: ResourceTarget[Any], verb: str, *, mine: str | None, asked: str, name: str | None
+) -> str:
     """The namespace that a call goes to.
 
     Raises:
@@ -307,7 +309,7 @@ def _namespace_for(target: Target[Any], verb: str, *, mine: str | None, asked: s
     return namespace
 
 
-def _in_namespace(target: Target[Any]) -> str:
+def _in_namespace(target: ResourceTarget[Any]) -> str:
     """How a resource is asked for in a namespace, as a user would write it."""
     resource = target.resource
     if target.facts is None:

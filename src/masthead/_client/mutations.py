@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     from masthead._sansio.backoff import Attempts
     from masthead.errors import NotFoundError
 
-__all__ = ["Mutate", "Outcome", "changed", "laid_over", "outcome_of", "schedule", "to_create", "vanished"]
+__all__ = [
+    "Mutate",
+    "OperationResult",
+    "apply_mutation",
+    "overlay",
+    "update_result",
+    "retry_schedule",
+    "prepare_create",
+    "deleted_conflict",
+]
 
 T = TypeVar("T", bound=Object)
 
 Mutate: TypeAlias = "Callable[[T], T | None]"
 """Changes an object in place, or returns another in its stead."""
-Outcome: TypeAlias = Literal["created", "updated", "unchanged"]
+OperationResult: TypeAlias = Literal["created", "updated", "unchanged"]
 """What became of an object that was to be created or updated."""
 
 _NOT_LAID_OVER: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -32,7 +41,7 @@ _MERGED: Final = ("labels", "annotations")
 _ADDED: Final = ("ownerReferences", "finalizers")
 
 
-def schedule(attempts: int | Attempts) -> Attempts:
+def retry_schedule(attempts: int | Attempts) -> Attempts:
     """How often to try, and how long to wait in between.
 
     Raises:
@@ -44,7 +53,7 @@ def schedule(attempts: int | Attempts) -> Attempts:
     return wanted
 
 
-def changed(found: T, mutate: Mutate[T]) -> T | None:
+def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
     """What an object becomes; None if it stays as it is.
 
     The object itself is not touched: it may belong to a cache.
@@ -64,7 +73,7 @@ def changed(found: T, mutate: Mutate[T]) -> T | None:
     return None if result == found else result
 
 
-def to_create(obj: T, mutate: Mutate[T] | None) -> T:
+def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
     """An object as it is to be created.
 
     Raises:
@@ -78,7 +87,7 @@ def to_create(obj: T, mutate: Mutate[T] | None) -> T:
     return result
 
 
-def laid_over(found: T, obj: T) -> T | None:
+def overlay(found: T, obj: T) -> T | None:
     """A live object with the sections and metadata of another; None if that changes nothing.
 
     A section that the other has replaces the live one; labels, annotations, owners and finalizers are added. Everything
@@ -111,7 +120,7 @@ def _identity(item: object) -> str:
     return str(cast("dict[str, object]", item)["uid"]) if isinstance(item, dict) else str(item)
 
 
-def outcome_of(found: Object, answer: Object, *, dry_run: bool) -> Outcome:
+def update_result(found: Object, answer: Object, *, dry_run: bool) -> OperationResult:
     """What an update has come to: servers keep the version where all stays as it was."""
     same_version = found.metadata.resource_version == answer.metadata.resource_version
     return "unchanged" if same_version and not dry_run else "updated"
@@ -137,7 +146,7 @@ def _refuse_another(before: Object, after: Object) -> None:
         )
 
 
-def vanished(found: Object, error: NotFoundError) -> ConflictError:
+def deleted_conflict(found: Object, error: NotFoundError) -> ConflictError:
     """An object that was deleted after it was read: one more way in which somebody else was faster."""
     return ConflictError(
         f"{found.kind or 'the object'} {found.key} was deleted after it was read",

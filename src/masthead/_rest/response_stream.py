@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from masthead._sansio.framing import Lines
+from masthead._sansio.framing import LineDecoder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from masthead._rest.call import Call
     from masthead._sansio.warnings import ServerWarning
-    from masthead._transport.contract import Response
+    from masthead._transport.contract import TransportResponse
 
-__all__ = ["Stream"]
+__all__ = ["ResponseStream"]
 
 
-class Stream:
+class ResponseStream:
     """An open answer; close it, or leave its ``async with`` block, to give its connection back.
 
     Attributes:
@@ -24,7 +24,9 @@ class Stream:
         warnings: What the server warned of.
     """
 
-    def __init__(self, call: Call, response: Response, warnings: tuple[ServerWarning, ...] = ()) -> None:
+    def __init__(
+        self, call: Call, response: TransportResponse, warnings: tuple[ServerWarning, ...] = ()
+    ) -> None:
         self.call = call
         self.warnings = warnings
         self._response = response
@@ -54,7 +56,7 @@ class Stream:
             ProtocolError: if the answer is cut short, or a line is longer than any object.
             ClosedError: if the stream was closed.
         """
-        lines = Lines()
+        lines = LineDecoder()
         async for chunk in self._response.chunks():
             if found := lines.feed(chunk):
                 yield found

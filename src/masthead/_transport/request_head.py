@@ -11,9 +11,9 @@ from masthead.errors import InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._transport.contract import Request
+    from masthead._transport.contract import TransportRequest
 
-__all__ = ["Heads"]
+__all__ = ["RequestHeadEncoder"]
 
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that say nothing of a length when they have no body."""
@@ -25,7 +25,7 @@ _NAMES: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9a-z-]+\n)*")
 _USUAL: Final = frozenset({"user-agent", "accept", "authorization", "content-type"})
 
 
-class Heads:
+class RequestHeadEncoder:
     """Puts together what stands before the body.
 
     Nothing here gives a name to what is secret: where a request is refused, its frames may be shown.
@@ -43,7 +43,7 @@ class Heads:
         self._lines = SecretValue(b"".join([each.reveal() for each in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
-    def write(self, request: Request) -> SecretValue[bytes]:
+    def write(self, request: TransportRequest) -> SecretValue[bytes]:
         """The request line and all headers, to the last line break.
 
         Raises:
@@ -91,7 +91,7 @@ def _breaks_out(values: str) -> bool:
     return "\n" in values or "\r" in values or "\0" in values
 
 
-def _length(request: Request) -> bytes:
+def _length(request: TransportRequest) -> bytes:
     if request.body is not None:
         return b"Content-Length: %d\r\n" % len(reveal(request.body))
     return b"" if request.method in _WITHOUT_BODY else b"Content-Length: 0\r\n"
@@ -101,5 +101,5 @@ def _line(name: str, value: str | Secret) -> str:
     return f"{name}: {value if type(value) is str else reveal(value)}\r\n"  # most are plain
 
 
-def _what(request: Request) -> str:
+def _what(request: TransportRequest) -> str:
     return repr(f"{request.method} {request.target.partition('?')[0]}")[1:-1]

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from masthead._rest.call import Call
     from masthead._sansio.warnings import ServerWarning
-    from masthead._transport.contract import Response
+    from masthead._transport.contract import TransportResponse
 
-__all__ = ["Notices"]
+__all__ = ["WarningHandler"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
@@ -22,7 +22,7 @@ _REMEMBERED: Final = 1000
 """How many texts are told apart. They may hold names of objects, of which there is no end."""
 
 
-class Notices:
+class WarningHandler:
     """Hands each warning to a hook or, where there is none, logs each text once.
 
     Args:
@@ -35,7 +35,7 @@ class Notices:
         self._hook = hook
         self._told: set[str] = set()
 
-    def read(self, call: Call, response: Response) -> tuple[ServerWarning, ...]:
+    def read(self, call: Call, response: TransportResponse) -> tuple[ServerWarning, ...]:
         """Pass on what an answer to a call warns of."""
         values = response.headers_of("Warning")
         if not values:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._transport.address import bracketed
 from masthead._transport.failures import DialError, detail, unreachable
-from masthead._transport.socks import ask_socks
+from masthead._transport.socks import connect_through_socks
 from masthead._transport.tunnel import Tunnel
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from masthead._transport.address import Server
+    from masthead._transport.address import ServerAddress
     from masthead._transport.connection import Connection
     from masthead._transport.proxy import Proxy
-    from masthead._transport.sockets import AddressInfo, Sockets
+    from masthead._transport.sockets import AddressInfo, SocketTracker
 
 __all__ = ["Dialer"]
 
@@ -37,17 +37,22 @@ class Dialer:
         server_name: The name that its certificate must have; empty for the one that it is reached by.
         proxy: Through whom to go, if through anybody.
         sockets: Where sockets come from.
-        patience: For how many seconds it will be waited at the most; whoever dials is to stop it then.
+        connect_timeout: For how many seconds it will be waited at the most; whoever dials is to stop it then.
     """
 
     def __init__(
-        self, server: Server, server_name: str, proxy: Proxy | None, sockets: Sockets, patience: float
+        self,
+        server: ServerAddress,
+        server_name: str,
+        proxy: Proxy | None,
+        sockets: SocketTracker,
+        connect_timeout: float,
     ) -> None:
         self._server = server
         self._name = (server_name or server.host).rstrip(".")
         self._proxy = proxy
         self._sockets = sockets
-        self._handshake = patience + 1
+        self._handshake = connect_timeout + 1
 
     async def dial(self, connection: Connection, agent: str) -> None:
         """Connect, with the TLS settings of the connection, which is open then.
@@ -69,7 +74,7 @@ class Dialer:
             reached = await self._reach_proxy(proxy)
             try:
                 with _blaming(server.place):
-                    await ask_socks(reached, proxy, server.host, server.port)
+                    await connect_through_socks(reached, proxy, server.host, server.port)
             except BaseException:
                 reached.close()
                 raise

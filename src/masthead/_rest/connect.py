@@ -20,7 +20,7 @@ from masthead._config.writeback import write_user_tokens
 from masthead._meta.secret import Secret, SecretValue
 from masthead._rest.client import RestClient
 from masthead._rest.headers import impersonation_headers
-from masthead._transport.contract import Request
+from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.errors import ConfigError
 
@@ -174,7 +174,7 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
         )
         try:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-            request = Request(method, target, tuple(headers.items()), body, total=_ISSUER_TIMEOUT)
+            request = TransportRequest(method, target, tuple(headers.items()), body, timeout=_ISSUER_TIMEOUT)
             response = await transport.send(request)
             return response.status, SecretValue(await response.read())
         finally:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection, Query
     from masthead._meta.v1 import ResourceVersionMatch
 
-__all__ = ["ListWish", "in_pages", "name_kinds", "whole"]
+__all__ = ["ListQuery", "iter_pages", "name_kinds", "list_all"]
 
 T = TypeVar("T", bound=Object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListWish:
+class ListQuery:
     """What a list is to hold, as the options of the API say it."""
 
     label_selector: LabelSelection | None = None
@@ -42,7 +42,7 @@ class ListWish:
     timeout_seconds: int | None = None
     shard_selector: str | None = None
 
-    def query(self) -> Query:
+    def params(self) -> Query:
         """The wish as a query.
 
         Raises:
@@ -60,13 +60,13 @@ class ListWish:
             shard_selector=self.shard_selector,
         )
 
-    def after(self, token: str) -> ListWish:
+    def after(self, token: str) -> ListQuery:
         """The wish for the next page; its token knows the version."""
         return replace(self, continue_=token, resource_version=None, resource_version_match=None)
 
 
-async def in_pages(
-    ask: Callable[[Query], Awaitable[ObjectList[T]]], wish: ListWish, page_size: int
+async def iter_pages(
+    ask: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
 ) -> AsyncIterator[ObjectList[T]]:
     """Ask for page after page, from the wish's own token on.
 
@@ -75,37 +75,37 @@ async def in_pages(
         ProtocolError: if there is no end to the pages.
         MastheadError: as any call does.
     """
-    wish = replace(wish, limit=wish.limit or page_size)
+    query = replace(query, limit=query.limit or page_size)
     while True:
-        page = await ask(wish.query())
+        page = await ask(query.params())
         token = page.metadata.continue_
         yield page
         if not token:
             return
-        if token == wish.continue_:
+        if token == query.continue_:
             raise ProtocolError(
                 "the server answers with the token that it was asked with: its list has no end"
             )
-        wish = wish.after(token)
+        query = query.after(token)
 
 
-async def whole(
-    ask: Callable[[Query], Awaitable[ObjectList[T]]], wish: ListWish, page_size: int
+async def list_all(
+    ask: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
 ) -> ObjectList[T]:
     """Ask for everything, in pages, and put them together.
 
     Raises:
         MastheadError: as any call does.
     """
-    if wish.limit is not None or wish.continue_:
-        return await ask(wish.query())
-    pages = in_pages(ask, wish, page_size)
+    if query.limit is not None or query.continue_:
+        return await ask(query.params())
+    pages = iter_pages(ask, query, page_size)
     result = await anext(pages)
     try:
         async for page in pages:
             result.items.extend(page.items)
     except (ExpiredError, GoneError):
-        return await ask(wish.query())
+        return await ask(query.params())
     _forget_paging(result)
     return result
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._rest.call import Call, Subject
     from masthead._sansio.warnings import ServerWarning
-    from masthead._transport.contract import Response
+    from masthead._transport.contract import TransportResponse
 
-__all__ = ["Answer", "failure", "is_json", "read_bounded", "refuse_other_content", "refuse_unreadable"]
+__all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_content", "refuse_unreadable"]
 
 StructT = TypeVar("StructT", bound="Struct")
 
@@ -39,7 +39,7 @@ _READ: Final = 1024 * 1024
 _IN_FRONT: Final = "Is a proxy or a login page in front of the API server?"
 
 
-class Answer(Shown, frozen=True):
+class Response(Shown, frozen=True):
     """A successful answer, read to its end.
 
     Attributes:
@@ -93,7 +93,7 @@ class Answer(Shown, frozen=True):
         return cast("StructT", read(self.body))
 
 
-async def read_bounded(response: Response, limit: int = _READ) -> bytes:
+async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes:
     """What came of a body, but no more than so many bytes; the response is closed if that is not all.
 
     A body that breaks off, or does not come to its end in time, is what came of it: the head has said what counts.
@@ -140,7 +140,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
     )
 
 
-def refuse_unreadable(call: Call, answer: Answer) -> None:
+def refuse_unreadable(call: Call, answer: Response) -> None:
     """Refuse an answer of 2xx that is not the JSON that was asked for.
 
     Raises:

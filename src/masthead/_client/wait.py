@@ -37,7 +37,7 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from masthead._client.reading import Reading
+    from masthead._client.read_verbs import ReadVerbs
 
 __all__ = ["wait_for"]
 
@@ -49,7 +49,7 @@ _PASSING: Final = frozenset({408, 429, *range(500, 600)} - {501})
 
 
 async def wait_for(
-    resource: Reading[T], name: str, condition: WaitCondition[T], *, timeout: float
+    resource: ReadVerbs[T], name: str, condition: WaitCondition[T], *, timeout: float
 ) -> T | None:
     """Wait until a condition is true of an object, which need not be there yet.
 
@@ -97,7 +97,7 @@ async def wait_for(
 class _Wait(Generic[T]):
     """One wait, and what it has seen last."""
 
-    def __init__(self, resource: Reading[T], name: str, condition: WaitCondition[T]) -> None:
+    def __init__(self, resource: ReadVerbs[T], name: str, condition: WaitCondition[T]) -> None:
         self._resource = resource
         self._name = name
         self._selector = {"metadata.name": name}

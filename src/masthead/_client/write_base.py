@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from masthead._client.access import ResourceAccess, name_of
+from masthead._client.base import BaseResource, name_of
 from masthead._client.options import write_query
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch, PatchType
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldValidation, Query
     from masthead._rest.call import Call
 
-__all__ = ["Writing"]
+__all__ = ["WriteBase"]
 
 T = TypeVar("T", bound=Object)
 
 
-class Writing(ResourceAccess[T], Generic[T]):
+class WriteBase(BaseResource[T], Generic[T]):
     """Posts, puts, patches and applies objects and their parts."""
 
     def _how(
@@ -50,7 +50,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        call = await self._call(
+        call = await self._build_call(
             "create",
             name=name,
             about=given.metadata.name,
@@ -60,7 +60,7 @@ class Writing(ResourceAccess[T], Generic[T]):
             body=given.to_json(),
             timeout=timeout,
         )
-        return await self._one(call)
+        return await self._get_object(call)
 
     async def _put(
         self,
@@ -72,8 +72,8 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        given = await self._given(obj, field_validation)
-        call = await self._call(
+        given = await self._coerce(obj, field_validation)
+        call = await self._build_call(
             "update",
             name=name_of(given, "update"),
             namespace=given.metadata.namespace,
@@ -82,7 +82,7 @@ class Writing(ResourceAccess[T], Generic[T]):
             body=given.to_json(),
             timeout=timeout,
         )
-        return await self._one(call)
+        return await self._get_object(call)
 
     async def _patch(
         self,
@@ -108,7 +108,7 @@ class Writing(ResourceAccess[T], Generic[T]):
             field_validation=field_validation,
             timeout=timeout,
         )
-        return await self._one(call)
+        return await self._get_object(call)
 
     async def _patch_call(
         self,
@@ -139,7 +139,7 @@ class Writing(ResourceAccess[T], Generic[T]):
                 f"force is for apply patches; this is one of {patch.type.name}", value=force
             )
         query = self._how(dry_run, field_manager, field_validation, force)
-        return await self._call(
+        return await self._build_call(
             "apply" if is_apply else "patch",
             name=name,
             namespace=namespace,
@@ -161,7 +161,7 @@ class Writing(ResourceAccess[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        given = await self._given(obj, field_validation)
+        given = await self._coerce(obj, field_validation)
         manager = self._owner(field_manager, given.key)
         if not given.kind:
             raise InvalidValueError(

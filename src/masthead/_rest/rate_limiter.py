@@ -6,13 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead._sansio.tokens import TokenBucket
+from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
 
-__all__ = ["Pace", "Patience"]
+__all__ = ["RateLimiter", "Deadline"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
@@ -24,7 +24,7 @@ _CLOSED: Final = "the client was closed while a call waited for its credentials;
 T = TypeVar("T")
 
 
-class Patience:
+class Deadline:
     """How much of a call's time is left.
 
     Args:
@@ -57,7 +57,7 @@ class Patience:
         return result
 
 
-class Pace:
+class RateLimiter:
     """Lets calls go at a rate, in the order in which they came, and makes them wait; closing wakes all who do.
 
     Args:
@@ -119,12 +119,12 @@ class Pace:
             return
         raise ClosedError("the client was closed while a call waited to be sent; make a new one")
 
-    async def until_closed(self, work: Coroutine[object, None, T], patience: Patience) -> T:
+    async def until_closed(self, work: Coroutine[object, None, T], deadline: Deadline) -> T:
         """Wait for something on nobody's time, as long as the client is open.
 
         Args:
             work: What to wait for.
-            patience: The call's, from which the wait does not take.
+            deadline: The call's, from which the wait does not take.
 
         Raises:
             ClosedError: if the client is closed meanwhile; the work is cancelled then.
@@ -135,7 +135,7 @@ class Pace:
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self._waits.add(task)
         try:
-            return await patience.uncounted(work)
+            return await deadline.uncounted(work)
         except asyncio.CancelledError:
             if not self._closing.is_set() or task.uncancel():  # somebody else cancels it, too
                 raise
