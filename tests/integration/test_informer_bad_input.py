@@ -9,8 +9,8 @@ import pytest
 from tests.integration.conftest import connected
 from tests.integration.copies import copy_of, embedded, put, quick, state
 from tests.integration.facades import is_blocking
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import heard, reached, turns_until
+from tests.unit.cache.clusters import heard, reached, turns_until
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
 from masthead._meta.gvk import GroupVersionResource
@@ -45,7 +45,7 @@ async def test_a_resource_that_may_not_be_read_is_told_and_read_once_it_may(
     errors: list[Exception] = []
     informer = quick(maps)
     informer.set_watch_error_handler(errors.append)
-    handle = informer.add_event_handler(Story())
+    handle = informer.add_event_handler(RecordingHandler())
     async with informer:
         with pytest.raises(DeadlineError, match=rf"has not synced within 0.2 s; the last error was {name}"):
             await informer.wait_synced(0.2)
@@ -73,9 +73,9 @@ async def test_a_resource_that_vanishes_and_returns_is_what_it_is_then(
         await put(maps, name)
     faults, place = embedded(cluster).faults, maps.namespace
     faults.drop_watch(after=5, namespace=place)
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         gone = faults.answer(code, verb=("list", "watch"), namespace=place, times=None)
@@ -89,8 +89,8 @@ async def test_a_resource_that_vanishes_and_returns_is_what_it_is_then(
         gone.remove()
         await reached(informer, version, handle)
         assert copy_of(informer) == await state(maps) == {"a": "new"}
-    assert story.state == {"a": "new"}
-    assert sorted(each for each in story.told if each.startswith("lost")) == [
+    assert recorder.state == {"a": "new"}
+    assert sorted(each for each in recorder.told if each.startswith("lost")) == [
         "lost a=2",
         "lost b=1",
         "lost c=1",
@@ -162,7 +162,7 @@ async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
         with pytest.raises(InformerStateError):
             await again()
     with pytest.raises(ClosedError):
-        informer.add_event_handler(Story())
+        informer.add_event_handler(RecordingHandler())
     with pytest.raises(ClosedError):
         await informer.wait_for("999999999")
     await informer.stop()
@@ -170,7 +170,7 @@ async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"on_add": 5}, {"handler": object()}, {"handler": Story, "on_add": print}],
+    [{}, {"on_add": 5}, {"handler": object()}, {"handler": RecordingHandler, "on_add": print}],
     ids=["nothing", "a number", "an object", "both"],
 )
 async def test_what_is_no_handler_is_refused_when_it_is_added(maps: Any, given: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ async def test_a_filter_that_is_no_good_costs_its_own_handler_alone(
 
     with pytest.raises(InvalidValueError):
         FilteringEventHandler(None, EventHandler[Any]())  # type: ignore[arg-type]
-    picky, other = Story(), Story()
+    picky, other = RecordingHandler(), RecordingHandler()
     informer = quick(maps)
     handles = [
         informer.add_event_handler(FilteringEventHandler(keep, picky)),
@@ -207,7 +207,7 @@ async def test_handlers_may_leave_come_and_bring_others_while_they_are_called(ma
     await put(maps, "a")
     await put(maps, "b")
     informer = quick(maps)
-    brought, heard_by_leaver = Story(), list[str]()
+    brought, heard_by_leaver = RecordingHandler(), list[str]()
     handles: list[Any] = []
 
     def leave_blocking(obj: Any) -> None:
@@ -232,9 +232,9 @@ async def test_handlers_may_leave_come_and_bring_others_while_they_are_called(ma
     assert brought.state == copy_of(informer) | _others(brought)
 
 
-def _others(story: Story) -> dict[str, str]:
+def _others(recorder: RecordingHandler) -> dict[str, str]:
     """What a real cluster puts into every namespace by itself."""
-    return {name: value for name, value in story.state.items() if name.startswith("kube-root-ca")}
+    return {name: value for name, value in recorder.state.items() if name.startswith("kube-root-ca")}
 
 
 async def test_a_client_that_is_closed_ends_its_informers(
@@ -244,14 +244,14 @@ async def test_a_client_that_is_closed_ends_its_informers(
     other = connected(cluster.config, facade)
     async with other:
         informer = quick(other.core_v1.config_maps(maps.namespace))
-        handle = informer.add_event_handler(Story(), name="mine")
+        handle = informer.add_event_handler(RecordingHandler(), name="mine")
         await informer.start()
         await handle.wait_synced(30)
     await turns_until(lambda: informer.is_stopped)
     assert copy_of(informer) == {"a": "1"}
     assert informer.health.state == "stopped"
     with pytest.raises(ClosedError):
-        informer.add_event_handler(Story())
+        informer.add_event_handler(RecordingHandler())
     with pytest.raises(ClosedError):
         await informer.wait_for("999999999", 30)
     await informer.stop()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.copies import copy_of, embedded, put, quick, state
 from tests.integration.facades import is_blocking
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import heard, reached
+from tests.unit.cache.clusters import heard, reached
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.store.transforms import drop_managed_fields, keep_fields
 from masthead._sansio.deltafifo import DeltaFIFO
@@ -28,9 +28,9 @@ def maps(client: Any, namespace: str) -> Any:
     return client.core_v1.config_maps(namespace)
 
 
-def ours(story: Story) -> list[str]:
+def ours(recorder: RecordingHandler) -> list[str]:
     """What was told, without what a real cluster puts into each namespace."""
-    return [each for each in story.told if "kube-root-ca" not in each]
+    return [each for each in recorder.told if "kube-root-ca" not in each]
 
 
 @pytest.mark.guarantee(1)
@@ -38,9 +38,9 @@ def ours(story: Story) -> list[str]:
 async def test_the_copy_is_what_the_server_has(maps: Any, hold: str) -> None:
     await put(maps, "a")
     await put(maps, "b")
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps, hold=hold, indexers={"value": lambda obj: [obj.data.get("value", "")]})
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         await put(maps, "a", "2")
@@ -52,8 +52,8 @@ async def test_the_copy_is_what_the_server_has(maps: Any, hold: str) -> None:
         assert found == await maps.get("a")
         with pytest.raises(NotFoundError):
             informer.lister.namespace(maps.namespace).get("b")
-    assert sorted(ours(story)[:2]) == ["initial a=1", "initial b=1"]
-    assert ours(story)[2:] == ["update a=1>2", "delete b=1", "add c=1"]
+    assert sorted(ours(recorder)[:2]) == ["initial a=1", "initial b=1"]
+    assert ours(recorder)[2:] == ["update a=1>2", "delete b=1", "add c=1"]
 
 
 @pytest.mark.guarantee(10)
@@ -67,22 +67,22 @@ async def test_what_was_written_is_read(maps: Any) -> None:
 @pytest.mark.guarantee(4)
 async def test_handlers_join_and_leave_while_things_change(maps: Any) -> None:
     informer = quick(maps)
-    stories: list[Story] = []
+    stories: list[RecordingHandler] = []
     handles: list[Any] = []
     version = ""
     async with informer:
         for number in range(20):
             version = await put(maps, "abc"[number % 3], str(number))
             if number % 3 == 0:
-                stories.append(Story())
+                stories.append(RecordingHandler())
                 handles.append(informer.add_event_handler(stories[-1]))
             if number % 7 == 6:
                 await handles.pop(0).remove()
                 stories.pop(0)
         await reached(informer, version, *handles)
         assert copy_of(informer) == await state(maps)
-    for story in stories:
-        assert {name: value for name, value in story.state.items() if value} == copy_of(informer)
+    for recorder in stories:
+        assert {name: value for name, value in recorder.state.items() if value} == copy_of(informer)
 
 
 @pytest.mark.guarantee(2)
@@ -153,27 +153,27 @@ async def test_a_start_from_a_snapshot_announces_only_what_has_changed(maps: Any
         assert informer.save(tmp_path / "maps") >= 3
     await put(maps, "a", "2")
     await maps.delete("b")
-    again, story = quick(maps), Story()
+    again, recorder = quick(maps), RecordingHandler()
     with pytest.raises(SnapshotError):
         again.seed(tmp_path / "nothing")
     assert again.seed(tmp_path / "maps") >= 3
-    handle = again.add_event_handler(story)
+    handle = again.add_event_handler(recorder)
     async with again:
         await reached(again, await put(maps, "d"), handle)
         assert copy_of(again) == await state(maps)
-    assert ours(story) == ["update a=1>2", "delete b=1", "add d=1"]
+    assert ours(recorder) == ["update a=1>2", "delete b=1", "add d=1"]
 
 
 async def test_a_delta_fifo_may_be_the_queue(maps: Any) -> None:
     await put(maps, "a")
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps, queue=DeltaFIFO)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         await maps.delete("a")
         await reached(informer, await put(maps, "b"), handle)
-    assert ours(story) == ["initial a=1", "delete a=1", "add b=1"]
+    assert ours(recorder) == ["initial a=1", "delete a=1", "add b=1"]
 
 
 @pytest.mark.embedded_only
@@ -183,9 +183,9 @@ async def test_nothing_is_lost_and_nothing_invented(cluster: Cluster, maps: Any,
     for name in "abc":
         await put(maps, name)
     getattr(embedded(cluster).faults, fault)(after=5, times=1, namespace=maps.namespace)
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps, stall_after=0.1)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         await put(maps, "a", "2")
@@ -193,15 +193,15 @@ async def test_nothing_is_lost_and_nothing_invented(cluster: Cluster, maps: Any,
         await put(maps, "c", "3")
         await reached(informer, await put(maps, "d"), handle)
         assert copy_of(informer) == await state(maps) == {"a": "2", "c": "3", "d": "1"}
-    assert story.state == copy_of(informer)
-    assert len(story.told) == 7
+    assert recorder.state == copy_of(informer)
+    assert len(recorder.told) == 7
 
 
 @pytest.mark.guarantee(12)
 async def test_stopping_leaves_no_thread(maps: Any) -> None:
     before = set(threading.enumerate())
     informer = quick(maps)
-    handles = [informer.add_event_handler(Story()) for _ in range(3)]
+    handles = [informer.add_event_handler(RecordingHandler()) for _ in range(3)]
     async with informer:
         await informer.wait_synced(30, handlers=True)
         await heard(*handles)

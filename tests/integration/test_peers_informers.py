@@ -28,8 +28,8 @@ from tests.integration.scripts import (
     status,
     stream,
 )
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import heard, reached, turns_until
+from tests.unit.cache.clusters import heard, reached, turns_until
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
@@ -46,9 +46,9 @@ def maps(client: Any, namespace: str) -> Any:
     return client.core_v1.config_maps(namespace)
 
 
-def without_the_clusters_own(story: Story) -> list[str]:
+def without_the_clusters_own(recorder: RecordingHandler) -> list[str]:
     """What was told of the test's objects; a real cluster puts one of its own into each namespace."""
-    return [each for each in story.told if "kube-root-ca" not in each]
+    return [each for each in recorder.told if "kube-root-ca" not in each]
 
 
 # kubernetes.informer
@@ -166,16 +166,16 @@ async def test_a_handler_that_comes_late_hears_of_what_is_there(maps: Any) -> No
     await put(maps, "a")
     async with quick(maps) as informer:
         await informer.wait_synced(30)
-        story = Story()
-        await informer.add_event_handler(story).wait_synced(30)
-        assert "initial a=1" in story.told
+        recorder = RecordingHandler()
+        await informer.add_event_handler(recorder).wait_synced(30)
+        assert "initial a=1" in recorder.told
 
 
 async def test_a_handler_that_takes_its_time_stalls_neither_the_cache_nor_others(maps: Any) -> None:
     """Handlers ran where the watch was read: a slow one stalled the cache, the connection and everybody else."""
     release = threading.Event()
     loop_release = asyncio.Event()
-    other = Story()
+    other = RecordingHandler()
     informer = quick(maps)
 
     def block(_: Any) -> Any:
@@ -197,13 +197,13 @@ async def test_a_handler_that_takes_its_time_stalls_neither_the_cache_nor_others
 async def test_an_update_has_what_was_before(maps: Any) -> None:
     """There was only the new object."""
     await put(maps, "a")
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         await reached(informer, await put(maps, "a", "2"), handle)
-    assert without_the_clusters_own(story) == ["initial a=1", "update a=1>2"]
+    assert without_the_clusters_own(recorder) == ["initial a=1", "update a=1>2"]
 
 
 @pytest.mark.embedded_only
@@ -216,18 +216,18 @@ async def test_a_deletion_that_was_missed_is_heard_behind_the_change_of_the_cach
     faults.expire_watch(after=3, namespace=place)
     found: list[list[str]] = []
     informer = quick(maps)
-    story = Story(lambda: found.append(sorted(copy_of(informer))))
-    handle = informer.add_event_handler(story)
+    recorder = RecordingHandler(lambda: found.append(sorted(copy_of(informer))))
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "b")
-        await story.until("add b=1")
+        await recorder.until("add b=1")
         await maps.delete("a")
         version = await put(maps, "b", "2")
         outage.remove()
         await reached(informer, version, handle)
-    assert story.told == ["initial a=1", "add b=1", "lost a=1", "update b=1>2"]
+    assert recorder.told == ["initial a=1", "add b=1", "lost a=1", "update b=1>2"]
     assert found[2:] == [["b"], ["b"]]
 
 
@@ -237,9 +237,9 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
     await put(maps, "a")
     faults, place = embedded(cluster).faults, maps.namespace
     faults.expire_watch(after=3, namespace=place)
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps, indexers={"value": lambda obj: [obj.data["value"]]})
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=None)
@@ -251,7 +251,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
         assert informer.indexer.index_keys("value", "1") == [f"{place}/b"]
         assert informer.indexer.index_keys("value", "2") == [f"{place}/a"]
         assert len(informer.indexer) == 2
-    assert story.told == ["initial a=1", "add b=1", "lost a=1", "add a=2"]
+    assert recorder.told == ["initial a=1", "add b=1", "lost a=1", "add a=2"]
 
 
 @pytest.mark.embedded_only
@@ -267,14 +267,14 @@ async def test_bookmarks_are_asked_for(cluster: Cluster, maps: Any) -> None:
 async def test_a_resync_asks_the_server_for_nothing(cluster: Cluster, maps: Any) -> None:
     """It was a full list, and told every object as changed, to everybody."""
     await put(maps, "a")
-    story, other = Story(), Story()
+    recorder, other = RecordingHandler(), RecordingHandler()
     informer = quick(maps, resync=1.0)
-    informer.add_event_handler(story)
+    informer.add_event_handler(recorder)
     handle = informer.add_event_handler(other, resync=0.0)
     async with informer:
         await handle.wait_synced(30)
         before = len(embedded(cluster).requests)
-        await story.until("update a=1>1")
+        await recorder.until("update a=1>1")
         assert len(embedded(cluster).requests) == before
     assert other.told == ["initial a=1"]
 
@@ -384,12 +384,12 @@ async def test_what_was_there_before_is_heard_as_added(maps: Any) -> None:
     """Handlers heard only of what came later."""
     await put(maps, "a")
     await put(maps, "b")
-    story = Story()
+    recorder = RecordingHandler()
     informer = quick(maps)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-    assert sorted(without_the_clusters_own(story)) == ["initial a=1", "initial b=1"]
+    assert sorted(without_the_clusters_own(recorder)) == ["initial a=1", "initial b=1"]
 
 
 SELECTED = {"app=x,tier=f": {"a"}, "app in (x)": {"a", "b"}, "app==x": {"a", "b"}, "app!=x": {"c"}}
@@ -509,14 +509,14 @@ async def test_readers_never_see_half_a_state(cluster: Cluster, maps: Any) -> No
 async def test_what_is_stopped_stays_stopped_and_leaves_no_thread(maps: Any) -> None:
     """A thread was given up after some seconds, and came back to life beside a new one."""
     informer = quick(maps)
-    informer.add_event_handler(Story(), name="mine")
+    informer.add_event_handler(RecordingHandler(), name="mine")
     await informer.start()
     await informer.wait_synced(30)
     await informer.stop()
     with pytest.raises(InformerStateError):
         await informer.start()
     with pytest.raises(ClosedError):
-        informer.add_event_handler(Story())
+        informer.add_event_handler(RecordingHandler())
     assert not [each.name for each in threading.enumerate() if each.name.startswith("masthead-handler-mine")]
 
 
@@ -590,9 +590,9 @@ async def test_a_failing_handler_holds_no_index_back(maps: Any) -> None:
     def fail() -> None:
         raise LookupError("no such shelf")
 
-    story = Story(fail)
+    recorder = RecordingHandler(fail)
     informer = quick(maps, indexers={"value": lambda obj: [obj.data.get("value", "")]})
-    informer.add_event_handler(story)
+    informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         for number in range(5):

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.real.informers_proxy import Proxy
-from tests.real.informers_story import PATIENCE, Asked, agree, config_of, quick, told_by, verbs
+from tests.real.informers_recording import (
+    PATIENCE,
+    RecordingListWatch,
+    agree,
+    config_of,
+    quick,
+    recorded,
+    verbs,
+)
 from tests.real.informers_writers import change, fill
 
 from masthead._config.model import Impersonation
@@ -53,9 +61,9 @@ async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(5))
-    source = Asked(configs)
+    source = RecordingListWatch(configs)
     informer = SharedInformer(source)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
         await informer.wait_synced(PATIENCE)
         assert len(informer.indexer) == 5
@@ -64,16 +72,16 @@ async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
         await fill(configs, [5])
         await change(configs, 0, "changed")
         await configs.delete("c-1")
-        await agree(informer, story, configs.list)
+        await agree(informer, recorder, configs.list)
 
     assert verbs(source) == ["stream"], "the same stream goes on"
-    assert sorted(story.told[:5]) == [("initial", f"{configs.namespace}/c-{n}") for n in range(5)]
-    assert story.told[5:] == [
+    assert sorted(recorder.told[:5]) == [("initial", f"{configs.namespace}/c-{n}") for n in range(5)]
+    assert recorder.told[5:] == [
         ("add", f"{configs.namespace}/c-5"),
         ("update", f"{configs.namespace}/c-0"),
         ("delete", f"{configs.namespace}/c-1"),
     ]
-    assert story.errors == []
+    assert recorder.errors == []
 
 
 async def test_an_empty_collection_is_synced_at_once(configs: ResourceClient[ConfigMap]) -> None:
@@ -90,7 +98,11 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
 ) -> None:
     """The server gives pages only to whoever asks for the newest state; from its memory, it gives all at once."""
     await fill(configs, range(3000))
-    paged, whole, streamed = Asked(configs), Asked(configs), Asked(configs)
+    paged, whole, streamed = (
+        RecordingListWatch(configs),
+        RecordingListWatch(configs),
+        RecordingListWatch(configs),
+    )
 
     async def newest(verb: str, options: ListOptions) -> ListOptions:
         is_first = verb == "list" and options.resource_version == "0"
@@ -102,16 +114,16 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
         SharedInformer(whole, watch_list=False, hold="compact"),
         SharedInformer(streamed, hold="eager"),
     ]
-    stories = [told_by(informer) for informer in informers]
+    stories = [recorded(informer) for informer in informers]
     for informer in informers:
         await informer.start()
-    for informer, story in zip(informers, stories, strict=True):
+    for informer, recorder in zip(informers, stories, strict=True):
         await informer.wait_synced(PATIENCE)
-        assert len(await agree(informer, story, configs.list)) == 3000
+        assert len(await agree(informer, recorder, configs.list)) == 3000
     await change(configs, 1, "changed")
     await configs.delete("c-2")
-    for informer, story in zip(informers, stories, strict=True):
-        await agree(informer, story, configs.list)
+    for informer, recorder in zip(informers, stories, strict=True):
+        await agree(informer, recorder, configs.list)
         await informer.stop()
 
     assert verbs(paged) == ["list", *["next"] * 5, "watch"]
@@ -129,7 +141,7 @@ async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
     await fill(configs, range(3, 6), app="db")
     by_label = SharedInformer(configs, label_selector="app=web")
     by_field = SharedInformer(configs, field_selector="metadata.name!=c-0")
-    first, second = told_by(by_label), told_by(by_field)
+    first, second = recorded(by_label), recorded(by_field)
     async with by_label, by_field:
         await by_label.wait_synced(PATIENCE)
         await configs.patch("c-0", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
@@ -148,12 +160,12 @@ async def test_metadata_alone_is_mirrored_too(client: Client, configs: ResourceC
     about = client.metadata("v1", "configmaps", namespace=configs.namespace)
     for watch_list in (True, False):
         informer = SharedInformer(about, watch_list=watch_list)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             await change(configs, 0, f"changed {watch_list}")
             await configs.delete(f"c-{1 + watch_list}")
-            listed = await agree(informer, story, about.list)
+            listed = await agree(informer, recorder, about.list)
             assert all("data" not in obj.to_dict() for obj in listed.values())
 
 
@@ -164,7 +176,7 @@ async def test_namespaces_are_mirrored_side_by_side(
     others = client.core_v1.config_maps(other.metadata.name)
     await fill(configs, range(3))
     informer = SharedInformer([configs, others])
-    story = told_by(informer)
+    recorder = recorded(informer)
 
     async def both() -> list[ConfigMap]:
         return [*await configs.list(), *await others.list()]
@@ -173,7 +185,7 @@ async def test_namespaces_are_mirrored_side_by_side(
         await informer.wait_synced(PATIENCE)
         await fill(others, range(3))
         await configs.delete("c-0")
-        await agree(informer, story, both)
+        await agree(informer, recorder, both)
     assert sorted(informer.indexer.list_index_values("namespace")) == sorted(
         [configs.namespace or "", other.metadata.name]
     )
@@ -188,7 +200,7 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
     await fill(configs, range(10))
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
         informer = SharedInformer(far.core_v1.config_maps(configs.namespace), backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             for number, bytes_left in enumerate((None, 1, 100, 700, 5, None, 2000, 400)):
@@ -200,10 +212,10 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
                     else:
                         proxy.tear(after=bytes_left)
                 await configs.delete(f"c-{number}-0")
-                await agree(informer, story, configs.list)
+                await agree(informer, recorder, configs.list)
             assert informer.health.reconnects >= 7
             assert informer.health.relists == 0, "the server is the one that it was, and remembers"
-    assert all(isinstance(error, TransportError) for error in story.errors)
+    assert all(isinstance(error, TransportError) for error in recorder.errors)
 
 
 async def test_a_connection_that_falls_silent_is_noticed(
@@ -212,15 +224,15 @@ async def test_a_connection_that_falls_silent_is_noticed(
     await fill(configs, range(3))
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
         informer = SharedInformer(far.core_v1.config_maps(configs.namespace), stall_after=2.0, backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             proxy.stall()
             await fill(configs, ["unheard"])
             await configs.delete("c-0")
-            await agree(informer, story, configs.list)
+            await agree(informer, recorder, configs.list)
             assert informer.health.relists == 0
-    assert any(isinstance(error, DeadlineError) for error in story.errors)
+    assert any(isinstance(error, DeadlineError) for error in recorder.errors)
 
 
 async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_the_server(
@@ -228,16 +240,16 @@ async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_
 ) -> None:
     await fill(configs, range(40), payload=20_000)
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
-        source = Asked(far.core_v1.config_maps(configs.namespace))
+        source = RecordingListWatch(far.core_v1.config_maps(configs.namespace))
         informer = SharedInformer(source, stall_after=2.0, backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         proxy.stall_next(after=300_000)
         async with informer:
-            await agree(informer, story, configs.list)
+            await agree(informer, recorder, configs.list)
         assert verbs(source)[:3] == ["stream", "list", "watch"]
         assert source.knows_initial_events
-    assert isinstance(story.errors[0], DeadlineError)
-    assert "sent nothing for 2 s" in str(story.errors[0])
+    assert isinstance(recorder.errors[0], DeadlineError)
+    assert "sent nothing for 2 s" in str(recorder.errors[0])
 
 
 # Versions
@@ -249,9 +261,9 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
     """A list or stream that must be newer is refused after three seconds. A watch is not: it just stays silent."""
     await fill(configs, range(3))
 
-    def exaggerating(wanted: str) -> Asked[ConfigMap]:
+    def exaggerating(wanted: str) -> RecordingListWatch[ConfigMap]:
         """A source that asks for a version far ahead, once, in the first request of a sort."""
-        source, is_done = Asked(configs), asyncio.Event()
+        source, is_done = RecordingListWatch(configs), asyncio.Event()
 
         async def once(verb: str, options: ListOptions) -> ListOptions:
             if verbs(source)[-1] != wanted or is_done.is_set():
@@ -273,7 +285,7 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
         )
         for wanted, source in sources.items()
     }
-    stories = {wanted: told_by(informer) for wanted, informer in informers.items()}
+    stories = {wanted: recorded(informer) for wanted, informer in informers.items()}
     for informer in informers.values():
         await informer.start()
     await fill(configs, ["later"])
@@ -293,7 +305,7 @@ async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(3))
-    source, is_done = Asked(configs), asyncio.Event()
+    source, is_done = RecordingListWatch(configs), asyncio.Event()
 
     async def once(verb: str, options: ListOptions) -> ListOptions:
         """Begin the first watch at a version that is older than everything, while an object goes."""
@@ -305,29 +317,29 @@ async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
 
     source.before = once
     informer = SharedInformer(source, watch_list=False, backoff=quick)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
-        await story.until(lambda: bool(story.errors))
-        await agree(informer, story, configs.list)
+        await recorder.until(lambda: bool(recorder.errors))
+        await agree(informer, recorder, configs.list)
         assert informer.health.relists == 1
         assert informer.health.is_healthy
 
-    assert [type(error) for error in story.errors] == [ExpiredError]
-    assert "too old resource version: 1 (" in str(story.errors[0])
-    assert ("tombstone", f"{configs.namespace}/c-0") in story.told
+    assert [type(error) for error in recorder.errors] == [ExpiredError]
+    assert "too old resource version: 1 (" in str(recorder.errors[0])
+    assert ("tombstone", f"{configs.namespace}/c-0") in recorder.told
 
 
 async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[ConfigMap]) -> None:
     """What the selector leaves out is reached with the next bookmark: within a minute, or just before a watch ends."""
     await fill(configs, range(3), app="web")
-    source = Asked(configs, label_selector="app=web")
+    source = RecordingListWatch(configs, label_selector="app=web")
 
     async def short(verb: str, options: ListOptions) -> ListOptions:
         return replace(options, timeout_seconds=4) if verb == "watch" else options
 
     source.before = short
     informer = SharedInformer(source, backoff=quick)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
         await informer.wait_synced(PATIENCE)
         made = await configs.create(ConfigMap.new("mine", labels={"app": "web"}))
@@ -341,9 +353,9 @@ async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[Con
         unseen = await configs.create(ConfigMap.new("not-mine"))
         await informer.wait_for(unseen, PATIENCE)
         assert informer.indexer.get(unseen) is None
-        await agree(informer, story, lambda: configs.list(label_selector="app=web"))
+        await agree(informer, recorder, lambda: configs.list(label_selector="app=web"))
         assert informer.health.relists == 0
-    assert story.errors == []
+    assert recorder.errors == []
 
 
 # Permissions
@@ -367,30 +379,32 @@ async def test_what_is_forbidden_is_mirrored_as_soon_as_it_is_allowed(
         async with Client(config) as somebody:
             mirrored = somebody.core_v1.config_maps(namespace)
             informer = SharedInformer(mirrored, backoff=quick)
-            story = told_by(informer)
+            recorder = recorded(informer)
             async with informer:
-                await story.until(lambda: len(story.errors) > 2)
+                await recorder.until(lambda: len(recorder.errors) > 2)
                 assert not is_healthy(informer)
                 assert "somebody" in informer.health.last_error
 
                 await bindings.create(binding)
-                await agree(informer, story, configs.list)
+                await agree(informer, recorder, configs.list)
                 assert is_healthy(informer)
 
                 await bindings.delete("reader")
                 await until_refused(mirrored)
                 proxy.cut()
-                seen = len(story.errors)
-                await story.until(lambda: any(isinstance(e, ForbiddenError) for e in story.errors[seen:]))
+                seen = len(recorder.errors)
+                await recorder.until(
+                    lambda: any(isinstance(e, ForbiddenError) for e in recorder.errors[seen:])
+                )
                 assert len(informer.indexer) == 3, "what was known stays"
                 assert not is_healthy(informer)
                 await configs.delete("c-0")
                 await fill(configs, ["new"])
 
                 await bindings.create(binding)
-                await agree(informer, story, configs.list)
+                await agree(informer, recorder, configs.list)
                 assert is_healthy(informer)
-    assert story.told[3:] == [("tombstone", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
+    assert recorder.told[3:] == [("tombstone", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
 
 
 def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
@@ -441,19 +455,19 @@ async def test_a_new_process_hears_only_of_what_has_changed_meanwhile(
     await change(configs, 0, "changed")
     await configs.delete("c-1")
 
-    source = Asked(configs)
+    source = RecordingListWatch(configs)
     informer = SharedInformer(source)
     assert informer.seed(path) == 20
-    story = told_by(informer)
-    story.state.update({obj.key: obj for obj in informer.indexer.list()})
+    recorder = recorded(informer)
+    recorder.state.update({obj.key: obj for obj in informer.indexer.list()})
     async with informer:
         await informer.wait_synced(PATIENCE)
-        await agree(informer, story, configs.list)
+        await agree(informer, recorder, configs.list)
 
     assert verbs(source) == ["prove", "watch"]
-    assert story.told == [
+    assert recorder.told == [
         ("add", f"{configs.namespace}/c-new"),
         ("update", f"{configs.namespace}/c-0"),
         ("delete", f"{configs.namespace}/c-1"),
     ]
-    assert story.errors == []
+    assert recorder.errors == []

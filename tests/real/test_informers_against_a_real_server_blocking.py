@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.real.informers_story import PATIENCE, agree_blocking, config_of, quick, told_in_a_thread_by
+from tests.real.informers_recording import PATIENCE, agree_blocking, config_of, quick, recorded_in_a_thread
 
 import masthead
 from masthead._meta.patch import Patch
@@ -41,7 +41,7 @@ def test_a_blocking_informer_mirrors_the_server(
     for number in range(20):
         configs.create(ConfigMap.new(f"c-{number}", data={"n": str(number)}))
     informer = masthead.SharedInformer(configs, watch_list=watch_list, backoff=quick)
-    story = told_in_a_thread_by(informer)
+    recorder = recorded_in_a_thread(informer)
     with informer:
         informer.wait_synced(PATIENCE)
         assert len(informer.indexer) == 20
@@ -54,13 +54,13 @@ def test_a_blocking_informer_mirrors_the_server(
         assert informer.indexer.get(made) == made
 
         configs.delete("c-0")
-        agree_blocking(informer, story, configs.list())
-    assert story.told[-3:] == [
+        agree_blocking(informer, recorder, configs.list())
+    assert recorder.told[-3:] == [
         ("add", f"{namespace}/mine"),
         ("update", f"{namespace}/mine"),
         ("delete", f"{namespace}/c-0"),
     ]
-    assert story.errors == []
+    assert recorder.errors == []
 
 
 def test_a_blocking_factory_starts_from_a_snapshot(
@@ -78,9 +78,9 @@ def test_a_blocking_factory_starts_from_a_snapshot(
     factory = masthead.SharedInformerFactory(client, namespace=namespace)
     informer = factory.core_v1.config_maps.informer
     assert informer.seed(tmp_path / "snapshot") == 5
-    story = told_in_a_thread_by(informer)
-    story.state.update({obj.key: obj for obj in informer.indexer.list()})
+    recorder = recorded_in_a_thread(informer)
+    recorder.state.update({obj.key: obj for obj in informer.indexer.list()})
     with factory:
         factory.wait_for_cache_sync(timeout=PATIENCE)
-        agree_blocking(informer, story, configs.list())
-    assert story.told == [("delete", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
+        agree_blocking(informer, recorder, configs.list())
+    assert recorder.told == [("delete", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.real.informers_proxy import Proxy
-from tests.real.informers_story import PATIENCE, agree, config_of, quick, told_by
+from tests.real.informers_recording import PATIENCE, agree, config_of, quick, recorded
 from tests.real.informers_writers import define, undefine, widgets_of
 
 from masthead._meta.gvk import GroupVersionKind
@@ -19,7 +19,7 @@ from masthead.errors import NotFoundError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from tests.real.informers_story import Story
+    from tests.real.informers_recording import RecordingHandler
     from tests.real_server import RealServer
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
@@ -66,9 +66,9 @@ async def make(client: Client, group: str, *names: str) -> None:
         await widgets_of(client, NAMESPACE, group).create({**widget, "spec": {"size": len(name)}})
 
 
-def is_missed(story: Story[Any]) -> bool:
+def is_missed(recorder: RecordingHandler[Any]) -> bool:
     """Whether the informer has been told that there is no such kind."""
-    return bool(story.errors) and isinstance(story.errors[-1], (NotFoundError, LookupError))
+    return bool(recorder.errors) and isinstance(recorder.errors[-1], (NotFoundError, LookupError))
 
 
 async def test_a_kind_may_go_and_come_again(client: Client) -> None:
@@ -81,23 +81,23 @@ async def goes_and_comes(client: Client, way: str) -> None:
     await make(client, group, "a", "bb", "ccc")
     widgets = mirrored(client, way, group)
     informer: SharedInformer[Any] = SharedInformer(widgets, backoff=quick)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
-        await agree(informer, story, widgets.list)
+        await agree(informer, recorder, widgets.list)
 
         await undefine(client, group)
-        await story.until(lambda: not story.state and is_missed(story))
+        await recorder.until(lambda: not recorder.state and is_missed(recorder))
         assert len(informer.indexer) == 0
         assert not informer.health.is_healthy
         assert informer.health.last_error
 
         await define(client, group)
         await make(client, group, "bb", "dddd")
-        await agree(informer, story, widgets.list)
+        await agree(informer, recorder, widgets.list)
         await make(client, group, "later")
-        await agree(informer, story, widgets.list)
+        await agree(informer, recorder, widgets.list)
         assert informer.health.failures == 0
-    assert len(story.state) == 3
+    assert len(recorder.state) == 3
 
 
 async def test_a_kind_that_is_not_there_yet_is_mirrored_once_it_is(client: Client) -> None:
@@ -108,15 +108,15 @@ async def comes(client: Client, way: str) -> None:
     group = f"late-{way.replace(' ', '-')}.example.com"
     widgets = mirrored(client, way, group)
     informer: SharedInformer[Any] = SharedInformer(widgets, backoff=quick)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
-        await story.until(lambda: len(story.errors) > 2)
-        assert is_missed(story)
+        await recorder.until(lambda: len(recorder.errors) > 2)
+        assert is_missed(recorder)
         assert not informer.health.is_synced
         await define(client, group)
         await make(client, group, "a", "bb")
-        await agree(informer, story, widgets.list)
-    assert len(story.state) == 2
+        await agree(informer, recorder, widgets.list)
+    assert len(recorder.state) == 2
 
 
 async def test_objects_stay_as_long_as_nobody_can_tell_what_has_become_of_them(
@@ -128,21 +128,21 @@ async def test_objects_stay_as_long_as_nobody_can_tell_what_has_become_of_them(
     await make(client, group, "a", "bb")
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
         informer = SharedInformer(widgets_of(far, NAMESPACE, group), backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             proxy.shut()
             await undefine(client, group)
             proxy.open()
-            await story.until(lambda: is_missed(story))
+            await recorder.until(lambda: is_missed(recorder))
             assert sorted(informer.indexer.list_keys()) == [f"{NAMESPACE}/a", f"{NAMESPACE}/bb"]
             assert not informer.health.is_healthy
 
             await define(client, group)
             await make(client, group, "bb")
-            await agree(informer, story, widgets_of(client, NAMESPACE, group).list)
+            await agree(informer, recorder, widgets_of(client, NAMESPACE, group).list)
             assert informer.health.failures == 0
-    assert story.told[2:] == [
+    assert recorder.told[2:] == [
         ("tombstone", f"{NAMESPACE}/a"),
         ("tombstone", f"{NAMESPACE}/bb"),
         ("add", f"{NAMESPACE}/bb"),

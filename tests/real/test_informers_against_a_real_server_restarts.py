@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.real.informers_proxy import Proxy
-from tests.real.informers_story import (
+from tests.real.informers_recording import (
     PATIENCE,
-    Asked,
+    RecordingListWatch,
     agree,
     agree_blocking,
     config_of,
     quick,
-    told_by,
-    told_in_a_thread_by,
+    recorded,
+    recorded_in_a_thread,
     verbs,
 )
 from tests.real.informers_writers import WIDGET, change, define, fill, insist, widgets_of
@@ -90,7 +90,7 @@ async def test_nothing_is_lost_when_the_server_is_restarted_amid_writes(
     configs, widgets = client.core_v1.config_maps(NAMESPACE), widgets_of(client, NAMESPACE)
     await define(client)
     informers = SharedInformer(configs, backoff=quick), SharedInformer(widgets, backoff=quick)
-    first, second = told_by(informers[0]), told_by(informers[1])
+    first, second = recorded(informers[0]), recorded(informers[1])
     is_back = asyncio.Event()
 
     async def write() -> None:
@@ -130,9 +130,9 @@ async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
         Proxy(restartable.server.url) as proxy,
         Client(config_of(restartable.server, proxy.url)) as far,
     ):
-        source = Asked(far.core_v1.config_maps(NAMESPACE))
+        source = RecordingListWatch(far.core_v1.config_maps(NAMESPACE))
         informer = SharedInformer(source, backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             reached = int(informer.last_sync_resource_version)
@@ -143,24 +143,24 @@ async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
             await fill(configs, [0, 1, "new"])
             assert (int((await configs.list()).metadata.resource_version) > reached) is is_ahead
             proxy.open()
-            await agree(informer, story, configs.list)
+            await agree(informer, recorder, configs.list)
             await fill(configs, ["later"])
-            await agree(informer, story, configs.list)
+            await agree(informer, recorder, configs.list)
             assert informer.health.relists >= 1
 
     keys = [f"{NAMESPACE}/c-{number}" for number in range(300)]
-    after = story.told[300:]
+    after = recorder.told[300:]
     assert sorted(after[:300]) == sorted(("tombstone", key) for key in keys)
     assert sorted(after[300:303]) == sorted(("add", f"{NAMESPACE}/c-{name}") for name in (0, 1, "new"))
     assert after[303:] == [("add", f"{NAMESPACE}/c-later")]
 
     seeded = SharedInformer(configs)
     assert seeded.seed(tmp_path / "snapshot") == 300
-    story = told_by(seeded)
-    story.state.update({obj.key: obj for obj in seeded.indexer.list()})
+    recorder = recorded(seeded)
+    recorder.state.update({obj.key: obj for obj in seeded.indexer.list()})
     async with seeded:
         await seeded.wait_synced(PATIENCE)
-        await agree(seeded, story, configs.list)
+        await agree(seeded, recorder, configs.list)
 
 
 async def test_deletes_that_were_missed_are_heard_when_the_version_is_forgotten(
@@ -172,9 +172,9 @@ async def test_deletes_that_were_missed_are_heard_when_the_version_is_forgotten(
         Proxy(restartable.server.url) as proxy,
         Client(config_of(restartable.server, proxy.url)) as far,
     ):
-        source = Asked(far.core_v1.config_maps(NAMESPACE))
+        source = RecordingListWatch(far.core_v1.config_maps(NAMESPACE))
         informer = SharedInformer(source, backoff=quick)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             proxy.shut()
@@ -186,13 +186,13 @@ async def test_deletes_that_were_missed_are_heard_when_the_version_is_forgotten(
             await asyncio.to_thread(restartable.stop)
             await asyncio.to_thread(restartable.start)
             proxy.open()
-            await agree(informer, story, configs.list)
+            await agree(informer, recorder, configs.list)
             assert informer.health.relists >= 1
             assert informer.health.is_healthy
 
-    assert sorted(story.told[10:13]) == [("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)]
-    assert sorted(story.told[13:]) == [("add", f"{NAMESPACE}/c-new"), ("update", f"{NAMESPACE}/c-0")]
-    assert any(isinstance(error, ExpiredError) for error in story.errors)
+    assert sorted(recorder.told[10:13]) == [("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)]
+    assert sorted(recorder.told[13:]) == [("add", f"{NAMESPACE}/c-new"), ("update", f"{NAMESPACE}/c-0")]
+    assert any(isinstance(error, ExpiredError) for error in recorder.errors)
     assert verbs(source)[-1] == "stream", "and the same stream goes on"
 
 
@@ -204,7 +204,7 @@ async def test_deletes_are_heard_when_the_storage_itself_has_forgotten(
     await fill(configs, range(10))
     async with Proxy(forgetful.server.url) as proxy, Client(config_of(forgetful.server, proxy.url)) as far:
         informer = SharedInformer(far.core_v1.config_maps(NAMESPACE), backoff=quick, watch_list=watch_list)
-        story = told_by(informer)
+        recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
             proxy.shut()
@@ -212,9 +212,9 @@ async def test_deletes_are_heard_when_the_storage_itself_has_forgotten(
             await fill(configs, ["new"])
             await asyncio.to_thread(forgetful.compact)
             proxy.open()
-            await agree(informer, story, configs.list)
-    assert story.told[10:] == [("tombstone", f"{NAMESPACE}/c-1"), ("add", f"{NAMESPACE}/c-new")]
-    assert any(isinstance(error, ExpiredError) for error in story.errors)
+            await agree(informer, recorder, configs.list)
+    assert recorder.told[10:] == [("tombstone", f"{NAMESPACE}/c-1"), ("add", f"{NAMESPACE}/c-new")]
+    assert any(isinstance(error, ExpiredError) for error in recorder.errors)
 
 
 async def test_pages_that_expire_amid_a_list_are_asked_for_in_one_piece(
@@ -222,7 +222,7 @@ async def test_pages_that_expire_amid_a_list_are_asked_for_in_one_piece(
 ) -> None:
     configs = forgetful_client.core_v1.config_maps(NAMESPACE)
     await fill(configs, range(60))
-    source = Asked(configs)
+    source = RecordingListWatch(configs)
 
     async def expiring(verb: str, options: ListOptions) -> ListOptions:
         """Before the third page, let an object go, another come, and the storage forget that it was otherwise."""
@@ -234,14 +234,14 @@ async def test_pages_that_expire_amid_a_list_are_asked_for_in_one_piece(
 
     source.before = expiring
     informer = SharedInformer(source, watch_list=False, page_size=20, backoff=quick)
-    story = told_by(informer)
+    recorder = recorded(informer)
     async with informer:
         await informer.wait_synced(PATIENCE)
-        await agree(informer, story, configs.list)
+        await agree(informer, recorder, configs.list)
     assert verbs(source) == ["list", "next", "next", "list", "watch"]
     assert source.log[3][1].limit == 0
-    assert [type(error) for error in story.errors] == [ExpiredError]
-    assert {what for what, _ in story.told} == {"initial"}
+    assert [type(error) for error in recorder.errors] == [ExpiredError]
+    assert {what for what, _ in recorder.told} == {"initial"}
 
 
 def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: RestartableServer) -> None:
@@ -249,18 +249,18 @@ def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: Restarta
         configs = client.core_v1.config_maps(DEFAULT)
         configs.create(ConfigMap.new("before"))
         informer = masthead.SharedInformer(configs, backoff=quick)
-        story = told_in_a_thread_by(informer)
+        recorder = recorded_in_a_thread(informer)
         with informer:
             informer.wait_synced(PATIENCE)
             restartable.stop(at_once=True)
             restartable.start()
             configs.create(ConfigMap.new("between"))
-            agree_blocking(informer, story, configs.list())
+            agree_blocking(informer, recorder, configs.list())
 
             restartable.lose_everything()
             configs.create(ConfigMap.new("behind"))
-            agree_blocking(informer, story, configs.list())
-        assert story.told[-3:] == [
+            agree_blocking(informer, recorder, configs.list())
+        assert recorder.told[-3:] == [
             ("tombstone", f"{DEFAULT}/before"),
             ("tombstone", f"{DEFAULT}/between"),
             ("add", f"{DEFAULT}/behind"),

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.scenarios.play import by_color, compared
-from tests.scenarios.script import COLORS, Handler
-from tests.scenarios.story import Plain, Story
+from tests.scenarios.checking_handler import CheckingHandler, Plain
+from tests.scenarios.runner import by_color, compared
+from tests.scenarios.scenario import COLORS, Handler
 
 import masthead
 import masthead.server
@@ -46,8 +46,8 @@ _FAULTS: Final[tuple[Callable[[Server], object], ...]] = (
 )
 
 
-class ThreadStory(Story):
-    """A story that is told in a thread."""
+class ThreadCheckingHandler(CheckingHandler):
+    """A handler that is told in a thread."""
 
     def __init__(self, name: str, informer: Any) -> None:
         super().__init__(Handler(name), informer)
@@ -101,7 +101,7 @@ class Hammer:
             buffer_limit=200,
             backoff=lambda: Backoff(first=0.02, cap=0.5),
         )
-        self._stories = [self._join(self.informer, f"story-{number}") for number in range(2)]
+        self._stories = [self._join(self.informer, f"handler-{number}") for number in range(2)]
 
     def strike(self, seconds: float) -> None:
         """Let everybody loose for some seconds, then let it all settle, and compare."""
@@ -124,8 +124,8 @@ class Hammer:
             self.problems.append(
                 f"the second half took {(memory[1] - memory[0]) / 1e6:.0f} MB more than the first"
             )
-        for story in self._stories:
-            self.problems += story.problems
+        for handler in self._stories:
+            self.problems += handler.problems
 
     def _write(self, number: int) -> None:
         chance = random.Random(number)
@@ -172,16 +172,16 @@ class Hammer:
         for turn in itertools.count():
             if self._over.wait(0.05):
                 return
-            story = self._join(self.informer, f"guest-{number}-{turn}")
-            story.registration.wait_synced(_PATIENCE)
+            handler = self._join(self.informer, f"guest-{number}-{turn}")
+            handler.registration.wait_synced(_PATIENCE)
             self._over.wait(0.1)
-            story.registration.remove()
-            told = len(story.told)
-            self.problems += story.problems
+            handler.registration.remove()
+            told = len(handler.told)
+            self.problems += handler.problems
             if number == 0 and turn < 5:
                 self.informer.add_indexers({f"color-{turn}": by_color})
                 self._indices.append(f"color-{turn}")
-            if len(story.told) != told:
+            if len(handler.told) != told:
                 self.problems.append("a handler was told something after it was removed")
             self._count("guests")
 
@@ -216,18 +216,18 @@ class Hammer:
                 }
                 indexed = indexer.by_index(name, color)
                 problems += compared(f"index {name}", part, {each.key: each for each in indexed})
-        for story in self._stories:
-            problems += compared(story.plan.name, state, story.known)
+        for handler in self._stories:
+            problems += compared(handler.plan.name, state, handler.known)
         if not self.informer.health.is_healthy:
             problems.append(f"not healthy: {self.informer.health}")
         return problems
 
-    def _join(self, informer: Any, name: str) -> ThreadStory:
-        story = ThreadStory(name, informer)
+    def _join(self, informer: Any, name: str) -> ThreadCheckingHandler:
+        handler = ThreadCheckingHandler(name, informer)
         # A call may come before the handle is there.
-        story.registration = _NotSynced
-        story.registration = informer.add_event_handler(story, name=name)
-        return story
+        handler.registration = _NotSynced
+        handler.registration = informer.add_event_handler(handler, name=name)
+        return handler
 
     def _count(self, what: str) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1

@@ -2,7 +2,7 @@
 
 ``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Before that it starts
 ``MASTHEAD_FRESH_PROCESSES`` programs (1,000 by default) whose threads use types for the first time. Whatever fails is
-printed with its seed and its script, and makes the exit status 1.
+printed with its seed and its scenario, and makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Final
 
 from tests.scenarios.hammer import hammer
-from tests.scenarios.play import judged
-from tests.scenarios.script import script_of
+from tests.scenarios.runner import describe_failure
+from tests.scenarios.scenario import scenario_of
 from tests.server import runaway
 from tests.server.metered_server import can_measure
-from tests.unit.sansio.test_listwatch_model import play as play_machine
+from tests.unit.sansio.test_listwatch_model import run_seed
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_SOAK_SECONDS", "600"))
 MOST: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "1000000000"))
@@ -33,21 +33,21 @@ FRESH: Final = int(os.environ.get("MASTHEAD_FRESH_PROCESSES", "1000"))
 _FIRST_USES: Final = Path(__file__).parent.parent / "isolated" / "first_uses.py"
 _SEEDS: Final = 2**40
 _OF_THE_MACHINE: Final = 10
-"""How many stories of the machine alone are played beside one through the whole stack."""
+"""How many scenarios of the machine alone are run beside one through the whole stack."""
 _HAMMERED: Final = 0.25
 _HOSTILE: Final = 0.15
 _TO_SETTLE: Final = 180
 
 
 def main() -> int:
-    """Play until the time is up; returns the exit status."""
+    """Run scenarios until the time is up; returns the exit status."""
     workers = os.cpu_count() or 1
     crashed = _fresh_processes(workers)
     playing = SECONDS * (1 - _HAMMERED - _HOSTILE)
     firsts = [random.randrange(_SEEDS) for _ in range(workers)]
     print(f"{playing:.0f} s of scenarios in {workers} processes, from the seeds {firsts} on", flush=True)
     with ProcessPoolExecutor(workers) as pool:
-        done = list(pool.map(_play_from, firsts, [playing] * workers, [MOST // workers] * workers))
+        done = list(pool.map(_run_from, firsts, [playing] * workers, [MOST // workers] * workers))
     failed = sum(failures for _, failures in done)
     print(f"{sum(played for played, _ in done)} scenarios, {failed} failed", flush=True)
     problems = _hammered(SECONDS * _HAMMERED) + _run_hostile(SECONDS * _HOSTILE)
@@ -73,15 +73,17 @@ def _fails(seed: int) -> bool:
     return done.returncode != 0
 
 
-def _play_from(first: int, seconds: float, most: int) -> tuple[int, int]:
-    """Play scenarios; returns how many, and how many failed."""
+def _run_from(first: int, seconds: float, most: int) -> tuple[int, int]:
+    """Run scenarios; returns how many, and how many failed."""
     logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)
     until = time.monotonic() + seconds
     failed = 0
     for number in itertools.count():
         if number >= most or time.monotonic() > until:
             return number, failed
-        report = judged(script_of(first + number)) or _of_the_machine((first + number) * _OF_THE_MACHINE)
+        report = describe_failure(scenario_of(first + number)) or _of_the_machine(
+            (first + number) * _OF_THE_MACHINE
+        )
         if report:
             failed += 1
             print(report, flush=True)
@@ -91,7 +93,7 @@ def _play_from(first: int, seconds: float, most: int) -> tuple[int, int]:
 def _of_the_machine(first: int) -> str:
     try:
         for seed in range(first, first + _OF_THE_MACHINE):
-            play_machine(seed)
+            run_seed(seed)
     except Exception:  # noqa: BLE001 - its notes say which it was, and how it went
         return traceback.format_exc()
     return ""

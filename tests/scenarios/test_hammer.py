@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 from tests.scenarios.hammer import Hammer, hammer
-from tests.scenarios.play import open_files
+from tests.scenarios.runner import open_files
 
 import masthead.server
 from masthead._cache.informer.dispatcher import ProcessorListener

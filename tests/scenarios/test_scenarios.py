@@ -10,8 +10,8 @@ import os
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from tests.scenarios.play import judged, play
-from tests.scenarios.script import Script, script_of, shrunk
+from tests.scenarios.runner import describe_failure, run_scenario
+from tests.scenarios.scenario import Scenario, scenario_of, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,31 +36,31 @@ def in_silence() -> Iterator[None]:
 @pytest.mark.parametrize("first", FIRSTS)
 def test_whatever_goes_wrong_cache_and_handlers_end_with_what_the_server_has(first: int) -> None:
     for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
-        if report := judged(script_of(seed)):
+        if report := describe_failure(scenario_of(seed)):
             pytest.fail(report, pytrace=False)
 
 
 def test_a_seed_is_always_the_same_scenario() -> None:
-    assert script_of(7) == script_of(7)
-    assert str(script_of(7)) == str(script_of(7))
+    assert scenario_of(7) == scenario_of(7)
+    assert str(scenario_of(7)) == str(scenario_of(7))
 
 
 def test_the_text_of_a_scenario_is_python_that_makes_it_again() -> None:
-    from tests.scenarios import script
+    from tests.scenarios import scenario
 
-    names = {name: value for name, value in vars(script).items() if isinstance(value, type)}
+    names = {name: value for name, value in vars(scenario).items() if isinstance(value, type)}
     for seed in range(20):
-        assert eval(str(script_of(seed)), names) == script_of(seed)
+        assert eval(str(scenario_of(seed)), names) == scenario_of(seed)
 
 
 def test_a_scenario_that_fails_is_cut_down_to_what_matters() -> None:
-    def has_restart(candidate: Script) -> bool:
+    def has_restart(candidate: Scenario) -> bool:
         return any(type(each).__name__ == "Restart" for each in candidate.steps)
 
-    seed = next(each for each in range(100) if has_restart(script_of(each)))
-    smallest = shrunk(script_of(seed), has_restart)
+    seed = next(each for each in range(100) if has_restart(scenario_of(each)))
+    smallest = shrunk(scenario_of(seed), has_restart)
     assert (len(smallest.steps), len(smallest.before), len(smallest.informers)) == (1, 0, 1)
 
 
 def test_a_scenario_without_faults_is_played_well() -> None:
-    assert play(Script(seed=1, informers=script_of(3).informers)) == []
+    assert run_scenario(Scenario(seed=1, informers=scenario_of(3).informers)) == []

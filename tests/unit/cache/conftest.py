@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.worlds import EmbeddedWorld, ScriptedWorld, World
+from tests.unit.cache.clusters import Cluster, EmbeddedCluster, FakeCluster
+from tests.unit.cache.fake_list_watch import FakeListWatch
 
 import masthead.aio
 import masthead.server
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def collection() -> Collection:
-    return Collection()
+def source() -> FakeListWatch:
+    return FakeListWatch()
 
 
 @pytest.fixture
-async def embedded() -> AsyncIterator[EmbeddedWorld]:
+async def embedded() -> AsyncIterator[EmbeddedCluster]:
     """The embedded server, in a thread of its own, and a client of it, which has the event loop for itself."""
     with masthead.server.run(controllers=False) as server:
         async with masthead.aio.Client(from_kubeconfig(server.kubeconfig())) as client:
-            yield EmbeddedWorld(server, client)
+            yield EmbeddedCluster(server, client)
 
 
 @pytest.fixture(params=["scripted", "embedded"])
-def world(request: pytest.FixtureRequest) -> World:
-    """Each world in turn: what is promised is promised of anything that can be listed and watched."""
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Each cluster in turn: what is promised is promised of anything that can be listed and watched."""
     if request.param == "scripted":
-        return ScriptedWorld()
-    found: EmbeddedWorld = request.getfixturevalue("embedded")
+        return FakeCluster()
+    found: EmbeddedCluster = request.getfixturevalue("embedded")
     return found

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.story import AsyncStory, Story
-from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.clusters import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.fake_list_watch import FakeListWatch
+from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
 from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
 from masthead._cache.informer.informer import SharedInformer, ThreadedInformer
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, **{"backoff": QUICK, **options})
+def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
 async def asynchronous(*_: object) -> Any:
@@ -47,40 +47,40 @@ RUBBISH: dict[str, Callable[[ConfigMap], Any]] = {
 
 @pytest.mark.parametrize("indexer", RUBBISH.values(), ids=RUBBISH.keys())
 async def test_an_indexer_that_is_no_good_spoils_only_its_own_index(
-    collection: Collection, caplog: pytest.LogCaptureFixture, indexer: Callable[[ConfigMap], Any]
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, indexer: Callable[[ConfigMap], Any]
 ) -> None:
     for name in "ab":
-        collection.put(name, data={"value": "1", "zero": "0"})
-    informer = following(collection, indexers={"bad": indexer, "good": lambda obj: [obj.data["value"]]})
-    story = Story()
-    handle = informer.add_event_handler(story)
+        source.put(name, data={"value": "1", "zero": "0"})
+    informer = following(source, indexers={"bad": indexer, "good": lambda obj: [obj.data["value"]]})
+    recorder = RecordingHandler()
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        collection.put("a", "2")
-        await reached(informer, str(collection.version), handle)
+        source.put("a", "2")
+        await reached(informer, str(source.version), handle)
         assert informer.indexer.list_index_values("bad") == []
         assert informer.indexer.index_keys("good", "2") == ["shop/a"]
-        assert state_of(informer) == story.state == {"a": "2", "b": "1"}
+        assert state_of(informer) == recorder.state == {"a": "2", "b": "1"}
     assert len(caplog.records) == 1  # and not one for each object
     assert "the indexer 'bad' failed on" in caplog.messages[0]
 
 
 @pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=["5", "None", "text", "async"])
-async def test_what_is_no_plain_function_is_no_indexer(collection: Collection, indexer: Any) -> None:
+async def test_what_is_no_plain_function_is_no_indexer(source: FakeListWatch, indexer: Any) -> None:
     with pytest.raises(InvalidValueError, match="the indexer 'node' must be a"):
-        following(collection, indexers={"node": indexer})
-    informer = following(collection)
+        following(source, indexers={"node": indexer})
+    informer = following(source)
     with pytest.raises(InvalidValueError):
         informer.add_indexers({"good": lambda _: [], "node": indexer})
     with pytest.raises(UnknownIndexError, match=r"good.*namespace"):
         informer.indexer.by_index("good", "x")
 
 
-async def test_an_index_is_added_once_and_at_any_time(collection: Collection) -> None:
-    collection.put("a")
+async def test_an_index_is_added_once_and_at_any_time(source: FakeListWatch) -> None:
+    source.put("a")
     with pytest.raises(IndexConflictError):
-        following(collection, indexers={"namespace": lambda _: []})
-    async with following(collection) as informer:
+        following(source, indexers={"namespace": lambda _: []})
+    async with following(source) as informer:
         await informer.wait_synced(30)
         informer.add_indexers({"value": lambda obj: [obj.data["value"]]})
         assert informer.indexer.index_keys("value", "1") == ["shop/a"]
@@ -100,25 +100,25 @@ TRANSFORMS: dict[str, Callable[[ConfigMap], Any]] = {
 
 @pytest.mark.parametrize("bad", TRANSFORMS.values(), ids=TRANSFORMS.keys())
 async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_not(
-    collection: Collection, caplog: pytest.LogCaptureFixture, bad: Callable[[ConfigMap], Any]
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, bad: Callable[[ConfigMap], Any]
 ) -> None:
-    collection.put("a")
-    collection.put("bad")
+    source.put("a")
+    source.put("bad")
     informer = following(
-        collection, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy"
+        source, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy"
     )
     async with informer:
         await informer.wait_synced(30)
         assert state_of(informer) == {"a": "1"}
         assert list(informer.health.broken) == ["shop/bad"]
         assert "the transform" in informer.health.broken["shop/bad"]
-        collection.put("bad", "2")
-        collection.put("b")
-        await reached(informer, str(collection.version))
+        source.put("bad", "2")
+        source.put("b")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1", "b": "1"}
-        collection.remove("bad")
-        collection.put("c")
-        await reached(informer, str(collection.version))
+        source.remove("bad")
+        source.put("c")
+        await reached(informer, str(source.version))
         assert informer.health.broken == {}
     assert {record.levelname for record in caplog.records} == {"WARNING"}
     assert all("bad" in message for message in caplog.messages)
@@ -126,24 +126,24 @@ async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_
 
 @pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=["5", "text", "async"])
 async def test_what_is_no_plain_function_is_no_transform_no_filter_and_no_handler_of_errors(
-    collection: Collection, bad: Any
+    source: FakeListWatch, bad: Any
 ) -> None:
-    informer = following(collection)
+    informer = following(source)
     for refuse in (
-        lambda: following(collection, transform=bad),
+        lambda: following(source, transform=bad),
         lambda: informer.set_transform(bad),
         lambda: informer.set_watch_error_handler(bad),
-        lambda: FilteringEventHandler(bad, Story()),
+        lambda: FilteringEventHandler(bad, RecordingHandler()),
     ):
         with pytest.raises(InvalidValueError, match="must be a"):
             refuse()
 
 
 async def test_a_handler_of_errors_that_fails_harms_nobody(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    collection.trouble.extend([OSError("cable"), ValueError("odd")])
-    informer = following(collection)
+    source.trouble.extend([OSError("cable"), ValueError("odd")])
+    informer = following(source)
     told: list[Exception] = []
 
     def fail(error: Exception) -> None:
@@ -158,47 +158,51 @@ async def test_a_handler_of_errors_that_fails_harms_nobody(
 
 
 async def test_a_filter_that_raises_costs_its_handler_that_notice_alone(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    story = Story()
-    informer = following(collection)
+    recorder = RecordingHandler()
+    informer = following(source)
     handle = informer.add_event_handler(
-        FilteringEventHandler(lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, story)
+        FilteringEventHandler(
+            lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, recorder
+        )
     )
     async with informer:
         await informer.wait_synced(30)
         for name in ("a", "bad", "b"):
-            collection.put(name)
-        await reached(informer, str(collection.version), handle)
-    assert story.told == ["add a=1", "add b=1"]
+            source.put(name)
+        await reached(informer, str(source.version), handle)
+    assert recorder.told == ["add a=1", "add b=1"]
     assert len(caplog.records) == 1
 
 
 async def test_what_begins_to_pass_a_filter_is_added_and_what_ceases_to_is_deleted(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
-    collection.put("a", "no")
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(FilteringEventHandler(lambda obj: obj.data["value"] != "no", story))
+    source.put("a", "no")
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(
+        FilteringEventHandler(lambda obj: obj.data["value"] != "no", recorder)
+    )
     async with informer:
         await handle.wait_synced(30)
         for value in ("1", "2", "no", "no", "3"):
-            collection.put("a", value)
-        collection.remove("a")
-        await reached(informer, str(collection.version), handle)
-    assert story.told == ["add a=1", "update a=1>2", "delete a=2", "add a=3", "delete a=3"]
+            source.put("a", value)
+        source.remove("a")
+        await reached(informer, str(source.version), handle)
+    assert recorder.told == ["add a=1", "update a=1>2", "delete a=2", "add a=3", "delete a=3"]
 
 
-async def test_an_async_handler_behind_a_filter_is_awaited(collection: Collection) -> None:
-    story = AsyncStory()
-    informer = following(collection)
-    handle = informer.add_event_handler(FilteringEventHandler(lambda _: True, story))
+async def test_an_async_handler_behind_a_filter_is_awaited(source: FakeListWatch) -> None:
+    recorder = AsyncRecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(FilteringEventHandler(lambda _: True, recorder))
     async with informer:
         await informer.wait_synced(30)
-        collection.put("a")
-        await reached(informer, str(collection.version), handle)
-    assert story.told == ["add a=1"]
+        source.put("a")
+        await reached(informer, str(source.version), handle)
+    assert recorder.told == ["add a=1"]
 
 
 HANDLERS: dict[str, dict[str, Any]] = {
@@ -206,7 +210,7 @@ HANDLERS: dict[str, dict[str, Any]] = {
     "a number": {"on_add": 5},
     "no handler": {"handler": object()},
     "both": {"handler": EventHandler[ConfigMap](), "on_add": print},
-    "a text": {"handler": "Story"},
+    "a text": {"handler": "RecordingHandler"},
 }
 
 
@@ -244,31 +248,31 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("given", "said"), USELESS.values(), ids=USELESS.keys())
 async def test_a_handler_that_can_never_work_is_refused_when_it_is_added(
-    collection: Collection, given: dict[str, Any], said: str
+    source: FakeListWatch, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=said):
-        following(collection).add_event_handler(**given)
+        following(source).add_event_handler(**given)
 
 
 async def test_anything_that_can_be_called_with_what_there_is_to_tell_is_a_handler(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
-    informer = following(collection)
+    informer = following(source)
     for fine in (print, list[ConfigMap]().append, lambda *_: None, lambda obj, more=3: (obj, more), Mock()):
         informer.add_event_handler(on_add=fine)
     assert len(informer.health.pending) == 5
 
 
 async def test_a_handler_that_fails_again_and_again_is_told_of_ever_more_rarely(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    informer = following(collection)
+    informer = following(source)
     handle = informer.add_event_handler(on_add=raise_lookup_error, on_update=raise_lookup_error, name="bad")
     async with informer:
         await informer.wait_synced(30)
         for number in range(123):
-            collection.put("a", str(number))
-        await reached(informer, str(collection.version), handle)
+            source.put("a", str(number))
+        await reached(informer, str(source.version), handle)
         assert informer.health.handler_failures == {"bad": 123}
         assert handle.failures == 123
     assert [bool(each.exc_info) for each in caplog.records] == [True, False, False]
@@ -278,20 +282,20 @@ async def test_a_handler_that_fails_again_and_again_is_told_of_ever_more_rarely(
 
 @pytest.mark.parametrize("given", HANDLERS.values(), ids=HANDLERS.keys())
 async def test_what_is_no_handler_is_refused_when_it_is_added(
-    collection: Collection, given: dict[str, Any]
+    source: FakeListWatch, given: dict[str, Any]
 ) -> None:
-    informer = following(collection)
+    informer = following(source)
     with pytest.raises(InvalidValueError):
         informer.add_event_handler(**given)
     assert informer.health.pending == {}
 
 
-async def test_where_handlers_are_called_in_threads_nothing_can_be_awaited(collection: Collection) -> None:
-    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+async def test_where_handlers_are_called_in_threads_nothing_can_be_awaited(source: FakeListWatch) -> None:
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
     with pytest.raises(InvalidValueError, match=r"nothing is awaited.*masthead\.aio"):
         informer.add_event_handler(on_add=asynchronous)
     with pytest.raises(InvalidValueError, match="nothing is awaited"):
-        informer.add_event_handler(FilteringEventHandler(lambda _: True, AsyncStory()))
+        informer.add_event_handler(FilteringEventHandler(lambda _: True, AsyncRecordingHandler()))
 
 
 class Outcome(BaseException):
@@ -307,26 +311,26 @@ ODD: dict[str, type[BaseException]] = {
 
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
 async def test_a_handler_lives_on_whatever_it_raises(
-    collection: Collection, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     def fail() -> None:
         raise error
 
-    story = Story(fail)
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+    recorder = RecordingHandler(fail)
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         for value in "123":
-            collection.put("a", value)
-        await reached(informer, str(collection.version), handle)
-    assert story.told == ["add a=1", "update a=1>2", "update a=2>3"]
+            source.put("a", value)
+        await reached(informer, str(source.version), handle)
+    assert recorder.told == ["add a=1", "update a=1>2", "update a=2>3"]
     assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("error", [*ODD.values(), SystemExit], ids=[*ODD.keys(), "sys.exit"])
 async def test_a_handler_in_a_thread_lives_on_whatever_it_raises(
-    collection: Collection, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     told: list[str] = []
 
@@ -334,28 +338,28 @@ async def test_a_handler_in_a_thread_lives_on_whatever_it_raises(
         told.append(obj.metadata.name)
         raise error
 
-    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
     handle = informer.add_event_handler(on_add=fail)
     async with informer:
-        collection.put("a")
-        collection.put("b")
-        await reached(informer, str(collection.version), handle)
+        source.put("a")
+        source.put("b")
+        await reached(informer, str(source.version), handle)
     assert told == ["a", "b"]
     assert len(caplog.records) == 1
 
 
 @pytest.mark.guarantee(2)
-async def test_a_handler_in_a_thread_may_block_and_delays_nobody(collection: Collection) -> None:
+async def test_a_handler_in_a_thread_may_block_and_delays_nobody(source: FakeListWatch) -> None:
     release = threading.Event()
     quick: list[str] = []
-    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
     stuck = informer.add_event_handler(on_add=lambda _: release.wait(30))
     handle = informer.add_event_handler(on_add=lambda obj: quick.append(obj.metadata.name))
     async with informer:
         await informer.wait_synced(30)
         for name in "abc":
-            collection.put(name)
-        await reached(informer, str(collection.version), handle)
+            source.put(name)
+        await reached(informer, str(source.version), handle)
         assert quick == ["a", "b", "c"]
         assert stuck.pending >= 3
         release.set()
@@ -364,14 +368,14 @@ async def test_a_handler_in_a_thread_may_block_and_delays_nobody(collection: Col
 
 @pytest.mark.guarantee(12)
 async def test_a_handler_that_never_returns_is_cancelled_when_the_grace_is_over(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    story = AsyncStory(asyncio.Event().wait)
-    informer = following(collection)
-    informer.add_event_handler(story, name="stuck")
+    recorder = AsyncRecordingHandler(asyncio.Event().wait)
+    informer = following(source)
+    informer.add_event_handler(recorder, name="stuck")
     await informer.start()
-    collection.put("a")
-    await turns_until(lambda: story.inside == 1)
+    source.put("a")
+    await turns_until(lambda: recorder.inside == 1)
     before = asyncio.all_tasks()
     await informer.stop(grace=0.01)
     assert caplog.messages == ["handler stuck did not return within 0.01 s; it is cancelled"]
@@ -380,17 +384,17 @@ async def test_a_handler_that_never_returns_is_cancelled_when_the_grace_is_over(
 
 @in_virtual_time
 async def test_who_is_waited_for_at_the_end_is_named_after_a_second(caplog: pytest.LogCaptureFixture) -> None:
-    collection = Collection()
-    collection.put("a")
-    story = AsyncStory(lambda: asyncio.sleep(5))
-    informer = following(collection)
-    informer.add_event_handler(story, name="busy")
-    informer.add_event_handler(Story(), name="quick")
+    source = FakeListWatch()
+    source.put("a")
+    recorder = AsyncRecordingHandler(lambda: asyncio.sleep(5))
+    informer = following(source)
+    informer.add_event_handler(recorder, name="busy")
+    informer.add_event_handler(RecordingHandler(), name="quick")
     await informer.start()
-    await turns_until(lambda: story.inside == 1)
+    await turns_until(lambda: recorder.inside == 1)
     await informer.stop()
     assert caplog.messages == ["stopping: handler busy is still busy; it has 9 s more"]
-    assert story.told == ["initial a=1"]
+    assert recorder.told == ["initial a=1"]
 
 
 @pytest.mark.guarantee(12)
@@ -398,8 +402,8 @@ async def test_who_is_waited_for_at_the_end_is_named_after_a_second(caplog: pyte
 async def test_a_coroutine_that_cannot_be_cancelled_is_left_and_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    collection = Collection()
-    collection.put("a")
+    source = FakeListWatch()
+    source.put("a")
     release, entered = asyncio.Event(), asyncio.Event()
 
     async def stubborn(_: ConfigMap) -> None:
@@ -408,7 +412,7 @@ async def test_a_coroutine_that_cannot_be_cancelled_is_left_and_told(
             with contextlib.suppress(asyncio.CancelledError):
                 await release.wait()
 
-    informer = following(collection)
+    informer = following(source)
     informer.add_event_handler(on_add=stubborn, name="stubborn")
     await informer.start()
     await entered.wait()
@@ -424,7 +428,7 @@ async def test_a_coroutine_that_cannot_be_cancelled_is_left_and_told(
 
 @pytest.mark.guarantee(12)
 async def test_a_thread_that_never_returns_is_left_and_told(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     entered, release = threading.Event(), threading.Event()
 
@@ -432,10 +436,10 @@ async def test_a_thread_that_never_returns_is_left_and_told(
         entered.set()
         release.wait(30)
 
-    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(collection)
+    informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
     informer.add_event_handler(on_add=block, name="stuck")
     await informer.start()
-    collection.put("a")
+    source.put("a")
     await asyncio.to_thread(entered.wait, 30)
     threads = {each for each in threading.enumerate() if each.name == "masthead-handler-stuck"}
     await informer.stop(grace=0.01)

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, reached, state_of, turns_until
+from tests.unit.cache.clusters import QUICK, reached, state_of, turns_until
+from tests.unit.cache.fake_list_watch import FakeListWatch
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._client.event import Event
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from masthead.errors import DecodeError
 
 
-def following(collection: Any, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, **{"backoff": QUICK, **options})
+def following(source: Any, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
 both = pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
@@ -33,145 +33,145 @@ both = pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "
 
 @both
 async def test_a_broken_object_among_the_first_is_put_aside_and_healed_later(
-    collection: Collection, caplog: pytest.LogCaptureFixture, watch_list: bool
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, watch_list: bool
 ) -> None:
-    collection.put("a")
-    collection.spoil("bad")
-    collection.put("c")
-    story = Story()
-    informer = following(collection, watch_list=watch_list)
-    handle = informer.add_event_handler(story)
+    source.put("a")
+    source.spoil("bad")
+    source.put("c")
+    recorder = RecordingHandler()
+    informer = following(source, watch_list=watch_list)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         assert state_of(informer) == {"a": "1", "c": "1"}
         assert list(informer.health.broken) == ["shop/bad"]
         assert informer.health.is_healthy  # the informer is; an object is not
-        collection.put("bad", "2")
-        await reached(informer, str(collection.version), handle)
+        source.put("bad", "2")
+        await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
-        assert state_of(informer) == story.state == {"a": "1", "c": "1", "bad": "2"}
+        assert state_of(informer) == recorder.state == {"a": "1", "c": "1", "bad": "2"}
     assert [each.levelname for each in caplog.records] == ["WARNING"]
     assert caplog.messages[0].startswith("configmaps: 'shop/bad' is not in the copy: ")
 
 
 @both
 async def test_many_broken_objects_are_one_line_of_the_log(
-    collection: Collection, caplog: pytest.LogCaptureFixture, watch_list: bool
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, watch_list: bool
 ) -> None:
     names = [f"bad{number}" for number in range(300)]
     for name in names:
-        collection.spoil(name)
-    async with following(collection, watch_list=watch_list) as informer:
+        source.spoil(name)
+    async with following(source, watch_list=watch_list) as informer:
         await informer.wait_synced(30)
         assert len(informer.health.broken) == 300
         (line,) = caplog.messages
         assert line.startswith("configmaps: 300 objects cannot be used ('shop/bad0', 'shop/bad1', ")
         assert line.count("'shop/") == 5
         for name in names[:100]:
-            collection.spoil(name)
-        collection.put("bad7")
-        await reached(informer, str(collection.version))
+            source.spoil(name)
+        source.put("bad7")
+        await reached(informer, str(source.version))
         assert len(informer.health.broken) == 299
     assert len(caplog.messages) <= 2  # a list does not say quite the same of them as a watch
 
 
 async def test_a_change_that_cannot_be_read_leaves_what_was_known(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    collection.put("bad")
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+    source.put("bad")
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        collection.spoil("bad")
-        await informer.wait_for(str(collection.version), 30)  # the version is reached all the same
+        source.spoil("bad")
+        await informer.wait_for(str(source.version), 30)  # the version is reached all the same
         assert list(informer.health.broken) == ["shop/bad"]
         assert state_of(informer) == {"bad": "1"}
-        collection.put("a")
-        collection.put("bad", "3")
-        await reached(informer, str(collection.version), handle)
+        source.put("a")
+        source.put("bad", "3")
+        await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
-    assert story.told == ["initial bad=1", "add a=1", "update bad=1>3"]
+    assert recorder.told == ["initial bad=1", "add a=1", "update bad=1>3"]
     assert caplog.messages[0].startswith("configmaps: 'shop/bad' is left as it was: ")
 
 
-async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(collection: Collection) -> None:
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(source: FakeListWatch) -> None:
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        collection.spoil("bad")
-        collection.put("a")
-        await reached(informer, str(collection.version), handle)
+        source.spoil("bad")
+        source.put("a")
+        await reached(informer, str(source.version), handle)
         assert state_of(informer) == {"a": "1"}
-        collection.put("bad", "2")
-        await reached(informer, str(collection.version), handle)
-    assert story.told == ["add a=1", "add bad=2"]
+        source.put("bad", "2")
+        await reached(informer, str(source.version), handle)
+    assert recorder.told == ["add a=1", "add bad=2"]
 
 
-async def test_the_end_of_an_object_is_heard_though_it_cannot_be_read(collection: Collection) -> None:
-    collection.put("bad")
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+async def test_the_end_of_an_object_is_heard_though_it_cannot_be_read(source: FakeListWatch) -> None:
+    source.put("bad")
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        collection.spoil("bad")
-        collection.remove("bad")
-        await reached(informer, str(collection.version), handle)
+        source.spoil("bad")
+        source.remove("bad")
+        await reached(informer, str(source.version), handle)
         assert state_of(informer) == {}
         assert informer.health.broken == {}
-    assert story.told == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
+    assert recorder.told == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
 
 
-async def test_a_broken_object_without_a_name_is_told_and_passed_over(collection: Collection) -> None:
-    informer = following(collection)
+async def test_a_broken_object_without_a_name_is_told_and_passed_over(source: FakeListWatch) -> None:
+    informer = following(source)
     async with informer:
         await informer.wait_synced(30)
-        collection.say("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
-        collection.say("DELETED", {"metadata": ["what"]})
-        collection.say("ADDED", "nothing")
-        collection.say("EXPLODED", {"metadata": {"name": "odd", "namespace": "shop"}})
-        collection.put("a")
-        await reached(informer, str(collection.version))
+        source.say("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
+        source.say("DELETED", {"metadata": ["what"]})
+        source.say("ADDED", "nothing")
+        source.say("EXPLODED", {"metadata": {"name": "odd", "namespace": "shop"}})
+        source.put("a")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1"}
         assert sorted(informer.health.broken) == ["", "shop/odd"]
         assert "EXPLODED" in informer.health.broken["shop/odd"]
 
 
-async def test_a_relist_does_not_take_a_broken_object_for_a_deleted_one(collection: Collection) -> None:
+async def test_a_relist_does_not_take_a_broken_object_for_a_deleted_one(source: FakeListWatch) -> None:
     for name in ("a", "bad", "c"):
-        collection.put(name)
-    story = Story()
-    informer = following(collection, watch_list=False)
-    handle = informer.add_event_handler(story)
+        source.put(name)
+    recorder = RecordingHandler()
+    informer = following(source, watch_list=False)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        collection.is_silent = True
-        collection.spoil("bad")
-        collection.remove("c")
-        collection.put("d")
-        collection.forget()
-        collection.is_silent = False
-        collection.end(OSError("cable"))
-        await reached(informer, str(collection.version), handle)
+        source.is_silent = True
+        source.spoil("bad")
+        source.remove("c")
+        source.put("d")
+        source.forget()
+        source.is_silent = False
+        source.end(OSError("cable"))
+        await reached(informer, str(source.version), handle)
         assert state_of(informer) == {"a": "1", "bad": "1", "d": "1"}
         assert list(informer.health.broken) == ["shop/bad"]
-        collection.remove("bad")
-        collection.put("e")
-        await reached(informer, str(collection.version), handle)
+        source.remove("bad")
+        source.put("e")
+        await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
-    assert story.told[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
+    assert recorder.told[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
 
 
 async def test_a_section_that_cannot_be_read_is_found_at_once_where_all_is_decoded_at_once(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
-    collection.put("a")
-    collection.put("bad", data=["not", "a", "map"])
-    async with following(collection, hold="eager") as informer:
+    source.put("a")
+    source.put("bad", data=["not", "a", "map"])
+    async with following(source, hold="eager") as informer:
         await informer.wait_synced(30)
         assert list(informer.health.broken) == ["shop/bad"]
         assert informer.indexer.list_keys() == ["shop/a"]
@@ -190,31 +190,31 @@ ODD: dict[str, BaseException] = {
 
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
 async def test_whatever_a_source_raises_it_is_asked_again(
-    collection: Collection, error: BaseException
+    source: FakeListWatch, error: BaseException
 ) -> None:
-    collection.put("a")
-    collection.trouble.extend([error, error, error])
-    async with following(collection) as informer:
+    source.put("a")
+    source.trouble.extend([error, error, error])
+    async with following(source) as informer:
         await informer.wait_synced(30)
-        collection.put("b")
-        collection.end(error)
-        collection.trouble.append(error)
-        collection.put("c")
-        await reached(informer, str(collection.version))
+        source.put("b")
+        source.end(error)
+        source.trouble.append(error)
+        source.put("c")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
         assert not informer.is_stopped
         assert informer.health.last_error
 
 
 async def test_a_source_that_is_closed_ends_the_informer_and_says_so(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    collection.put("a")
-    informer = following(collection)
-    handle = informer.add_event_handler(Story())
+    source.put("a")
+    informer = following(source)
+    handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
     await informer.wait_synced(30)
-    collection.end(ClosedError("the client is closed"))
+    source.end(ClosedError("the client is closed"))
     with pytest.raises(ClosedError, match="it has stopped"):
         await informer.wait_for("99", 30)
     assert informer.is_stopped
@@ -222,12 +222,12 @@ async def test_a_source_that_is_closed_ends_the_informer_and_says_so(
     assert caplog.messages == ["informer configmaps ends: the client is closed"]
     assert state_of(informer) == {"a": "1"}  # what there was can still be read
     with pytest.raises(ClosedError):
-        informer.add_event_handler(Story())
+        informer.add_event_handler(RecordingHandler())
     await handle.remove()
     await informer.stop()
 
 
-class Versionless(Collection):
+class Versionless(FakeListWatch):
     """Whose lists say no version."""
 
     async def list(
@@ -239,17 +239,17 @@ class Versionless(Collection):
 
 
 async def test_a_list_without_a_version_is_an_error_and_asked_for_again() -> None:
-    collection = Versionless(knows_initial_events=False)
-    collection.put("a")
-    async with following(collection) as informer:
-        await turns_until(lambda: len(collection.asked) >= 3)
+    source = Versionless(knows_initial_events=False)
+    source.put("a")
+    async with following(source) as informer:
+        await turns_until(lambda: len(source.asked) >= 3)
         assert not informer.has_synced
         assert "the list of configmaps has no version to watch from" in informer.health.last_error
         with pytest.raises(DeadlineError, match="no version to watch from"):
             await informer.wait_synced(0.01)
 
 
-class Returning(Collection):
+class Returning(FakeListWatch):
     """Whose watch returns what it should give."""
 
     async def watch(self, options: ListOptions) -> Any:  # type: ignore[override]
@@ -291,13 +291,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 async def test_options_that_make_no_sense_are_refused_at_once(
-    collection: Collection, options: dict[str, Any]
+    source: FakeListWatch, options: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidValueError):
-        following(collection, **options).add_event_handler(Story())
+        following(source, **options).add_event_handler(RecordingHandler())
 
 
-class Rude(Collection):
+class Rude(FakeListWatch):
     """Whose watch gives rubbish in place of events."""
 
     rubbish: Any = None
@@ -324,36 +324,36 @@ RUBBISH: dict[str, tuple[Any, str]] = {
 async def test_rubbish_in_place_of_events_is_an_error_that_says_what_it_should_be(
     rubbish: Any, problem: str
 ) -> None:
-    collection = Rude()
-    collection.put("a")
-    async with following(collection) as informer:
+    source = Rude()
+    source.put("a")
+    async with following(source) as informer:
         await informer.wait_synced(30)
-        collection.rubbish = rubbish
-        collection.put("b")
-        await reached(informer, str(collection.version))
+        source.rubbish = rubbish
+        source.put("b")
+        await reached(informer, str(source.version))
         await turns_until(lambda: problem in informer.health.last_error)
         assert informer.health.last_error.startswith("ProtocolError: the watch of configmaps ")
-        collection.put("c")
-        await reached(informer, str(collection.version))
+        source.put("c")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
 
 
 async def test_objects_without_versions_of_their_own_are_announced_whenever_they_come(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     metadata = {"name": "a", "namespace": "shop"}
     async with informer:
         await informer.wait_synced(30)
-        collection.say("ADDED", {"metadata": metadata, "data": {"value": "1"}})
-        collection.say("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
-        await story.until("update a=1>2")
+        source.say("ADDED", {"metadata": metadata, "data": {"value": "1"}})
+        source.say("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
+        await recorder.until("update a=1>2")
         await handle.remove()
 
 
-class Wordy(Collection):
+class Wordy(FakeListWatch):
     """Whose events say their types in plain words."""
 
     async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
@@ -367,17 +367,17 @@ class Wordy(Collection):
 
 @both
 async def test_an_event_type_that_is_a_plain_word_is_as_good(watch_list: bool) -> None:
-    collection = Wordy()
-    collection.put("a")
-    async with following(collection, watch_list=watch_list) as informer:
+    source = Wordy()
+    source.put("a")
+    async with following(source, watch_list=watch_list) as informer:
         await informer.wait_synced(5)
-        collection.put("b")
-        collection.put("a", "2")
-        collection.put("c")
-        collection.remove("c")
-        await reached(informer, str(collection.version))
+        source.put("b")
+        source.put("a", "2")
+        source.put("c")
+        source.remove("c")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "2", "b": "1"}
-        assert collection.verbs[0] == ("watch-list" if watch_list else "list")
+        assert source.verbs[0] == ("watch-list" if watch_list else "list")
 
 
 class Inventive(Wordy):
@@ -392,18 +392,18 @@ class Inventive(Wordy):
 async def test_an_event_type_that_nobody_knows_deletes_nothing_and_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    collection = Inventive()
-    collection.put("odd")
-    async with following(collection) as informer:
+    source = Inventive()
+    source.put("odd")
+    async with following(source) as informer:
         await informer.wait_synced(30)
-        collection.put("odd", "2")
-        await reached(informer, str(collection.version))
+        source.put("odd", "2")
+        await reached(informer, str(source.version))
         assert state_of(informer) == {"odd": "1"}
         assert "'PATCHED'" in informer.health.broken["shop/odd"]
     assert [line.partition(" is ")[0] for line in caplog.messages] == ["configmaps: 'shop/odd'"]
 
 
-class Listless(Collection):
+class Listless(FakeListWatch):
     """Whose lists are plain ones."""
 
     async def list(self, options: ListOptions, on_broken: Callable[[DecodeError], None]) -> Any:
@@ -411,13 +411,13 @@ class Listless(Collection):
 
 
 async def test_a_list_that_is_none_is_an_error_that_says_what_it_should_be() -> None:
-    collection = Listless(knows_initial_events=False)
-    async with following(collection) as informer:
+    source = Listless(knows_initial_events=False)
+    async with following(source) as informer:
         await turns_until(lambda: "must return an ObjectList" in informer.health.last_error)
         assert not informer.has_synced
 
 
-class Unwatched(Collection):
+class Unwatched(FakeListWatch):
     """Whose watch is whatever it is; what is no source at all is refused earlier."""
 
     found: Any = None
@@ -432,13 +432,13 @@ async def forgotten_yield() -> None: ...
 
 @pytest.mark.parametrize("found", [None, [], forgotten_yield], ids=["nothing", "a list", "a coroutine"])
 async def test_a_watch_that_is_no_generator_is_an_error_that_says_what_it_should_be(found: Any) -> None:
-    collection = Unwatched(knows_initial_events=False)
-    collection.found = found
-    async with following(collection) as informer:
+    source = Unwatched(knows_initial_events=False)
+    source.found = found
+    async with following(source) as informer:
         await turns_until(lambda: "must be an async generator" in informer.health.last_error)
 
 
-class Circular(Collection):
+class Circular(FakeListWatch):
     """Whose pages lead back to each other."""
 
     async def list(
@@ -451,39 +451,37 @@ class Circular(Collection):
 
 
 async def test_pages_that_lead_back_to_each_other_are_an_error() -> None:
-    collection = Circular(knows_initial_events=False)
-    async with following(collection) as informer:
+    source = Circular(knows_initial_events=False)
+    async with following(source) as informer:
         await turns_until(lambda: "has no end" in informer.health.last_error)
-        assert collection.verbs[:3] == ["list", "page", "page"]
+        assert source.verbs[:3] == ["list", "page", "page"]
         assert not informer.has_synced
 
 
 @pytest.mark.parametrize("version", ["", "3"])
 async def test_a_bookmark_that_is_empty_or_older_does_not_set_the_copy_back(
-    collection: Collection, version: str
+    source: FakeListWatch, version: str
 ) -> None:
-    collection.put("a")
-    async with following(collection) as informer:
+    source.put("a")
+    async with following(source) as informer:
         await informer.wait_synced(30)
-        collection.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
-        collection.spoil("bad")
+        source.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        source.spoil("bad")
         await turns_until(lambda: bool(informer.health.broken))
         await informer.wait_for("11", 5)
-        assert informer.last_sync_resource_version == str(collection.version)
-        collection.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
-        collection.say("ADDED", {"metadata": {"name": 5}})
+        assert informer.last_sync_resource_version == str(source.version)
+        source.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        source.say("ADDED", {"metadata": {"name": 5}})
         await turns_until(lambda: len(informer.health.broken) == 2)
-        assert informer.last_sync_resource_version == str(collection.version)
+        assert informer.last_sync_resource_version == str(source.version)
 
 
-async def test_logs_say_which_informer_it_is(
-    collection: Collection, caplog: pytest.LogCaptureFixture
-) -> None:
-    collection.trouble.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
-    async with following(collection, name="shelves") as informer:
+async def test_logs_say_which_informer_it_is(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
+    source.trouble.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
+    async with following(source, name="shelves") as informer:
         await informer.wait_synced(30)
-        collection.spoil("bad")
-        await reached(informer, str(collection.version))
+        source.spoil("bad")
+        await reached(informer, str(source.version))
     first, second = caplog.messages
     assert re.fullmatch(
         r"shelves: trying again in 0\.0 s, after this failed: watch configmaps: no etcd \(500 InternalError\)",

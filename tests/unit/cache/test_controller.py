@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.worlds import QUICK, turns_until
+from tests.unit.cache.clusters import QUICK, turns_until
+from tests.unit.cache.fake_list_watch import FakeListWatch
 
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.reflector.metrics import InformerMetrics
@@ -62,17 +62,17 @@ async def running(controller: InformerController[ConfigMap]) -> AsyncIterator[No
             await task
 
 
-async def test_what_is_mirrored_is_processed_in_order(collection: Collection) -> None:
-    collection.put("a")
+async def test_what_is_mirrored_is_processed_in_order(source: FakeListWatch) -> None:
+    source.put("a")
     seen = Seen()
-    controller = InformerController(collection, seen, backoff=QUICK)
+    controller = InformerController(source, seen, backoff=QUICK)
     assert not controller.has_synced
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        collection.put("b")
-        collection.put("a", "2")
-        collection.remove("b")
-        collection.bookmark()
+        source.put("b")
+        source.put("a", "2")
+        source.remove("b")
+        source.bookmark()
         await turns_until(lambda: "at 14" in seen.told)
         assert controller.last_sync_resource_version == "14"
         (status,) = controller.statuses
@@ -80,12 +80,12 @@ async def test_what_is_mirrored_is_processed_in_order(collection: Collection) ->
     assert seen.told == [
         "initial all of shop/a", "added shop/b", "updated shop/a", "deleted shop/b", "at 14",
     ]  # fmt: skip
-    assert collection.open_streams == 0
+    assert source.open_streams == 0
 
 
-async def test_a_store_of_ones_own_can_be_kept_with_it(collection: Collection) -> None:
-    collection.put("a")
-    collection.put("b")
+async def test_a_store_of_ones_own_can_be_kept_with_it(source: FakeListWatch) -> None:
+    source.put("a")
+    source.put("b")
     store: Store[ConfigMap] = Store(ConfigMap, {"value": lambda obj: [obj.data["value"]]})
 
     def process(changes: Sequence[Change[Any]], _: bool) -> None:
@@ -95,28 +95,28 @@ async def test_a_store_of_ones_own_can_be_kept_with_it(collection: Collection) -
             elif isinstance(change, Delta) and change.value is not None:
                 (store.delete if change.type is DeltaType.DELETED else store.add)(change.value)
 
-    async with running(InformerController(collection, process)):
+    async with running(InformerController(source, process)):
         await turns_until(lambda: len(store) == 2)
-        collection.put("c", "2")
-        collection.remove("a")
-        await turns_until(lambda: store.version == str(collection.version))
+        source.put("c", "2")
+        source.remove("a")
+        await turns_until(lambda: store.version == str(source.version))
         assert sorted(store.list_keys()) == ["shop/b", "shop/c"]
         assert store.index_keys("value", "2") == ["shop/c"]
 
 
-async def test_a_delta_fifo_gathers_by_key(collection: Collection) -> None:
-    collection.put("a")
+async def test_a_delta_fifo_gathers_by_key(source: FakeListWatch) -> None:
+    source.put("a")
     seen = Seen()
-    controller = InformerController(collection, seen, queue=DeltaFIFO())
+    controller = InformerController(source, seen, queue=DeltaFIFO())
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        collection.put("b")
+        source.put("b")
         await turns_until(lambda: len(seen.told) == 2)
     assert seen.told == ["initial replaced shop/a", "added shop/b"]
 
 
 async def test_a_process_function_that_fails_loses_those_changes_and_no_others(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen = Seen()
 
@@ -125,12 +125,12 @@ async def test_a_process_function_that_fails_loses_those_changes_and_no_others(
         if "added shop/bad" in seen.told[-1:]:
             raise LookupError("no such shelf")
 
-    controller = InformerController(collection, process)
+    controller = InformerController(source, process)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        collection.put("bad")
+        source.put("bad")
         await turns_until(lambda: len(seen.told) == 2)
-        collection.put("a")
+        source.put("a")
         await turns_until(lambda: len(seen.told) == 3)
     assert seen.told == ["initial all of ", "added shop/bad", "added shop/a"]
     assert caplog.messages == [
@@ -152,19 +152,19 @@ class Stubborn(ChangeQueue[Any]):
 
 @pytest.mark.parametrize("raises", [False, True])
 async def test_a_queue_that_does_not_give_what_it_has_is_asked_again_with_the_next_change(
-    collection: Collection, raises: bool
+    source: FakeListWatch, raises: bool
 ) -> None:
-    collection.put("a")
+    source.put("a")
     seen, queue = Seen(), Stubborn()
     queue.raises = raises
-    controller = InformerController(collection, seen, queue=queue)
+    controller = InformerController(source, seen, queue=queue)
     async with running(controller):
         await turns_until(lambda: len(queue) == 1)
-        collection.put("b")
+        source.put("b")
         await turns_until(lambda: len(queue) == 2)
         assert seen.told == []
         queue.is_stubborn = False
-        collection.put("c")
+        source.put("c")
         await turns_until(lambda: not len(queue))
     assert seen.told == ["initial all of shop/a", "added shop/b", "added shop/c"]
 
@@ -184,24 +184,24 @@ class Losing(ChangeQueue[Any]):
 @pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
 @pytest.mark.parametrize("losses", [1, 3])
 async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
-    collection: Collection, watch_list: bool, losses: int
+    source: FakeListWatch, watch_list: bool, losses: int
 ) -> None:
-    collection.put("a")
+    source.put("a")
     seen, queue = Seen(), Losing()
-    controller = InformerController(collection, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
+    controller = InformerController(source, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
     queue.losses = losses
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        collection.put("b")
-        collection.forget()
+        source.put("b")
+        source.forget()
         queue.losses = losses
-        collection.end(ExpiredError("too old", code=410, reason="Expired"))
+        source.end(ExpiredError("too old", code=410, reason="Expired"))
         await turns_until(lambda: "all of shop/a,shop/b" in seen.told)
-        assert controller.last_sync_resource_version == str(collection.version)
+        assert controller.last_sync_resource_version == str(source.version)
         assert controller.statuses[0].failures == 0
 
 
-async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
+async def test_metrics_that_fail_cost_no_state(source: FakeListWatch) -> None:
     class Meter(InformerMetrics):
         is_broken = False
 
@@ -216,21 +216,21 @@ async def test_metrics_that_fail_cost_no_state(collection: Collection) -> None:
 
     seen = Seen()
     meter = Meter(None, name="maps", resource="configmaps")
-    controller = InformerController(collection, seen, meter=meter, backoff=QUICK)
+    controller = InformerController(source, seen, meter=meter, backoff=QUICK)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        collection.is_silent = True
-        collection.put("a")
-        collection.forget()
-        collection.is_silent = False
-        collection.end(OSError("cable"))
+        source.is_silent = True
+        source.put("a")
+        source.forget()
+        source.is_silent = False
+        source.end(OSError("cable"))
         await turns_until(lambda: "no buffer space" in controller.statuses[0].error)
         meter.relisted = lambda: None  # type: ignore[method-assign]
         await turns_until(lambda: "all of shop/a" in seen.told)
 
 
 async def test_events_before_one_that_is_none_are_processed() -> None:
-    class Rude(Collection):
+    class Rude(FakeListWatch):
         async def watch(self, options: ListOptions) -> AsyncGenerator[Any, None]:
             async for events in super().watch(options):
                 yield [*events, None] if self.is_rude and events else events
@@ -248,17 +248,17 @@ async def test_events_before_one_that_is_none_are_processed() -> None:
 
 
 async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = Collection(namespace="bank")
+    other = FakeListWatch(namespace="bank")
     other.trouble.append(ProtocolError("cable"))
-    controller = InformerController({"shop": collection, "bank": other}, Seen(), backoff=QUICK, name="maps")
+    controller = InformerController({"shop": source, "bank": other}, Seen(), backoff=QUICK, name="maps")
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
     assert caplog.messages == ["maps in bank: trying again in 0.0 s, after this failed: cable"]
 
 
-async def test_what_is_queued_is_measured_when_it_has_been_processed(collection: Collection) -> None:
+async def test_what_is_queued_is_measured_when_it_has_been_processed(source: FakeListWatch) -> None:
     queued: list[int] = []
 
     class Meter(InformerMetrics):
@@ -267,20 +267,20 @@ async def test_what_is_queued_is_measured_when_it_has_been_processed(collection:
 
     meter = Meter(None, name="maps", resource="configmaps")
     meter.is_on = True
-    async with running(InformerController(collection, Seen(), meter=meter)):
+    async with running(InformerController(source, Seen(), meter=meter)):
         await turns_until(lambda: bool(queued))
-        collection.put("a")
+        source.put("a")
         await turns_until(lambda: len(queued) > 1)
     assert set(queued) == {0}
 
 
-async def test_several_sources_are_synced_once_all_are(collection: Collection) -> None:
-    other = Collection(namespace="bank")
+async def test_several_sources_are_synced_once_all_are(source: FakeListWatch) -> None:
+    other = FakeListWatch(namespace="bank")
     other.put("a")
-    collection.put("a")
+    source.put("a")
     other.trouble.extend([OSError("cable")] * 3)
     seen = Seen()
-    controller = InformerController({"shop": collection, "bank": other}, seen, backoff=QUICK)
+    controller = InformerController({"shop": source, "bank": other}, seen, backoff=QUICK)
     async with running(controller):
         await turns_until(lambda: bool(seen.told))
         assert seen.told == ["initial all of shop/a"]
@@ -289,50 +289,50 @@ async def test_several_sources_are_synced_once_all_are(collection: Collection) -
     assert seen.told == ["initial all of shop/a", "initial all of bank/a"]
 
 
-async def test_errors_are_told_with_the_time_until_the_next_attempt(collection: Collection) -> None:
+async def test_errors_are_told_with_the_time_until_the_next_attempt(source: FakeListWatch) -> None:
     told: list[tuple[str, bool]] = []
-    collection.trouble.extend([OSError("cable"), OSError("plug")])
+    source.trouble.extend([OSError("cable"), OSError("plug")])
     controller = InformerController(
-        collection, Seen(), backoff=QUICK, on_error=lambda error, after: told.append((str(error), after > 0))
+        source, Seen(), backoff=QUICK, on_error=lambda error, after: told.append((str(error), after > 0))
     )
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
     assert told == [("cable", True), ("plug", True)]
 
 
-async def test_a_controller_runs_once(collection: Collection) -> None:
-    controller = InformerController(collection, Seen())
+async def test_a_controller_runs_once(source: FakeListWatch) -> None:
+    controller = InformerController(source, Seen())
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         with pytest.raises(InformerStateError, match="runs once"):
             await controller.run()
 
 
-async def test_a_closed_source_ends_it(collection: Collection) -> None:
-    collection.trouble.append(ClosedError("the client is closed"))
+async def test_a_closed_source_ends_it(source: FakeListWatch) -> None:
+    source.trouble.append(ClosedError("the client is closed"))
     with pytest.raises(ClosedError, match="the client is closed"):
-        await InformerController({"shop": collection, "bank": Collection()}, Seen()).run()
+        await InformerController({"shop": source, "bank": FakeListWatch()}, Seen()).run()
 
 
-async def test_it_must_be_told_how_to_hold(collection: Collection) -> None:
+async def test_it_must_be_told_how_to_hold(source: FakeListWatch) -> None:
     wrong: Any = "tight"
     with pytest.raises(InvalidValueError, match='"lazy", "eager" or "compact"'):
-        InformerController(collection, Seen(), hold=wrong)
+        InformerController(source, Seen(), hold=wrong)
     with pytest.raises(InvalidValueError):
         InformerController({}, Seen())
 
 
 @in_virtual_time
 async def test_what_was_processed_is_told_again_at_its_time_if_it_is_due() -> None:
-    collection = Collection()
-    collection.put("a")
+    source = FakeListWatch()
+    source.put("a")
     seen, asked = Seen(), list[float]()
 
     def is_due(now: float) -> bool:
         asked.append(now)
         return len(asked) != 2
 
-    controller = InformerController(collection, seen, resync=60, is_due=is_due, stall_after=10_000)
+    controller = InformerController(source, seen, resync=60, is_due=is_due, stall_after=10_000)
     async with running(controller):
         await asyncio.sleep(190)
     assert asked == [pytest.approx(60), pytest.approx(120), pytest.approx(180)]

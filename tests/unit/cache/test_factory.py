@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.worlds import QUICK
+from tests.unit.cache.clusters import QUICK
 
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._cache.informer.informer import SharedInformer
@@ -30,7 +30,7 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from tests.unit.cache.worlds import EmbeddedWorld
+    from tests.unit.cache.clusters import EmbeddedCluster
 
     from masthead._cache.factory.selection import Selection
     from masthead._client.client import Client
@@ -48,7 +48,7 @@ class Widget(Object):
 
 
 @pytest.fixture
-def client(embedded: EmbeddedWorld) -> Client:
+def client(embedded: EmbeddedCluster) -> Client:
     return embedded.client
 
 
@@ -293,7 +293,7 @@ class TestWrong:
 
 class TestLife:
     async def test_what_was_made_before_the_start_is_started_and_can_be_waited_for(
-        self, factory: SharedInformerFactory, embedded: EmbeddedWorld
+        self, factory: SharedInformerFactory, embedded: EmbeddedCluster
     ) -> None:
         await embedded.put("a", "1")
         maps = factory.core_v1.config_maps
@@ -535,7 +535,7 @@ class TestOptions:
         assert periods == {Pod: 30.0, Node: 10.0, ConfigMap: 60.0}
 
     async def test_untyped_and_metadata_informers_are_informers_like_any_other(
-        self, embedded: EmbeddedWorld, factory: SharedInformerFactory
+        self, embedded: EmbeddedCluster, factory: SharedInformerFactory
     ) -> None:
         await embedded.put("a", "1")
         maps = GroupVersionResource("", "v1", "configmaps")

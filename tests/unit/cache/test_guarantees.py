@@ -1,6 +1,6 @@
 """The numbered contract of informers, without trouble: each test says which number it is about.
 
-Every one runs before a collection in memory, too, which is no client's resource.
+Every one runs before a source in memory, too, which is no client's resource.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import weakref
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.story import AsyncStory, Story
-from tests.unit.cache.worlds import heard, reached, state_of
+from tests.unit.cache.clusters import heard, reached, state_of
+from tests.unit.cache.fake_list_watch import FakeListWatch
+from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from tests.unit.cache.worlds import World
+    from tests.unit.cache.clusters import Cluster
 
     from masthead._cache.reflector.listwatch import ListOptions
     from masthead._client.event import Event
@@ -28,59 +28,59 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.guarantee(1)
-async def test_the_store_is_what_the_server_has(world: World) -> None:
-    await world.put("a")
-    await world.put("b")
-    async with world.informer() as informer:
+async def test_the_store_is_what_the_server_has(cluster: Cluster) -> None:
+    await cluster.put("a")
+    await cluster.put("b")
+    async with cluster.informer() as informer:
         await informer.wait_synced(30)
         assert state_of(informer) == {"a": "1", "b": "1"}
-        await world.put("a", "2")
-        await world.put("c")
-        await reached(informer, await world.remove("b"))
-        assert state_of(informer) == await world.state() == {"a": "2", "c": "1"}
+        await cluster.put("a", "2")
+        await cluster.put("c")
+        await reached(informer, await cluster.remove("b"))
+        assert state_of(informer) == await cluster.state() == {"a": "2", "c": "1"}
 
 
 @pytest.mark.guarantee(2)
-async def test_changes_of_an_object_are_heard_in_the_servers_order(world: World) -> None:
-    story = Story()
-    informer = world.informer()
-    handle = informer.add_event_handler(story)
+async def test_changes_of_an_object_are_heard_in_the_servers_order(cluster: Cluster) -> None:
+    recorder = RecordingHandler()
+    informer = cluster.informer()
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         for value in "12345":
-            await world.put("a", value)
-        await world.remove("a")
-        await reached(informer, await world.put("a", "6"), handle)
-    assert story.told == [
+            await cluster.put("a", value)
+        await cluster.remove("a")
+        await reached(informer, await cluster.put("a", "6"), handle)
+    assert recorder.told == [
         "add a=1", "update a=1>2", "update a=2>3", "update a=3>4", "update a=4>5", "delete a=5", "add a=6",
     ]  # fmt: skip
 
 
 @pytest.mark.guarantee(2)
-async def test_the_calls_of_a_handler_never_overlap(world: World) -> None:
-    story = AsyncStory()
-    informer = world.informer()
-    handle = informer.add_event_handler(story)
+async def test_the_calls_of_a_handler_never_overlap(cluster: Cluster) -> None:
+    recorder = AsyncRecordingHandler()
+    informer = cluster.informer()
+    handle = informer.add_event_handler(recorder)
     async with informer:
         for name in "abcde":
-            await world.put(name)
+            await cluster.put(name)
         await informer.wait_synced(30)
-        await reached(informer, await world.put("f"), handle)
-    assert story.most_inside == 1
-    assert story.state == dict.fromkeys("abcdef", "1")
+        await reached(informer, await cluster.put("f"), handle)
+    assert recorder.most_inside == 1
+    assert recorder.state == dict.fromkeys("abcdef", "1")
 
 
 @pytest.mark.guarantee(2)
-async def test_a_slow_handler_delays_no_other(world: World) -> None:
+async def test_a_slow_handler_delays_no_other(cluster: Cluster) -> None:
     release = asyncio.Event()
-    slow, quick = AsyncStory(release.wait), Story()
-    informer = world.informer()
+    slow, quick = AsyncRecordingHandler(release.wait), RecordingHandler()
+    informer = cluster.informer()
     waiting = informer.add_event_handler(slow)
     informer.add_event_handler(quick)
     async with informer:
         await informer.wait_synced(30)
         for value in "123":
-            await world.put("a", value)
+            await cluster.put("a", value)
         await quick.until("update a=2>3")
         assert slow.told == []
         assert waiting.pending >= 3
@@ -91,25 +91,25 @@ async def test_a_slow_handler_delays_no_other(world: World) -> None:
 
 @pytest.mark.guarantee(2)
 async def test_a_failing_handler_delays_no_other_and_hears_the_rest(
-    world: World, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise LookupError("no such shelf")
 
-    failing, sound = Story(fail), Story()
-    informer = world.informer()
+    failing, sound = RecordingHandler(fail), RecordingHandler()
+    informer = cluster.informer()
     handles = [informer.add_event_handler(each) for each in (failing, sound)]
     async with informer:
         await informer.wait_synced(30)
-        await world.put("a")
-        await reached(informer, await world.put("a", "2"), *handles)
+        await cluster.put("a")
+        await reached(informer, await cluster.put("a", "2"), *handles)
         assert informer.health.handler_failures == {"configmaps-1": 2, "configmaps-2": 0}
     assert failing.told == sound.told == ["add a=1", "update a=1>2"]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "failed on the add of" in caplog.messages[0]
 
 
-class Busy(Collection):
+class Busy(FakeListWatch):
     """Whose events come in pieces, one right after the other, as they come out of a socket that is always full."""
 
     async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
@@ -120,91 +120,91 @@ class Busy(Collection):
 
 @pytest.mark.guarantee(2)
 async def test_a_quick_handler_keeps_up_with_a_busy_watch() -> None:
-    collection, story = Busy(), Story()
-    informer = SharedInformer(collection)
-    handle = informer.add_event_handler(story)
+    source, recorder = Busy(), RecordingHandler()
+    informer = SharedInformer(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         for number in range(4000):
-            collection.put("a", str(number))
-        await reached(informer, str(collection.version), handle)
-    assert len(story.told) == 4000  # and nothing is folded
+            source.put("a", str(number))
+        await reached(informer, str(source.version), handle)
+    assert len(recorder.told) == 4000  # and nothing is folded
 
 
 @pytest.mark.guarantee(3)
-async def test_whoever_hears_of_something_finds_it_in_the_store(world: World) -> None:
+async def test_whoever_hears_of_something_finds_it_in_the_store(cluster: Cluster) -> None:
     found: list[str] = []
 
     def look() -> None:
         found.append(",".join(f"{name}={value}" for name, value in state_of(informer).items()))
 
-    informer = world.informer()
-    handle = informer.add_event_handler(Story(look))
+    informer = cluster.informer()
+    handle = informer.add_event_handler(RecordingHandler(look))
     async with informer:
         await informer.wait_synced(30)
-        await reached(informer, await world.put("a"), handle)
-        await reached(informer, await world.put("a", "2"), handle)
-        await reached(informer, await world.remove("a"), handle)
+        await reached(informer, await cluster.put("a"), handle)
+        await reached(informer, await cluster.put("a", "2"), handle)
+        await reached(informer, await cluster.remove("a"), handle)
     assert found == ["a=1", "a=2", ""]
 
 
 @pytest.mark.guarantee(3)
-async def test_indices_are_up_to_date_when_a_handler_hears(world: World) -> None:
+async def test_indices_are_up_to_date_when_a_handler_hears(cluster: Cluster) -> None:
     found: list[list[str]] = []
-    informer = world.informer(indexers={"value": lambda each: [each.data["value"]]})
+    informer = cluster.informer(indexers={"value": lambda each: [each.data["value"]]})
 
     def look() -> None:
         found.append([key for value in "12" for key in informer.indexer.index_keys("value", value)])
 
-    handle = informer.add_event_handler(Story(look))
+    handle = informer.add_event_handler(RecordingHandler(look))
     async with informer:
         await informer.wait_synced(30)
-        await reached(informer, await world.put("a"), handle)
+        await reached(informer, await cluster.put("a"), handle)
         assert informer.indexer.list_index_values("value") == ["1"]
-        await reached(informer, await world.put("a", "2"), handle)
+        await reached(informer, await cluster.put("a", "2"), handle)
         assert informer.indexer.list_index_values("value") == ["2"]
     assert [len(each) for each in found] == [1, 1]
 
 
 @pytest.mark.guarantee(4)
-async def test_a_late_handler_hears_everything_first_and_then_every_change(world: World) -> None:
-    await world.put("a")
-    async with world.informer() as informer:
+async def test_a_late_handler_hears_everything_first_and_then_every_change(cluster: Cluster) -> None:
+    await cluster.put("a")
+    async with cluster.informer() as informer:
         await informer.wait_synced(30)
-        await reached(informer, await world.put("b"))
-        late = Story()
+        await reached(informer, await cluster.put("b"))
+        late = RecordingHandler()
         handle = informer.add_event_handler(late)
-        await world.put("a", "2")
-        await reached(informer, await world.put("c"), handle)
+        await cluster.put("a", "2")
+        await reached(informer, await cluster.put("c"), handle)
     assert sorted(late.told[:2]) == ["initial a=1", "initial b=1"]
     assert late.told[2:] == ["update a=1>2", "add c=1"]
 
 
 @pytest.mark.guarantee(4)
-async def test_handlers_that_join_at_any_moment_have_no_gap_and_no_duplicate(world: World) -> None:
-    stories = [Story()]
-    informer = world.informer()
+async def test_handlers_that_join_at_any_moment_have_no_gap_and_no_duplicate(cluster: Cluster) -> None:
+    stories = [RecordingHandler()]
+    informer = cluster.informer()
     handles = [informer.add_event_handler(stories[0])]
     version = ""
     async with informer:
         for number in range(40):
             name = "abcde"[number % 5]
-            if number % 7 == 6 and name in await world.state():
-                await world.remove(name)
-            version = await world.put(name, str(number))
+            if number % 7 == 6 and name in await cluster.state():
+                await cluster.remove(name)
+            version = await cluster.put(name, str(number))
             if number % 4 == 0:
-                stories.append(Story())
+                stories.append(RecordingHandler())
                 handles.append(informer.add_event_handler(stories[-1]))
         await reached(informer, version, *handles)
-    assert state_of(informer) == await world.state()
-    for story in stories:
-        assert story.state == state_of(informer)  # which fails on a change of what it was never told
+    assert state_of(informer) == await cluster.state()
+    for recorder in stories:
+        assert recorder.state == state_of(informer)  # which fails on a change of what it was never told
 
 
 @pytest.mark.guarantee(5)
-async def test_nothing_is_synced_before_the_first_state_is_there(world: World) -> None:
-    informer = world.informer()
-    handle = informer.add_event_handler(Story())
+async def test_nothing_is_synced_before_the_first_state_is_there(cluster: Cluster) -> None:
+    informer = cluster.informer()
+    handle = informer.add_event_handler(RecordingHandler())
     assert [informer.has_synced, handle.has_synced] == [False, False]
     async with informer:
         await informer.wait_synced(30)
@@ -214,31 +214,31 @@ async def test_nothing_is_synced_before_the_first_state_is_there(world: World) -
 
 
 @pytest.mark.guarantee(5)
-async def test_a_handler_has_synced_once_it_has_returned_from_every_initial_add(world: World) -> None:
-    await world.put("a")
-    await world.put("b")
+async def test_a_handler_has_synced_once_it_has_returned_from_every_initial_add(cluster: Cluster) -> None:
+    await cluster.put("a")
+    await cluster.put("b")
     release = asyncio.Event()
-    informer = world.informer()
-    handle = informer.add_event_handler(AsyncStory(release.wait))
+    informer = cluster.informer()
+    handle = informer.add_event_handler(AsyncRecordingHandler(release.wait))
     async with informer:
         await informer.wait_synced(30)
         assert not handle.has_synced
         release.set()
         await handle.wait_synced(30)
-        late = informer.add_event_handler(AsyncStory())
+        late = informer.add_event_handler(AsyncRecordingHandler())
         assert not late.has_synced
         await late.wait_synced(30)
 
 
 @pytest.mark.guarantee(5)
 async def test_a_handler_that_fails_on_initial_adds_has_synced_all_the_same(
-    world: World, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(obj: ConfigMap) -> None:
         raise LookupError(obj.metadata.name)
 
-    await world.put("a")
-    informer = world.informer()
+    await cluster.put("a")
+    informer = cluster.informer()
     handle = informer.add_event_handler(on_add=fail)
     async with informer:
         await handle.wait_synced(30)
@@ -246,26 +246,26 @@ async def test_a_handler_that_fails_on_initial_adds_has_synced_all_the_same(
 
 
 @pytest.mark.guarantee(10)
-async def test_what_was_written_can_be_read_once_its_version_is_reached(world: World) -> None:
-    async with world.informer() as informer:
+async def test_what_was_written_can_be_read_once_its_version_is_reached(cluster: Cluster) -> None:
+    async with cluster.informer() as informer:
         for number in range(10):
-            await informer.wait_for(await world.put("a", str(number)), timeout=30)
+            await informer.wait_for(await cluster.put("a", str(number)), timeout=30)
             assert state_of(informer)["a"] == str(number)
         assert informer.last_sync_resource_version == informer.indexer.version
 
 
 @pytest.mark.guarantee(11)
-async def test_what_waits_for_a_handler_is_bounded_and_can_be_read(world: World) -> None:
+async def test_what_waits_for_a_handler_is_bounded_and_can_be_read(cluster: Cluster) -> None:
     release = asyncio.Event()
-    stuck = AsyncStory(release.wait)
-    informer = world.informer(buffer_limit=10)
+    stuck = AsyncRecordingHandler(release.wait)
+    informer = cluster.informer(buffer_limit=10)
     version = ""
     handle = informer.add_event_handler(stuck, name="stuck")
     async with informer:
         await informer.wait_synced(30)
-        await informer.wait_for(await world.put("first"), timeout=30)
+        await informer.wait_for(await cluster.put("first"), timeout=30)
         for number in range(100):
-            version = await world.put("abc"[number % 3], str(number))
+            version = await cluster.put("abc"[number % 3], str(number))
         await informer.wait_for(version, timeout=30)
         assert 1 <= handle.pending <= 10 + 2 * 3 + 2  # the limit, two notices a key, and what it has in hand
         assert informer.health.pending == {"stuck": handle.pending}
@@ -276,40 +276,40 @@ async def test_what_waits_for_a_handler_is_bounded_and_can_be_read(world: World)
 
 
 @pytest.mark.guarantee(12)
-async def test_stopping_leaves_no_task_and_no_reference(world: World) -> None:
+async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> None:
     before = asyncio.all_tasks()
-    informer = world.informer(resync=60)
-    story = Story()
-    informer.add_event_handler(story)
+    informer = cluster.informer(resync=60)
+    recorder = RecordingHandler()
+    informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        await reached(informer, await world.put("a"))
+        await reached(informer, await cluster.put("a"))
         assert asyncio.all_tasks() > before
     assert informer.is_stopped
     assert asyncio.all_tasks() == before
-    informer_ref, story_ref = weakref.ref(informer), weakref.ref(story)
-    del informer, story
+    informer_ref, story_ref = weakref.ref(informer), weakref.ref(recorder)
+    del informer, recorder
     gc.collect()
     assert informer_ref() is None
     assert story_ref() is None
 
 
 @pytest.mark.guarantee(12)
-async def test_a_handler_that_is_removed_hears_nothing_more_and_is_let_go_of(world: World) -> None:
-    informer = world.informer(resync=60)
-    story = Story()
-    handle = informer.add_event_handler(story)
+async def test_a_handler_that_is_removed_hears_nothing_more_and_is_let_go_of(cluster: Cluster) -> None:
+    informer = cluster.informer(resync=60)
+    recorder = RecordingHandler()
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        await reached(informer, await world.put("a"), handle)
+        await reached(informer, await cluster.put("a"), handle)
         tasks = asyncio.all_tasks()
         await handle.remove()
         await handle.remove()
         assert len(asyncio.all_tasks()) == len(tasks) - 1
         assert informer.health.pending == {}
-        await reached(informer, await world.put("b"))
-        assert story.told == ["add a=1"]
-        gone = weakref.ref(story)
-        del story, handle
+        await reached(informer, await cluster.put("b"))
+        assert recorder.told == ["add a=1"]
+        gone = weakref.ref(recorder)
+        del recorder, handle
         gc.collect()
         assert gone() is None

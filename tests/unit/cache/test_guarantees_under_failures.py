@@ -6,9 +6,9 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, EmbeddedWorld, reached, state_of
+from tests.unit.cache.clusters import QUICK, EmbeddedCluster, reached, state_of
+from tests.unit.cache.fake_list_watch import FakeListWatch
+from tests.unit.cache.recording_handler import RecordingHandler
 
 import masthead.aio
 import masthead.server
@@ -51,15 +51,15 @@ ANSWERS: dict[str, Callable[[Faults], object]] = {
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS.keys())
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
 async def test_nothing_is_lost_and_nothing_invented(
-    embedded: EmbeddedWorld, stream: Callable[[Faults], object], answers: Callable[[Faults], object]
+    embedded: EmbeddedCluster, stream: Callable[[Faults], object], answers: Callable[[Faults], object]
 ) -> None:
     for name in "abc":
         await embedded.put(name)
     faults = embedded.server.faults
     stream(faults)
-    story = Story()
+    recorder = RecordingHandler()
     informer = embedded.informer(stall_after=0.05)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         outage = faults.answer(503, times=None, **READS)
@@ -71,16 +71,16 @@ async def test_nothing_is_lost_and_nothing_invented(
         outage.remove()
         await reached(informer, await embedded.put("e"), handle)
         assert state_of(informer) == await embedded.state() == {"a": "2", "c": "3", "d": "1", "e": "1"}
-    assert story.state == state_of(informer)
-    assert sorted(story.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    assert recorder.state == state_of(informer)
+    assert sorted(recorder.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
     # ListenerStatus once each, whether it was followed or listed anew.
-    assert len(story.told) == 8
+    assert len(recorder.told) == 8
 
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("watch_list", [True, False])
 async def test_trouble_before_the_first_state_is_there_invents_nothing(
-    embedded: EmbeddedWorld, watch_list: bool
+    embedded: EmbeddedCluster, watch_list: bool
 ) -> None:
     for name in "abcdef":
         await embedded.put(name)
@@ -88,12 +88,12 @@ async def test_trouble_before_the_first_state_is_there_invents_nothing(
     faults.drop_watch(after=3, **MAPS)
     faults.answer(503, times=2, **READS)
     faults.expire(times=1, **MAPS)
-    story = Story()
+    recorder = RecordingHandler()
     informer = embedded.informer(watch_list=watch_list, page_size=2)
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-    assert sorted(story.told) == [f"initial {name}=1" for name in "abcdef"]
+    assert sorted(recorder.told) == [f"initial {name}=1" for name in "abcdef"]
 
 
 def at(server: Server) -> Config:
@@ -106,25 +106,25 @@ async def test_a_restart_of_the_server_is_survived(tmp_path: Path, keeps_its_dat
     options: Any = {"token": "let-me-in", "controllers": False}
     if keeps_its_data:
         options["data"] = tmp_path / "server.db"
-    story = Story()
+    recorder = RecordingHandler()
     with masthead.server.run(**options) as server:
         config, port = at(server), int(server.url.rpartition(":")[2])
         client = masthead.aio.Client(config)
-        world = EmbeddedWorld(server, client)
+        cluster = EmbeddedCluster(server, client)
         for name in "abc":
-            await world.put(name)
-        informer = world.informer()
-        handle = informer.add_event_handler(story)
+            await cluster.put(name)
+        informer = cluster.informer()
+        handle = informer.add_event_handler(recorder)
         await informer.start()
-        await reached(informer, await world.put("a", "2"), handle)
+        await reached(informer, await cluster.put("a", "2"), handle)
     with masthead.server.run(**options, port=port) as server:
-        world = EmbeddedWorld(server, client)
-        await world.put("a", "9")
-        await reached(informer, await world.put("d"), handle)
-        await story.until("add d=1")
-        assert state_of(informer) == await world.state()
-        assert story.state == state_of(informer)
-        gone = [each for each in story.told if each.startswith("lost")]
+        cluster = EmbeddedCluster(server, client)
+        await cluster.put("a", "9")
+        await reached(informer, await cluster.put("d"), handle)
+        await recorder.until("add d=1")
+        assert state_of(informer) == await cluster.state()
+        assert recorder.state == state_of(informer)
+        gone = [each for each in recorder.told if each.startswith("lost")]
         # Another object of the same name is another object.
         assert sorted(gone) == ([] if keeps_its_data else ["lost a=2", "lost b=1", "lost c=1"])
         await informer.stop()
@@ -133,21 +133,21 @@ async def test_a_restart_of_the_server_is_survived(tmp_path: Path, keeps_its_dat
 
 @pytest.mark.guarantee(1)
 async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_heard_first(
-    embedded: EmbeddedWorld,
+    embedded: EmbeddedCluster,
 ) -> None:
     seen: list[dict[str, str]] = []
     for name in "abc":
         await embedded.put(name)
     embedded.server.faults.expire_watch(after=FIRST, **MAPS)
     informer = embedded.informer()
-    story = Story(lambda: seen.append(state_of(informer)))
-    handle = informer.add_event_handler(story)
+    recorder = RecordingHandler(lambda: seen.append(state_of(informer)))
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         outage = embedded.server.faults.answer(503, times=None, **READS)
-        await story.until("initial c=1")
+        await recorder.until("initial c=1")
         await embedded.put("c", "2")
-        await story.until("update c=1>2")
+        await recorder.until("update c=1>2")
         await embedded.remove("a")
         await embedded.remove("b")
         await embedded.put("c", "3")
@@ -155,19 +155,19 @@ async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_hea
         outage.remove()
         await reached(informer, version, handle)
         assert informer.health.relists >= 1
-    heard = story.told[4:]
+    heard = recorder.told[4:]
     assert sorted(heard[:2]) == ["lost a=1", "lost b=1"]
     assert sorted(heard[2:]) == ["add d=1", "update c=2>3"]
     assert seen[4:] == [{"c": "3", "d": "1"}] * 4
 
 
 @pytest.mark.guarantee(1)
-async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: EmbeddedWorld) -> None:
+async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     embedded.server.faults.expire_watch(after=3, **MAPS)
-    story = Story()
+    recorder = RecordingHandler()
     informer = embedded.informer()
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         outage = embedded.server.faults.answer(503, times=None, **READS)
@@ -176,10 +176,10 @@ async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: E
         version = await embedded.put("a", "2")
         outage.remove()
         await reached(informer, version, handle)
-    assert story.told == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
+    assert recorder.told == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
 
 
-class Restorable(Collection):
+class Restorable(FakeListWatch):
     """Which can be set back to what it was."""
 
     def back_up(self) -> None:
@@ -197,25 +197,25 @@ class Restorable(Collection):
 async def test_a_server_that_was_restored_from_a_backup_is_not_taken_for_the_one_that_it_was(
     size: int,
 ) -> None:
-    collection = Restorable()
+    source = Restorable()
     for number in range(size):
-        collection.put(f"a{number}")
-    collection.back_up()
-    informer = SharedInformer(collection, backoff=QUICK)
+        source.put(f"a{number}")
+    source.back_up()
+    informer = SharedInformer(source, backoff=QUICK)
     async with informer:
         await informer.wait_synced(30)
         for number in (1, 3, 5):
-            collection.put(f"a{number}", "2")
-        await reached(informer, str(collection.version))
-        collection.restore()
-        collection.end(OSError("cable"))
-        await reached(informer, str(collection.version))
+            source.put(f"a{number}", "2")
+        await reached(informer, str(source.version))
+        source.restore()
+        source.end(OSError("cable"))
+        await reached(informer, str(source.version))
         assert informer.health.relists == 1
-        assert state_of(informer) == collection.state == {f"a{number}": "1" for number in range(size)}
+        assert state_of(informer) == source.state == {f"a{number}": "1" for number in range(size)}
 
 
 @pytest.mark.guarantee(7)
-async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded: EmbeddedWorld) -> None:
+async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded: EmbeddedCluster) -> None:
     await embedded.put("known")  # by which the server is recognised
     silent = embedded.server.faults.silence_watch(after=2, **MAPS)
     async with embedded.informer(stall_after=0.05) as informer:
@@ -230,7 +230,7 @@ async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded:
 
 
 @pytest.mark.guarantee(8)
-async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: EmbeddedWorld) -> None:
+async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     async with embedded.informer() as informer:
         await informer.wait_synced(30)
@@ -244,13 +244,13 @@ async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: Embed
 async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembered() -> None:
     with masthead.server.run(controllers=False, watch_list=False, token="let-me-in") as server:
         async with masthead.aio.Client(at(server)) as client:
-            world = EmbeddedWorld(server, client)
+            cluster = EmbeddedCluster(server, client)
             server.faults.expire_watch(after=1, **MAPS)
-            async with world.informer() as informer:
+            async with cluster.informer() as informer:
                 await informer.wait_synced(30)
-                await world.put("a")
-                await informer.wait_for(await world.put("b"), timeout=30)
-            async with world.informer() as another:
+                await cluster.put("a")
+                await informer.wait_for(await cluster.put("b"), timeout=30)
+            async with cluster.informer() as another:
                 await another.wait_synced(30)
         asked = [each for each in server.requests if each.info.verb in {"list", "watch"}]
     begun = [each for each in asked if "sendInitialEvents" in each.query]
@@ -259,18 +259,18 @@ async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembere
 
 
 @pytest.mark.guarantee(9)
-async def test_a_relist_does_not_announce_what_has_not_changed(embedded: EmbeddedWorld) -> None:
+async def test_a_relist_does_not_announce_what_has_not_changed(embedded: EmbeddedCluster) -> None:
     for name in "abc":
         await embedded.put(name)
     embedded.server.faults.expire_watch(after=FIRST, **MAPS)
-    story = Story()
+    recorder = RecordingHandler()
     informer = embedded.informer()
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
         await embedded.put("d")
         await embedded.put("e")
         await reached(informer, await embedded.put("f"), handle)
         assert informer.health.relists == 1
-    assert sorted(story.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
-    assert sorted(story.told[3:]) == ["add d=1", "add e=1", "add f=1"]
+    assert sorted(recorder.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    assert sorted(recorder.told[3:]) == ["add d=1", "add e=1", "add f=1"]

@@ -8,8 +8,8 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.story import AsyncStory, Story
-from tests.unit.cache.worlds import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.clusters import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.informer.mutation_detector import VARIABLE
@@ -22,37 +22,37 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.unit.cache.collection import Collection
-    from tests.unit.cache.worlds import EmbeddedWorld
+    from tests.unit.cache.clusters import EmbeddedCluster
+    from tests.unit.cache.fake_list_watch import FakeListWatch
 
     from masthead._cache.informer.informer import Registration
     from masthead.api.core.v1 import ConfigMap
 
 
-def following(collection: Collection, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, **{"backoff": QUICK, **options})
+def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
-async def test_before_the_start_everything_can_be_read_and_nothing_is_there(collection: Collection) -> None:
-    informer = following(collection)
+async def test_before_the_start_everything_can_be_read_and_nothing_is_there(source: FakeListWatch) -> None:
+    informer = following(source)
     assert informer.name == "configmaps"
     assert informer.indexer.list() == informer.lister.list() == []
     assert [informer.has_synced, informer.is_stopped] == [False, False]
     assert informer.last_sync_resource_version == ""
     assert informer.health.state == "new"
-    assert collection.asked == []
+    assert source.asked == []
     for waiting in (informer.wait_synced(), informer.wait_for("5")):
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await waiting
 
 
-async def test_half_a_state_is_not_saved(collection: Collection, tmp_path: Path) -> None:
+async def test_half_a_state_is_not_saved(source: FakeListWatch, tmp_path: Path) -> None:
     with pytest.raises(InformerStateError, match=r"wait_synced\(\) first"):
-        following(collection).save(tmp_path / "maps.snapshot")
+        following(source).save(tmp_path / "maps.snapshot")
 
 
-async def test_an_informer_runs_once(collection: Collection) -> None:
-    informer = following(collection)
+async def test_an_informer_runs_once(source: FakeListWatch) -> None:
+    informer = following(source)
     async with informer:
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError, match="it has been started; make a new one"):
@@ -66,9 +66,9 @@ async def test_an_informer_runs_once(collection: Collection) -> None:
 
 
 async def test_what_belongs_before_the_start_is_refused_after_it(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
-    async with following(collection) as informer:
+    async with following(source) as informer:
         with pytest.raises(InformerStateError, match="set a transform"):
             informer.set_transform(lambda obj: obj)
         with pytest.raises(InformerStateError, match="set a handler of errors"):
@@ -77,14 +77,17 @@ async def test_what_belongs_before_the_start_is_refused_after_it(
             informer.seed(tmp_path / "maps.snapshot")
 
 
-async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(collection: Collection) -> None:
-    collection.put("a")
-    informer = following(collection)
-    handle = informer.add_event_handler(Story())
+async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(source: FakeListWatch) -> None:
+    source.put("a")
+    informer = following(source)
+    handle = informer.add_event_handler(RecordingHandler())
     async with informer:
         await informer.wait_synced(30)
     assert state_of(informer) == {"a": "1"}
-    for refused in (lambda: informer.add_event_handler(Story()), lambda: informer.add_indexers({})):
+    for refused in (
+        lambda: informer.add_event_handler(RecordingHandler()),
+        lambda: informer.add_indexers({}),
+    ):
         with pytest.raises(ClosedError, match="it has stopped; make a new one"):
             refused()
     with pytest.raises(ClosedError):
@@ -93,9 +96,9 @@ async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(collectio
     await informer.stop()
 
 
-async def test_an_informer_that_was_stopped_before_its_start_never_starts(collection: Collection) -> None:
-    informer = following(collection)
-    handle = informer.add_event_handler(Story())
+async def test_an_informer_that_was_stopped_before_its_start_never_starts(source: FakeListWatch) -> None:
+    informer = following(source)
+    handle = informer.add_event_handler(RecordingHandler())
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(_outcome(handle.wait_synced(30)))
         await asyncio.sleep(0)
@@ -109,18 +112,18 @@ async def test_an_informer_that_was_stopped_before_its_start_never_starts(collec
     with pytest.raises(ClosedError):
         await informer.wait_synced(30)
     await handle.remove()
-    assert collection.asked == []
+    assert source.asked == []
 
 
 @pytest.mark.guarantee(12)
-async def test_an_informer_can_be_stopped_right_after_its_start(collection: Collection) -> None:
+async def test_an_informer_can_be_stopped_right_after_its_start(source: FakeListWatch) -> None:
     before = asyncio.all_tasks()
-    informer = following(collection)
-    informer.add_event_handler(Story())
+    informer = following(source)
+    informer.add_event_handler(RecordingHandler())
     await informer.start()
     await informer.stop()
     assert asyncio.all_tasks() == before
-    assert collection.open_streams == 0
+    assert source.open_streams == 0
 
 
 def open_sockets() -> int:
@@ -129,7 +132,7 @@ def open_sockets() -> int:
 
 
 @pytest.mark.guarantee(12)
-async def test_stopping_leaves_no_socket(embedded: EmbeddedWorld) -> None:
+async def test_stopping_leaves_no_socket(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     before = open_sockets()
     for number in range(3):
@@ -141,15 +144,15 @@ async def test_stopping_leaves_no_socket(embedded: EmbeddedWorld) -> None:
 
 
 @pytest.mark.guarantee(12)
-async def test_whoever_waits_is_told_when_the_informer_stops(collection: Collection) -> None:
-    collection.trouble.extend([OSError("cable")] * 1000)
-    informer = following(collection)
-    handle = informer.add_event_handler(Story())
+async def test_whoever_waits_is_told_when_the_informer_stops(source: FakeListWatch) -> None:
+    source.trouble.extend([OSError("cable")] * 1000)
+    informer = following(source)
+    handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
     waiting = [informer.wait_synced(), informer.wait_for("99"), handle.wait_synced()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(each)) for each in waiting]
-        await turns_until(lambda: len(collection.asked) > 1)
+        await turns_until(lambda: len(source.asked) > 1)
         await informer.stop()
     assert [type(task.result()) for task in tasks] == [ClosedError] * 3
 
@@ -164,11 +167,11 @@ async def _outcome(waiting: Any) -> BaseException | None:
 
 @pytest.mark.guarantee(12)
 async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
     before = asyncio.all_tasks()
-    informer = following(collection)
-    handle = informer.add_event_handler(Story())
+    informer = following(source)
+    handle = informer.add_event_handler(RecordingHandler())
     informer.start_nowait()
     (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
     task.cancel()
@@ -179,9 +182,9 @@ async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
 
 
 @pytest.mark.guarantee(12)
-async def test_one_whose_block_is_cancelled_on_entry_is_stopped(collection: Collection) -> None:
+async def test_one_whose_block_is_cancelled_on_entry_is_stopped(source: FakeListWatch) -> None:
     before = asyncio.all_tasks()
-    informer = following(collection)
+    informer = following(source)
 
     async def use() -> None:
         async with informer:
@@ -197,11 +200,11 @@ async def test_one_whose_block_is_cancelled_on_entry_is_stopped(collection: Coll
 
 
 @pytest.mark.guarantee(12)
-async def test_an_informer_that_is_being_stopped_takes_no_handler(collection: Collection) -> None:
-    collection.put("a")
+async def test_an_informer_that_is_being_stopped_takes_no_handler(source: FakeListWatch) -> None:
+    source.put("a")
     release = asyncio.Event()
-    slow, late = AsyncStory(release.wait), Story()
-    informer = following(collection)
+    slow, late = AsyncRecordingHandler(release.wait), RecordingHandler()
+    informer = following(source)
     informer.add_event_handler(slow)
     running = asyncio.get_running_loop().create_task(informer.run())
     await turns_until(lambda: slow.inside == 1)
@@ -214,8 +217,8 @@ async def test_an_informer_that_is_being_stopped_takes_no_handler(collection: Co
 
 
 @pytest.mark.guarantee(12)
-async def test_stopping_waits_for_handlers_that_were_removed(collection: Collection) -> None:
-    collection.put("a")
+async def test_stopping_waits_for_handlers_that_were_removed(source: FakeListWatch) -> None:
+    source.put("a")
     before = asyncio.all_tasks()
     release = asyncio.Event()
     handles: list[Registration] = []
@@ -226,12 +229,12 @@ async def test_stopping_waits_for_handlers_that_were_removed(collection: Collect
         await release.wait()
         returned.append(obj.metadata.name)
 
-    informer = following(collection)
+    informer = following(source)
     handles.append(informer.add_event_handler(on_add=leave))
     await informer.start()
     await turns_until(lambda: informer.health.pending == {})
     stopping = asyncio.get_running_loop().create_task(informer.stop())
-    await turns_until(lambda: collection.open_streams == 0)
+    await turns_until(lambda: source.open_streams == 0)
     for _ in range(20):
         await asyncio.sleep(0)
     assert not stopping.done()
@@ -241,8 +244,8 @@ async def test_stopping_waits_for_handlers_that_were_removed(collection: Collect
     assert asyncio.all_tasks() == before
 
 
-async def test_handlers_may_remove_each_other(collection: Collection) -> None:
-    collection.put("a")
+async def test_handlers_may_remove_each_other(source: FakeListWatch) -> None:
+    source.put("a")
     both = asyncio.Barrier(2)
     handles: list[Registration] = []
     removed: list[int] = []
@@ -255,18 +258,18 @@ async def test_handlers_may_remove_each_other(collection: Collection) -> None:
 
         return on_add
 
-    informer = following(collection)
+    informer = following(source)
     handles += [informer.add_event_handler(on_add=removing(other)) for other in (1, 0)]
     async with informer:
         await turns_until(lambda: len(removed) == 2)
 
 
 @pytest.mark.guarantee(12)
-async def test_run_ends_when_its_task_is_cancelled(collection: Collection) -> None:
+async def test_run_ends_when_its_task_is_cancelled(source: FakeListWatch) -> None:
     before = asyncio.all_tasks()
-    informer = following(collection)
-    story = Story()
-    informer.add_event_handler(story)
+    informer = following(source)
+    recorder = RecordingHandler()
+    informer.add_event_handler(recorder)
     task = asyncio.get_running_loop().create_task(informer.run())
     await asyncio.sleep(0)
     await informer.wait_synced(30)
@@ -275,24 +278,24 @@ async def test_run_ends_when_its_task_is_cancelled(collection: Collection) -> No
         await task
     assert informer.is_stopped
     assert asyncio.all_tasks() == before
-    assert collection.open_streams == 0
+    assert source.open_streams == 0
 
 
-async def test_what_a_queue_of_ones_own_raises_is_raised_by_the_start(collection: Collection) -> None:
+async def test_what_a_queue_of_ones_own_raises_is_raised_by_the_start(source: FakeListWatch) -> None:
     def fail(_: object) -> Any:
         raise LookupError("no such shelf")
 
-    informer = following(collection, queue=fail)
+    informer = following(source, queue=fail)
     with pytest.raises(LookupError, match="no such shelf"):
         await informer.start()
     await informer.stop()
     assert informer.is_stopped
 
 
-async def test_a_handler_may_stop_its_informer(collection: Collection) -> None:
-    collection.put("a")
-    collection.put("b")
-    informer = following(collection)
+async def test_a_handler_may_stop_its_informer(source: FakeListWatch) -> None:
+    source.put("a")
+    source.put("b")
+    informer = following(source)
     told: list[str] = []
 
     async def stop(obj: ConfigMap) -> None:
@@ -305,10 +308,10 @@ async def test_a_handler_may_stop_its_informer(collection: Collection) -> None:
     assert told == ["a"]
 
 
-async def test_a_handler_may_remove_itself(collection: Collection) -> None:
-    collection.put("a")
-    collection.put("b")
-    informer = following(collection)
+async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
+    source.put("a")
+    source.put("b")
+    informer = following(source)
     handles: list[Registration] = []
     told: list[str] = []
 
@@ -317,78 +320,78 @@ async def test_a_handler_may_remove_itself(collection: Collection) -> None:
         await handles[0].remove()
 
     handles.append(informer.add_event_handler(on_add=leave))
-    other = Story()
+    other = RecordingHandler()
     handles.append(informer.add_event_handler(other))
     async with informer:
         await handles[1].wait_synced(30)
-        collection.put("c")
-        await reached(informer, str(collection.version), handles[1])
+        source.put("c")
+        await reached(informer, str(source.version), handles[1])
     assert told == ["a"]
     assert len(other.told) == 3
 
 
-async def test_a_handler_may_add_another_which_hears_everything(collection: Collection) -> None:
-    collection.put("a")
-    informer = following(collection)
-    added = Story()
+async def test_a_handler_may_add_another_which_hears_everything(source: FakeListWatch) -> None:
+    source.put("a")
+    informer = following(source)
+    added = RecordingHandler()
     handles: list[Registration] = []
 
     def add() -> None:
         if not handles:
             handles.append(informer.add_event_handler(added))
 
-    first = informer.add_event_handler(Story(add))
+    first = informer.add_event_handler(RecordingHandler(add))
     async with informer:
         await first.wait_synced(30)
-        collection.put("b")
-        await reached(informer, str(collection.version), *handles)
+        source.put("b")
+        await reached(informer, str(source.version), *handles)
     assert added.told == ["initial a=1", "add b=1"]
 
 
-async def test_a_handler_can_be_added_only_where_the_informer_runs(collection: Collection) -> None:
-    async with following(collection) as informer:
+async def test_a_handler_can_be_added_only_where_the_informer_runs(source: FakeListWatch) -> None:
+    async with following(source) as informer:
         with pytest.raises(InformerStateError, match="runs on another event loop"):
-            await asyncio.to_thread(informer.add_event_handler, Story())
+            await asyncio.to_thread(informer.add_event_handler, RecordingHandler())
         assert informer.health.pending == {}
 
 
-async def test_a_handler_that_is_removed_is_waited_for(collection: Collection) -> None:
-    collection.put("a")
+async def test_a_handler_that_is_removed_is_waited_for(source: FakeListWatch) -> None:
+    source.put("a")
     release = asyncio.Event()
-    story = AsyncStory(release.wait)
-    async with following(collection) as informer:
-        handle = informer.add_event_handler(story)
-        await turns_until(lambda: story.inside == 1)
+    recorder = AsyncRecordingHandler(release.wait)
+    async with following(source) as informer:
+        handle = informer.add_event_handler(recorder)
+        await turns_until(lambda: recorder.inside == 1)
         async with asyncio.TaskGroup() as group:
             removal = group.create_task(handle.remove())
             await informer.wait_synced(30)
             assert not removal.done()
             release.set()
-        assert story.inside == 0
+        assert recorder.inside == 0
         with pytest.raises(ClosedError, match="it was removed"):
             await handle.wait_synced(30)
 
 
-async def test_the_same_handler_may_be_added_twice(collection: Collection) -> None:
-    collection.put("a")
-    story = Story()
-    async with following(collection) as informer:
-        handles = [informer.add_event_handler(story) for _ in range(2)]
+async def test_the_same_handler_may_be_added_twice(source: FakeListWatch) -> None:
+    source.put("a")
+    recorder = RecordingHandler()
+    async with following(source) as informer:
+        handles = [informer.add_event_handler(recorder) for _ in range(2)]
         await handles[0].wait_synced(30)
         await handles[1].wait_synced(30)
         await handles[0].remove()
-        collection.put("b")
-        await reached(informer, str(collection.version), handles[1])
-    assert story.told == ["initial a=1", "initial a=1", "add b=1"]
+        source.put("b")
+        await reached(informer, str(source.version), handles[1])
+    assert recorder.told == ["initial a=1", "initial a=1", "add b=1"]
     assert len({handle.name for handle in handles}) == 2
 
 
 async def test_a_client_that_is_closed_ends_its_informers(
-    embedded: EmbeddedWorld, caplog: pytest.LogCaptureFixture
+    embedded: EmbeddedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await embedded.put("a")
     informer = embedded.informer()
-    handle = informer.add_event_handler(Story())
+    handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
     await handle.wait_synced(30)
     await embedded.client.close()
@@ -401,7 +404,7 @@ async def test_a_client_that_is_closed_ends_its_informers(
     await informer.stop()
 
 
-async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedWorld) -> None:
+async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedCluster) -> None:
     await embedded.client.close()
     informer = embedded.informer()
     await informer.start()
@@ -410,9 +413,9 @@ async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedWorld) -
     assert informer.is_stopped
 
 
-async def test_who_changes_what_is_shared_is_found_out(collection: Collection) -> None:
-    collection.put("a")
-    informer = following(collection, detect_mutations=True)
+async def test_who_changes_what_is_shared_is_found_out(source: FakeListWatch) -> None:
+    source.put("a")
+    informer = following(source, detect_mutations=True)
     await informer.start()
     await informer.wait_synced(30)
     informer.check_mutations()
@@ -425,28 +428,28 @@ async def test_who_changes_what_is_shared_is_found_out(collection: Collection) -
 
 
 async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
-    collection: Collection, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
-    collection.put("a")
-    story = Story()
-    informer = following(collection)
-    handle = informer.add_event_handler(story)
+    source.put("a")
+    recorder = RecordingHandler()
+    informer = following(source)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         informer.indexer.list()[0].data["value"] = "mine"
-        collection.put("a", "2")
-        await reached(informer, str(collection.version), handle)
+        source.put("a", "2")
+        await reached(informer, str(source.version), handle)
     assert caplog.messages == [
         "configmaps: somebody changed 'shop/a', which the cache shares; copy() it first"
     ]
 
 
 async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    collection.put("a")
-    informer = following(collection, detect_mutations=True)
+    source.put("a")
+    informer = following(source, detect_mutations=True)
 
     async def fail() -> None:
         async with informer:
@@ -461,9 +464,9 @@ async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(
     assert "shop/a (data)" in caplog.messages[0]
 
 
-async def test_an_informer_shows_how_it_is(collection: Collection) -> None:
-    collection.put("a")
-    informer = following(collection)
+async def test_an_informer_shows_how_it_is(source: FakeListWatch) -> None:
+    source.put("a")
+    informer = following(source)
     assert repr(informer) == "<SharedInformer configmaps: new, not synced, 0 objects>"
     async with informer:
         await informer.wait_synced(30)
@@ -472,10 +475,10 @@ async def test_an_informer_shows_how_it_is(collection: Collection) -> None:
     assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 object>"
 
 
-async def test_names_are_what_logs_and_health_have(collection: Collection) -> None:
-    informer = following(collection, name="settings")
-    first = informer.add_event_handler(Story())
-    second = informer.add_event_handler(Story(), name="audit")
+async def test_names_are_what_logs_and_health_have(source: FakeListWatch) -> None:
+    informer = following(source, name="settings")
+    first = informer.add_event_handler(RecordingHandler())
+    second = informer.add_event_handler(RecordingHandler(), name="audit")
     assert (informer.name, first.name, second.name) == ("settings", "settings-1", "audit")
     assert repr(second) == "<Registration of 'audit', 0 pending>"
     async with informer:

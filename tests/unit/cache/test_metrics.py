@@ -7,15 +7,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, reached, turns_until
+from tests.unit.cache.clusters import QUICK, reached, turns_until
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead import metrics as known
 from masthead._cache.informer.informer import SharedInformer
 from masthead.metrics import Metric, PrometheusMetrics
 
 if TYPE_CHECKING:
-    from tests.unit.cache.collection import Collection
+    from tests.unit.cache.fake_list_watch import FakeListWatch
 
     from masthead.api.core.v1 import ConfigMap
 
@@ -57,73 +57,73 @@ class Recording:
         return self.instruments[metric.name].values[-1]
 
 
-def counting(collection: Collection, metrics: Any, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, metrics=metrics, backoff=QUICK, **options)
+def counting(source: FakeListWatch, metrics: Any, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, metrics=metrics, backoff=QUICK, **options)
 
 
-async def test_lists_watches_and_versions_are_counted(collection: Collection) -> None:
+async def test_lists_watches_and_versions_are_counted(source: FakeListWatch) -> None:
     metrics = Recording()
     for name in "abc":
-        collection.put(name)
-    async with counting(collection, metrics, name="maps") as informer:
+        source.put(name)
+    async with counting(source, metrics, name="maps") as informer:
         await informer.wait_synced(30)
         assert metrics.count(known.REFLECTOR_LISTS) == 1
         assert metrics.instruments[known.REFLECTOR_ITEMS_PER_LIST.name].values == [3]
         assert metrics.count(known.REFLECTOR_LIST_DURATION) >= 0
-        collection.put("d")
-        collection.spoil("bad")
-        await reached(informer, str(collection.version))
-        assert metrics.last(known.REFLECTOR_LAST_RESOURCE_VERSION) == collection.version
-        assert metrics.last(known.INFORMER_STORE_RESOURCE_VERSION) == collection.version
+        source.put("d")
+        source.spoil("bad")
+        await reached(informer, str(source.version))
+        assert metrics.last(known.REFLECTOR_LAST_RESOURCE_VERSION) == source.version
+        assert metrics.last(known.INFORMER_STORE_RESOURCE_VERSION) == source.version
         assert metrics.last(known.INFORMER_BROKEN_OBJECTS) == 1
         assert metrics.last(known.INFORMER_QUEUED_ITEMS) >= 0
         assert metrics.instruments[known.INFORMER_PROCESSING_LATENCY.name].values
         assert metrics.count(known.INFORMER_RELISTS) == 0
-        collection.put("e")
-        collection.forget()
-        collection.put("f")
-        collection.end(OSError("cable"))
-        await reached(informer, str(collection.version))
+        source.put("e")
+        source.forget()
+        source.put("f")
+        source.end(OSError("cable"))
+        await reached(informer, str(source.version))
     assert metrics.count(known.REFLECTOR_WATCHES) >= 2
     assert metrics.count(known.REFLECTOR_ITEMS_PER_WATCH) >= 5
     assert metrics.labels[known.REFLECTOR_LISTS.name] == {"name": "maps", "resource": "configmaps"}
 
 
-async def test_relists_are_counted_apart_from_the_first_list(collection: Collection) -> None:
+async def test_relists_are_counted_apart_from_the_first_list(source: FakeListWatch) -> None:
     metrics = Recording()
-    collection.put("a")
-    async with counting(collection, metrics) as informer:
+    source.put("a")
+    async with counting(source, metrics) as informer:
         await informer.wait_synced(30)
-        collection.is_silent = True
-        collection.put("b")
-        collection.forget()
-        collection.put("c")
-        collection.forget()
-        collection.is_silent = False
-        collection.end(OSError("cable"))
-        await reached(informer, str(collection.version))
+        source.is_silent = True
+        source.put("b")
+        source.forget()
+        source.put("c")
+        source.forget()
+        source.is_silent = False
+        source.end(OSError("cable"))
+        await reached(informer, str(source.version))
         assert metrics.count(known.INFORMER_RELISTS) == informer.health.relists == 1
 
 
-async def test_what_waits_for_a_handler_and_how_often_it_failed_is_counted(collection: Collection) -> None:
+async def test_what_waits_for_a_handler_and_how_often_it_failed_is_counted(source: FakeListWatch) -> None:
     def fail() -> None:
         raise LookupError("no such shelf")
 
     metrics = Recording()
-    informer = counting(collection, metrics)
-    handle = informer.add_event_handler(Story(fail), name="shelf")
+    informer = counting(source, metrics)
+    handle = informer.add_event_handler(RecordingHandler(fail), name="shelf")
     async with informer:
-        collection.put("a")
-        collection.put("b")
+        source.put("a")
+        source.put("b")
         await informer.wait_synced(30)
-        await reached(informer, str(collection.version), handle)
+        await reached(informer, str(source.version), handle)
     assert metrics.count(known.INFORMER_HANDLER_FAILURES) == 2
     assert max(metrics.instruments[known.INFORMER_HANDLER_PENDING.name].values) >= 1
     assert metrics.labels[known.INFORMER_HANDLER_PENDING.name]["handler"] == "shelf"
 
 
 async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_once_it_has_ended(
-    collection: Collection,
+    source: FakeListWatch,
 ) -> None:
     entered, go_on = asyncio.Event(), asyncio.Event()
 
@@ -132,19 +132,19 @@ async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_onc
         await go_on.wait()
 
     metrics = Recording()
-    informer = counting(collection, metrics)
+    informer = counting(source, metrics)
     for name in "abc":
-        collection.put(name)
+        source.put(name)
     handle = informer.add_event_handler(on_add=wait)
     async with informer:
         await entered.wait()
         assert metrics.last(known.INFORMER_HANDLER_PENDING) > 0
         go_on.set()
-        await reached(informer, str(collection.version), handle)
+        await reached(informer, str(source.version), handle)
         await turns_until(lambda: metrics.last(known.INFORMER_HANDLER_PENDING) == handle.pending == 0)
         go_on.clear()
         entered.clear()
-        collection.put("d")
+        source.put("d")
         await entered.wait()
         assert metrics.last(known.INFORMER_HANDLER_PENDING) == 1
         await informer.stop(grace=0.0)
@@ -152,7 +152,7 @@ async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_onc
 
 
 async def test_metrics_that_fail_cost_a_handler_nothing(
-    collection: Collection, caplog: pytest.LogCaptureFixture
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Failing(Recording):
         def gauge(self, metric: Metric, **labels: str) -> Instrument:
@@ -164,21 +164,21 @@ async def test_metrics_that_fail_cost_a_handler_nothing(
             raise LookupError(f"no gauge for {value}")
 
     heard: list[str] = []
-    informer = counting(collection, Failing())
+    informer = counting(source, Failing())
     handle = informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name), name="ear")
     async with informer:
         await informer.wait_synced(30)
-        collection.put("a")
-        await reached(informer, str(collection.version), handle)
+        source.put("a")
+        await reached(informer, str(source.version), handle)
     assert heard == ["a"]
     assert caplog.text.count("metrics of handler ear failed") == 1
 
 
-async def test_prometheus_has_them_by_client_gos_names(collection: Collection) -> None:
+async def test_prometheus_has_them_by_client_gos_names(source: FakeListWatch) -> None:
     prometheus = pytest.importorskip("prometheus_client")
     registry = prometheus.CollectorRegistry()
-    collection.put("a")
-    async with counting(collection, PrometheusMetrics(registry), name="maps") as informer:
+    source.put("a")
+    async with counting(source, PrometheusMetrics(registry), name="maps") as informer:
         await informer.wait_synced(30)
         text = prometheus.generate_latest(registry).decode()
     assert 'reflector_lists_total{name="maps",resource="configmaps"} 1.0' in text

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, reached, state_of
+from tests.unit.cache.clusters import QUICK, reached, state_of
+from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.store import snapshot
@@ -20,27 +20,27 @@ from masthead.errors import InformerStateError, SnapshotError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.unit.cache.collection import Collection
-    from tests.unit.cache.worlds import EmbeddedWorld
+    from tests.unit.cache.clusters import EmbeddedCluster
+    from tests.unit.cache.fake_list_watch import FakeListWatch
 
 
-def following(collection: Any, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, **{"backoff": QUICK, **options})
+def following(source: Any, **options: Any) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
-async def saved(collection: Any, path: Path, **options: Any) -> Path:
+async def saved(source: Any, path: Path, **options: Any) -> Path:
     """The snapshot of an informer that has run."""
-    async with following(collection, **options) as informer:
+    async with following(source, **options) as informer:
         await informer.wait_synced(30)
         assert informer.save(path) == len(informer.indexer)
     return path
 
 
-def seeded(collection: Any, path: Path, **options: Any) -> tuple[SharedInformer[ConfigMap], Story]:
-    informer, story = following(collection, **options), Story()
+def seeded(source: Any, path: Path, **options: Any) -> tuple[SharedInformer[ConfigMap], RecordingHandler]:
+    informer, recorder = following(source, **options), RecordingHandler()
     informer.seed(path)
-    informer.add_event_handler(story)
-    return informer, story
+    informer.add_event_handler(recorder)
+    return informer, recorder
 
 
 @dataclass
@@ -62,100 +62,102 @@ names = pytest.mark.parametrize("name", ["maps.snapshot", "maps.zst"])
 @ways
 @names
 async def test_before_a_server_that_has_not_changed_nothing_is_announced_and_no_list_is_asked_for(
-    collection: Collection, tmp_path: Path, hold: str, name: str
+    source: FakeListWatch, tmp_path: Path, hold: str, name: str
 ) -> None:
     for each in "abc":
-        collection.put(each)
-    path = await saved(collection, tmp_path / name, hold=hold)
-    collection.asked.clear()
-    informer, story = seeded(collection, path, hold=hold)
+        source.put(each)
+    path = await saved(source, tmp_path / name, hold=hold)
+    source.asked.clear()
+    informer, recorder = seeded(source, path, hold=hold)
     assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}  # before anything is asked
     async with informer:
         await informer.wait_synced(30)
-        collection.put("a", "2")
-        await reached(informer, str(collection.version))
-        await story.until("update a=1>2")
-        late = Story()
+        source.put("a", "2")
+        await reached(informer, str(source.version))
+        await recorder.until("update a=1>2")
+        late = RecordingHandler()
         await informer.add_event_handler(late).wait_synced(30)
-    assert story.told == ["update a=1>2"]
+    assert recorder.told == ["update a=1>2"]
     assert sorted(late.told) == ["initial a=2", "initial b=1", "initial c=1"]
-    assert collection.verbs == ["proof", "watch 13"]
+    assert source.verbs == ["proof", "watch 13"]
 
 
 async def test_what_changed_meanwhile_is_announced_and_nothing_else(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
     for each in "abc":
-        collection.put(each)
-    path = await saved(collection, tmp_path / "maps")
-    collection.put("a", "2")
-    collection.remove("b")
-    collection.put("d")
-    informer, story = seeded(collection, path)
+        source.put(each)
+    path = await saved(source, tmp_path / "maps")
+    source.put("a", "2")
+    source.remove("b")
+    source.put("d")
+    informer, recorder = seeded(source, path)
     async with informer:
-        await reached(informer, str(collection.version))
-        await story.until("add d=1")
-    assert story.told == ["update a=1>2", "delete b=1", "add d=1"]
-    assert state_of(informer) == collection.state
+        await reached(informer, str(source.version))
+        await recorder.until("add d=1")
+    assert recorder.told == ["update a=1>2", "delete b=1", "add d=1"]
+    assert state_of(informer) == source.state
 
 
 async def test_a_version_that_is_forgotten_costs_a_list_that_is_compared(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
     for each in "abc":
-        collection.put(each)
-    path = await saved(collection, tmp_path / "maps")
-    collection.put("a", "2")
-    collection.remove("b")
-    collection.put("d")
-    collection.forget()
-    informer, story = seeded(collection, path)
+        source.put(each)
+    path = await saved(source, tmp_path / "maps")
+    source.put("a", "2")
+    source.remove("b")
+    source.put("d")
+    source.forget()
+    informer, recorder = seeded(source, path)
     async with informer:
-        await reached(informer, str(collection.version))
-        await story.until("add d=1")
-        assert state_of(informer) == collection.state
-    assert story.told == ["lost b=1", "update a=1>2", "add d=1"]
+        await reached(informer, str(source.version))
+        await recorder.until("add d=1")
+        assert state_of(informer) == source.state
+    assert recorder.told == ["lost b=1", "update a=1>2", "add d=1"]
 
 
 async def test_a_server_without_its_data_is_recognised_and_read_anew(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
     for each in "abc":
-        collection.put(each)
-    path = await saved(collection, tmp_path / "maps")
-    collection.begin_anew()
+        source.put(each)
+    path = await saved(source, tmp_path / "maps")
+    source.begin_anew()
     for each in "abcdef":  # the versions of which have been there before
-        collection.put(each, "new")
-    informer, story = seeded(collection, path)
+        source.put(each, "new")
+    informer, recorder = seeded(source, path)
     async with informer:
         await informer.wait_synced(30)
-        assert state_of(informer) == collection.state
-        await story.until("initial f=new")
-    assert sorted(story.told[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
-    assert sorted(each.partition(" ")[2] for each in story.told[3:]) == [f"{each}=new" for each in "abcdef"]
+        assert state_of(informer) == source.state
+        await recorder.until("initial f=new")
+    assert sorted(recorder.told[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
+    assert sorted(each.partition(" ")[2] for each in recorder.told[3:]) == [
+        f"{each}=new" for each in "abcdef"
+    ]
 
 
 async def test_a_seeded_informer_has_synced_only_once_the_server_has_been_asked(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
-    collection.put("a")
-    path = await saved(collection, tmp_path / "maps")
-    collection.trouble.extend([OSError("cable")] * 2)
-    informer, _ = seeded(collection, path)
+    source.put("a")
+    path = await saved(source, tmp_path / "maps")
+    source.trouble.extend([OSError("cable")] * 2)
+    informer, _ = seeded(source, path)
     async with informer:
         assert not informer.has_synced
         await informer.wait_synced(30)
 
 
-async def test_the_snapshot_of_nothing_is_one(collection: Collection, tmp_path: Path) -> None:
-    path = await saved(collection, tmp_path / "maps")
-    collection.put("a")
-    informer, story = seeded(collection, path)
+async def test_the_snapshot_of_nothing_is_one(source: FakeListWatch, tmp_path: Path) -> None:
+    path = await saved(source, tmp_path / "maps")
+    source.put("a")
+    informer, recorder = seeded(source, path)
     async with informer:
         await informer.wait_synced(30)
-        await reached(informer, str(collection.version))
-        await story.until(story.told[0] if story.told else "initial a=1")
-    assert [each.partition(" ")[2] for each in story.told] == ["a=1"]
+        await reached(informer, str(source.version))
+        await recorder.until(recorder.told[0] if recorder.told else "initial a=1")
+    assert [each.partition(" ")[2] for each in recorder.told] == ["a=1"]
 
 
 BROKEN: dict[str, Any] = {
@@ -169,32 +171,32 @@ BROKEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("spoil", BROKEN.values(), ids=BROKEN.keys())
 async def test_without_a_sound_file_the_start_is_a_cold_one(
-    collection: Collection, tmp_path: Path, spoil: Any
+    source: FakeListWatch, tmp_path: Path, spoil: Any
 ) -> None:
-    collection.put("a")
-    path = await saved(collection, tmp_path / "maps")
+    source.put("a")
+    path = await saved(source, tmp_path / "maps")
     spoil(path)
-    informer, story = following(collection), Story()
+    informer, recorder = following(source), RecordingHandler()
     with pytest.raises(SnapshotError, match=r"delete it|go on without"):
         informer.seed(path)
     assert state_of(informer) == {}
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-    assert story.told == ["initial a=1"]
+    assert recorder.told == ["initial a=1"]
 
 
-async def test_a_snapshot_of_something_else_is_refused(embedded: EmbeddedWorld, tmp_path: Path) -> None:
+async def test_a_snapshot_of_something_else_is_refused(embedded: EmbeddedCluster, tmp_path: Path) -> None:
     await embedded.put("a")
     core = embedded.client.core_v1
     path = await saved(embedded.maps, tmp_path / "maps")
     others: dict[str, dict[str, Any]] = {
-        "another resource": {"collection": core.secrets("default")},
-        "another namespace": {"collection": core.config_maps("kube-system")},
-        "all namespaces": {"collection": core.config_maps()},
-        "another selector": {"collection": embedded.maps, "label_selector": "app=web"},
-        "another transform": {"collection": embedded.maps, "transform": drop_managed_fields},
-        "several namespaces": {"collection": [core.config_maps("a"), core.config_maps("b")]},
+        "another resource": {"source": core.secrets("default")},
+        "another namespace": {"source": core.config_maps("kube-system")},
+        "all namespaces": {"source": core.config_maps()},
+        "another selector": {"source": embedded.maps, "label_selector": "app=web"},
+        "another transform": {"source": embedded.maps, "transform": drop_managed_fields},
+        "several namespaces": {"source": [core.config_maps("a"), core.config_maps("b")]},
     }
     for options in others.values():
         informer = following(**options)
@@ -202,9 +204,9 @@ async def test_a_snapshot_of_something_else_is_refused(embedded: EmbeddedWorld, 
             informer.seed(path)
 
 
-async def test_a_transform_is_set_before_the_seed(collection: Collection, tmp_path: Path) -> None:
-    path = await saved(collection, tmp_path / "maps", transform=drop_managed_fields)
-    informer = following(collection)
+async def test_a_transform_is_set_before_the_seed(source: FakeListWatch, tmp_path: Path) -> None:
+    path = await saved(source, tmp_path / "maps", transform=drop_managed_fields)
+    informer = following(source)
     informer.set_transform(drop_managed_fields)
     informer.seed(path)
     with pytest.raises(InformerStateError, match="set the transform before the informer is seeded"):
@@ -212,32 +214,32 @@ async def test_a_transform_is_set_before_the_seed(collection: Collection, tmp_pa
 
 
 async def test_what_could_not_be_read_when_it_was_saved_is_asked_for_anew(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
     transform = Refusing({"2"})
-    collection.put("good")
-    collection.put("stale")
-    collection.put("missing", "2")
+    source.put("good")
+    source.put("stale")
+    source.put("missing", "2")
     path = tmp_path / "maps"
-    async with following(collection, transform=transform) as informer:
+    async with following(source, transform=transform) as informer:
         await informer.wait_synced(30)
-        collection.put("stale", "2")
-        await reached(informer, str(collection.put("good", "3").metadata.resource_version))
+        source.put("stale", "2")
+        await reached(informer, str(source.put("good", "3").metadata.resource_version))
         assert {key.rpartition("/")[2] for key in informer.health.broken} == {"stale", "missing"}
         assert informer.save(path) == 2
 
     transform.values.clear()  # as the next release does
-    informer, story = seeded(collection, path, transform=transform)
+    informer, recorder = seeded(source, path, transform=transform)
     assert state_of(informer) == {"good": "3", "stale": "1"}  # what can be told at once is
     async with informer:
         await informer.wait_synced(30)
-        assert state_of(informer) == collection.state
-        await story.until("initial missing=2")
-    assert story.told == ["update stale=1>2", "initial missing=2"]
+        assert state_of(informer) == source.state
+        await recorder.until("initial missing=2")
+    assert recorder.told == ["update stale=1>2", "initial missing=2"]
 
 
 async def test_only_the_namespace_that_has_broken_objects_is_asked_for_anew(
-    embedded: EmbeddedWorld, tmp_path: Path
+    embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     core = embedded.client.core_v1
     maps = [core.config_maps("default"), core.config_maps("kube-system")]
@@ -251,54 +253,54 @@ async def test_only_the_namespace_that_has_broken_objects_is_asked_for_anew(
 
 
 async def test_a_transform_without_a_name_can_neither_be_saved_nor_seeded(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
-    path = await saved(collection, tmp_path / "maps")
+    path = await saved(source, tmp_path / "maps")
     before = path.read_bytes()
-    async with following(collection, transform=lambda obj: obj) as informer:
+    async with following(source, transform=lambda obj: obj) as informer:
         await informer.wait_synced(30)
         with pytest.raises(SnapshotError, match="define it with def"):
             informer.save(path)
     assert path.read_bytes() == before
     with pytest.raises(SnapshotError, match="define it with def"):
-        following(collection, transform=lambda obj: obj).seed(path)
+        following(source, transform=lambda obj: obj).seed(path)
 
 
 async def test_an_object_that_cannot_be_held_makes_a_cold_start(
-    collection: Collection, tmp_path: Path
+    source: FakeListWatch, tmp_path: Path
 ) -> None:
-    path = await saved(collection, tmp_path / "maps")
+    path = await saved(source, tmp_path / "maps")
     header = json.loads(path.read_bytes().splitlines()[0])
     broken = ConfigMap.from_wire(b'{"metadata": {"name": "a", "namespace": "shop"}, "data": {"value": 7}}')
     snapshot.write(path, SnapshotHeader(resource=header["resource"], scopes=header["scopes"]), [broken])
-    assert following(collection).seed(path) == 1
-    informer = following(collection, hold="eager")
+    assert following(source).seed(path) == 1
+    informer = following(source, hold="eager")
     with pytest.raises(SnapshotError, match=r'cannot be stored "eager".*data.*delete it'):
         informer.seed(path)
     assert state_of(informer) == {}
 
 
-async def test_a_file_that_cannot_be_written_is_an_error(collection: Collection, tmp_path: Path) -> None:
-    async with following(collection) as informer:
+async def test_a_file_that_cannot_be_written_is_an_error(source: FakeListWatch, tmp_path: Path) -> None:
+    async with following(source) as informer:
         await informer.wait_synced(30)
         with pytest.raises(SnapshotError):
             informer.save(tmp_path / "no such folder" / "maps")
 
 
 async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
-    embedded: EmbeddedWorld, tmp_path: Path
+    embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     for each in "abc":
         await embedded.put(each)
     path = await saved(embedded.maps, tmp_path / "maps.zst")
     await embedded.put("b", "2")
     before = len(embedded.server.requests)
-    informer, story = seeded(embedded.maps, path)
+    informer, recorder = seeded(embedded.maps, path)
     async with informer:
         await informer.wait_synced(30)
         await reached(informer, await embedded.remove("c"))
-        await story.until("delete c=1")
-    assert story.told == ["update b=1>2", "delete c=1"]
+        await recorder.until("delete c=1")
+    assert recorder.told == ["update b=1>2", "delete c=1"]
     asked = [each for each in embedded.server.requests[before:] if each.method == "GET"]
     assert [each.info.verb for each in asked] == ["list", "watch"]
     assert "fieldSelector=metadata.name" in asked[0].query  # one object, to recognise the server by
@@ -306,7 +308,7 @@ async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
 
 
 async def test_several_namespaces_are_seeded_each_with_its_version(
-    embedded: EmbeddedWorld, tmp_path: Path
+    embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     core = embedded.client.core_v1
     maps = [core.config_maps("default"), core.config_maps("kube-system")]
@@ -314,10 +316,10 @@ async def test_several_namespaces_are_seeded_each_with_its_version(
         await each.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
     path = await saved(maps, tmp_path / "maps")
     await maps[1].create({"metadata": {"name": "b"}, "data": {"value": "1"}})
-    informer, story = seeded(maps, path)
+    informer, recorder = seeded(maps, path)
     assert len(informer.indexer) == 2
     async with informer:
         await informer.wait_synced(30)
-        await story.until("add b=1")
+        await recorder.until("add b=1")
         assert informer.indexer.index_keys("namespace", "kube-system") == ["kube-system/a", "kube-system/b"]
-    assert story.told == ["add b=1"]
+    assert recorder.told == ["add b=1"]

@@ -122,18 +122,18 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_objects_are_taken_and_given_one_by_one(tmp_path: Path) -> None:
-    story: list[str] = []
+    recorder: list[str] = []
 
     def told() -> Iterator[Pod]:
         for pod in pods():
-            story.append(pod.metadata.name)
+            recorder.append(pod.metadata.name)
             yield pod
 
     write(tmp_path / "pods", HEADER, told())
     with read(tmp_path / "pods", HEADER, Pod) as (_, objects):
         assert next(objects).metadata.name == "web-0"
         assert iter(objects) is objects
-    assert story == ["web-0", "web-1", "web-2"]
+    assert recorder == ["web-0", "web-1", "web-2"]
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

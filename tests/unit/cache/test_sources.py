@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.story import Story
-from tests.unit.cache.worlds import QUICK, heard, reached, state_of
+from tests.unit.cache.clusters import QUICK, heard, reached, state_of
+from tests.unit.cache.fake_list_watch import FakeListWatch
+from tests.unit.cache.recording_handler import RecordingHandler
 
 import masthead
 from masthead._cache.informer.core import check_options
@@ -21,14 +21,14 @@ from masthead.errors import InvalidValueError, NotFoundError, SelectorError
 from masthead.metrics import PrometheusMetrics
 
 if TYPE_CHECKING:
-    from tests.unit.cache.worlds import EmbeddedWorld, World
+    from tests.unit.cache.clusters import Cluster, EmbeddedCluster
 
 
 def following(source: Any, **options: Any) -> SharedInformer[Any]:
     return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
-async def test_several_namespaces_are_one_copy(embedded: EmbeddedWorld) -> None:
+async def test_several_namespaces_are_one_copy(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     shop, bank, other = (core.config_maps(each) for each in ("shop", "bank", "other"))
     for each in ("shop", "bank", "other"):
@@ -36,9 +36,9 @@ async def test_several_namespaces_are_one_copy(embedded: EmbeddedWorld) -> None:
     for maps in (shop, bank, other):
         await maps.create(ConfigMap.new("a", data={"value": "1"}))
     embedded.server.faults.expire_watch(after=3, namespace="shop", resource="configmaps")
-    story = Story()
+    recorder = RecordingHandler()
     informer = following([shop, bank])
-    handle = informer.add_event_handler(story)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
         assert sorted(informer.indexer.list_keys()) == ["bank/a", "shop/a"]
@@ -54,10 +54,10 @@ async def test_several_namespaces_are_one_copy(embedded: EmbeddedWorld) -> None:
         assert informer.lister.namespace("bank").get("c").data == {"value": "1"}
         with pytest.raises(NotFoundError, match='configmaps "a" not found in the cache'):
             informer.lister.namespace("shop").get("a")
-    assert len([each for each in story.told if "a=1" in each]) == 3  # two that came, and one that went
+    assert len([each for each in recorder.told if "a=1" in each]) == 3  # two that came, and one that went
 
 
-async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedWorld) -> None:
+async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong in (
         [core.config_maps("a"), core.config_maps("a")],
@@ -69,7 +69,7 @@ async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedWo
         following([core.config_maps("a"), core.config_maps("b")], queue=DeltaFIFO)
 
 
-async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedWorld) -> None:
+async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedCluster) -> None:
     async def put(name: str, app: str) -> ConfigMap:
         return await embedded.maps.create(ConfigMap.new(name, labels={"app": app}, data={"value": app}))
 
@@ -78,8 +78,8 @@ async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedWor
     web = following(embedded.maps, label_selector="app=web")
     others = following(embedded.maps, label_selector="app!=web")
     by_name = following(embedded.maps, field_selector="metadata.name=b")
-    story = Story()
-    handle = web.add_event_handler(story)
+    recorder = RecordingHandler()
+    handle = web.add_event_handler(recorder)
     async with web, others, by_name:
         for informer in (web, others, by_name):
             await informer.wait_synced(30)
@@ -89,7 +89,7 @@ async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedWor
         await others.wait_for(await put("d", "db"), 30)
         await heard(handle)
         assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
-    assert story.told == ["initial a=web", "delete a=web", "add c=web"]
+    assert recorder.told == ["initial a=web", "delete a=web", "add c=web"]
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedWor
     ids=str,
 )
 async def test_a_selector_that_is_none_is_refused_at_once(
-    embedded: EmbeddedWorld, selector: dict[str, str]
+    embedded: EmbeddedCluster, selector: dict[str, str]
 ) -> None:
     with pytest.raises(SelectorError):
         following(embedded.maps, **selector)
 
 
-async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedWorld) -> None:
+async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedCluster) -> None:
     async with following(embedded.maps, field_selector="spec.colour=red") as informer:
         from masthead.errors import DeadlineError
 
@@ -121,7 +121,7 @@ async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedWorl
 
 
 @pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])
-async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedWorld, form: str) -> None:
+async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedCluster, form: str) -> None:
     client = embedded.client
     sources: dict[str, Any] = {
         "group and version": client.dynamic("v1", "configmaps", namespace="default"),
@@ -148,7 +148,7 @@ async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedWorld, f
     assert told == ["add a", "add b", "delete a"]
 
 
-async def test_what_lives_in_no_namespace_is_mirrored_alike(embedded: EmbeddedWorld) -> None:
+async def test_what_lives_in_no_namespace_is_mirrored_alike(embedded: EmbeddedCluster) -> None:
     namespaces = embedded.client.core_v1.namespaces()
     updates: list[tuple[str, str]] = []
     informer = following(namespaces)
@@ -169,32 +169,32 @@ async def test_what_lives_in_no_namespace_is_mirrored_alike(embedded: EmbeddedWo
     assert updates == [("", "1")]
 
 
-async def test_a_delta_fifo_may_be_the_queue(world: World) -> None:
-    await world.put("a")
-    await world.put("b")
-    story = Story()
-    informer = world.informer(queue=DeltaFIFO)
-    handle = informer.add_event_handler(story)
+async def test_a_delta_fifo_may_be_the_queue(cluster: Cluster) -> None:
+    await cluster.put("a")
+    await cluster.put("b")
+    recorder = RecordingHandler()
+    informer = cluster.informer(queue=DeltaFIFO)
+    handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        await world.put("a", "2")
-        await world.remove("b")
-        await reached(informer, await world.put("c"), handle)
-        assert state_of(informer) == await world.state()
-    assert sorted(story.told[:2]) == ["initial a=1", "initial b=1"]
-    assert story.state == {"a": "2", "c": "1"}
+        await cluster.put("a", "2")
+        await cluster.remove("b")
+        await reached(informer, await cluster.put("c"), handle)
+        assert state_of(informer) == await cluster.state()
+    assert sorted(recorder.told[:2]) == ["initial a=1", "initial b=1"]
+    assert recorder.state == {"a": "2", "c": "1"}
 
 
 class Blank:
     """No source."""
 
 
-async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedWorld) -> None:
+async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong, said in (
         (core.config_maps, r"a method can be neither listed nor watched; call it, .*: config_maps\(\)"),
         (ConfigMap, r"the class ConfigMap can .*, or ask a factory: factory\.informer\(ConfigMap\)"),
-        (Collection, r"the class Collection can .*; give an object: Collection\(\.\.\.\)"),
+        (FakeListWatch, r"the class FakeListWatch can .*; give an object: FakeListWatch\(\.\.\.\)"),
         ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
         (Blank(), r"a Blank can be .* or a ListWatch, which has item, resource"),
     ):
@@ -202,7 +202,7 @@ async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedWor
             following(wrong)
 
 
-def test_what_is_of_the_blocking_client_goes_with_the_blocking_informer(embedded: EmbeddedWorld) -> None:
+def test_what_is_of_the_blocking_client_goes_with_the_blocking_informer(embedded: EmbeddedCluster) -> None:
     with masthead.Client(kubeconfig=embedded.server.kubeconfig()) as client:
         wrong: Any = client.core_v1.config_maps()
         with pytest.raises(InvalidValueError, match=r"masthead\.Client goes with masthead\.SharedInformer"):
@@ -228,7 +228,7 @@ OPTIONS: dict[str, Any] = {
 )
 async def test_options_that_make_no_sense_are_refused_when_it_is_made(option: str, value: Any) -> None:
     with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
-        following(Collection(), **{option: value})
+        following(FakeListWatch(), **{option: value})
     with pytest.raises(InvalidValueError):
         check_options({option: value})
 

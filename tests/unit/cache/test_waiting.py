@@ -8,8 +8,8 @@ import gc
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from tests.unit.cache.collection import Collection
-from tests.unit.cache.worlds import QUICK, state_of
+from tests.unit.cache.clusters import QUICK, state_of
+from tests.unit.cache.fake_list_watch import FakeListWatch
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.informer.progress import Progress
@@ -19,17 +19,17 @@ from masthead.errors import ClosedError, DeadlineError, InformerStateError, Inva
 from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
-    from tests.unit.cache.worlds import EmbeddedWorld
+    from tests.unit.cache.clusters import EmbeddedCluster
 
 
-def following(collection: Collection) -> SharedInformer[ConfigMap]:
-    return SharedInformer(collection, backoff=QUICK)
+def following(source: FakeListWatch) -> SharedInformer[ConfigMap]:
+    return SharedInformer(source, backoff=QUICK)
 
 
 @pytest.mark.guarantee(10)
 @pytest.mark.parametrize("version", ["", None, 5.0, True, -5, "abc", "5x"], ids=repr)
-async def test_what_is_no_version_cannot_be_waited_for(collection: Collection, version: Any) -> None:
-    async with following(collection) as informer:
+async def test_what_is_no_version_cannot_be_waited_for(source: FakeListWatch, version: Any) -> None:
+    async with following(source) as informer:
         with pytest.raises(
             InvalidValueError, match="wait for an object that a server has answered with"
         ) as told:
@@ -38,7 +38,7 @@ async def test_what_is_no_version_cannot_be_waited_for(collection: Collection, v
 
 
 @pytest.mark.guarantee(10)
-async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedWorld) -> None:
+async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedCluster) -> None:
     async with embedded.informer() as informer:
         made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
         await informer.wait_for(made, 30)
@@ -58,8 +58,8 @@ async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: Embedded
 @pytest.mark.guarantee(10)
 @in_virtual_time
 async def test_who_waits_for_a_version_in_vain_is_told_where_the_copy_is() -> None:
-    collection = Collection()
-    async with following(collection) as informer:
+    source = FakeListWatch()
+    async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not reached version 99 within 0 s; it has not synced$"):
             await informer.wait_for(99, 0)
         await informer.wait_synced(30)
@@ -70,17 +70,17 @@ async def test_who_waits_for_a_version_in_vain_is_told_where_the_copy_is() -> No
 
 
 @pytest.mark.guarantee(10)
-async def test_something_can_be_waited_for_to_be_true_of_the_copy(collection: Collection) -> None:
-    collection.put("a")
-    informer = following(collection)
+async def test_something_can_be_waited_for_to_be_true_of_the_copy(source: FakeListWatch) -> None:
+    source.put("a")
+    informer = following(source)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
         await informer.wait_until(lambda _: True)
     async with informer:
         await informer.wait_until(lambda copy: len(copy) == 1, 30)  # not before there is a copy
         async with asyncio.TaskGroup() as group:
             group.create_task(informer.wait_until(lambda copy: copy.get_by_key("shop/a") is None, 30))
-            collection.put("b")
-            collection.remove("a")
+            source.put("b")
+            source.remove("a")
         assert state_of(informer) == {"b": "1"}
         with pytest.raises(DeadlineError, match="configmaps is not as it was waited for within 0 s"):
             await informer.wait_until(lambda _: False, 0)

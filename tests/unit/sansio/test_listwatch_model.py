@@ -1,4 +1,4 @@
-"""Random stories of a server and its mirror: whatever happens, the copy is true in the end, and never a lie before.
+"""Random stories of a server and its driver: whatever happens, the copy is true in the end, and never a lie before.
 
 ``MASTHEAD_SOAK_SCENARIOS`` says how many are played, ``MASTHEAD_SOAK_SEED`` plays a single one.
 """
@@ -11,8 +11,8 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from tests.unit.sansio.listwatch_mirror import Mirror
-from tests.unit.sansio.listwatch_world import ANSWERS, ENDINGS, EXPIRED, REFUSED, Defaults, Server
+from tests.unit.sansio.listwatch_driver import Driver
+from tests.unit.sansio.listwatch_server import ANSWERS, ENDINGS, EXPIRED, REFUSED, Server, ServerBehaviour
 
 from masthead._sansio.listwatch import Failure, List
 
@@ -26,7 +26,7 @@ FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
 
 
 def a_server(rng: Random) -> Server:
-    habits = Defaults(
+    habits = ServerBehaviour(
         initial_events=rng.choice(("known", "known", "known", "refused", "ignored")),
         has_memory=rng.random() < 0.7,
         accepts_future=rng.random() < 0.5,
@@ -36,50 +36,50 @@ def a_server(rng: Random) -> Server:
     return server
 
 
-def a_mirror(server: Server) -> Mirror:
+def a_driver(server: Server) -> Driver:
     """One that begins with nothing, or with what was saved at some time."""
     rng = server.rng
     page_size = rng.choice((0, 0, 1, 2))
     if rng.random() < 0.7:
-        return Mirror(server, page_size=page_size)
+        return Driver(server, page_size=page_size)
     copy, version = server.objects.copy(), str(server.version)
-    mirror = Mirror(server, copy=copy, version=version, page_size=page_size)
+    driver = Driver(server, copy=copy, version=version, page_size=page_size)
     for _ in range(3):
         server.live()
-    return mirror
+    return driver
 
 
-def play(seed: int) -> Mirror:
+def run_seed(seed: int) -> Driver:
     """One story, from the first request to the happy end."""
     rng = Random(seed)
     server = a_server(rng)
-    mirror = a_mirror(server)
+    driver = a_driver(server)
     try:
         for _ in range(rng.randrange(5, 40)):
-            mirror.do()
+            driver.do()
         server.heal()
-        settle(mirror)
-        states, requests = mirror.states, len(mirror.requests)
-        assert mirror.do()
-        assert mirror.copy == server.objects
-        assert (mirror.states, len(mirror.requests)) == (states, requests + 1), (
+        settle(driver)
+        states, requests = driver.states, len(driver.requests)
+        assert driver.do()
+        assert driver.copy == server.objects
+        assert (driver.states, len(driver.requests)) == (states, requests + 1), (
             "more was asked for than one stream"
         )
     except Exception as error:
         error.add_note(f"scenario {seed}; to play it alone: MASTHEAD_SOAK_SEED={seed}")
-        for line in mirror.story:
+        for line in driver.story:
             error.add_note(str(line))
         raise
-    return mirror
+    return driver
 
 
-def settle(mirror: Mirror) -> None:
+def settle(driver: Driver) -> None:
     """The server is well again: within a few steps, the copy is what the server has."""
     for _ in range(20):
-        if mirror.do():
-            assert mirror.copy == mirror.server.objects
+        if driver.do():
+            assert driver.copy == driver.server.objects
             return
-    raise AssertionError("the server is well, and the mirror does not follow")
+    raise AssertionError("the server is well, and the driver does not follow")
 
 
 @pytest.mark.parametrize("first", FIRSTS)
@@ -87,11 +87,11 @@ def test_whatever_happens_the_copy_is_the_servers_state_in_the_end_and_a_true_on
     first: int,
 ) -> None:
     for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
-        play(seed)
+        run_seed(seed)
 
 
 def test_a_story_is_told_by_its_seed_alone() -> None:
-    assert play(7).story == play(7).story
+    assert run_seed(7).story == run_seed(7).story
 
 
 class Hopeless(Server):
@@ -131,16 +131,16 @@ class Unwatchable(Hopeless):
         return self.answer
 
 
-def an_hour_with(server: Server) -> Mirror:
-    mirror = Mirror(server)
-    while mirror.now < 3600:
-        mirror.do()
-    return mirror
+def an_hour_with(server: Server) -> Driver:
+    driver = Driver(server)
+    while driver.now < 3600:
+        driver.do()
+    return driver
 
 
-def busiest_minute(mirror: Mirror, since: float = 0.0) -> int:
+def busiest_minute(driver: Driver, since: float = 0.0) -> int:
     """The most requests in any minute."""
-    times = [time for time in mirror.requests if time >= since]
+    times = [time for time in driver.requests if time >= since]
     return max(bisect_left(times, start + 60) - index for index, start in enumerate(times))
 
 
@@ -152,10 +152,10 @@ def name_of(fault: Failure | None) -> str:
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=name_of)
 def test_a_server_that_always_fails_is_asked_a_few_times_a_minute(answer: Failure) -> None:
-    mirror = an_hour_with(Hopeless(answers=(answer,)))
+    driver = an_hour_with(Hopeless(answers=(answer,)))
 
-    assert busiest_minute(mirror) <= 15
-    assert busiest_minute(mirror, since=120) <= 6
+    assert busiest_minute(driver) <= 15
+    assert busiest_minute(driver, since=120) <= 6
 
 
 @pytest.mark.parametrize("size", [0, 9])
@@ -163,10 +163,10 @@ def test_a_server_that_always_fails_is_asked_a_few_times_a_minute(answer: Failur
 def test_a_server_whose_streams_always_end_at_once_is_asked_a_few_times_a_minute(
     ending: Failure | None, size: int
 ) -> None:
-    mirror = an_hour_with(Hopeless(endings=(ending,), size=size))
+    driver = an_hour_with(Hopeless(endings=(ending,), size=size))
 
-    assert busiest_minute(mirror) <= 25
-    assert busiest_minute(mirror, since=120) <= 12
+    assert busiest_minute(driver) <= 25
+    assert busiest_minute(driver, since=120) <= 12
 
 
 @pytest.mark.parametrize("ending", [None, REFUSED], ids=name_of)
@@ -185,9 +185,9 @@ def test_a_server_whose_streams_end_after_a_second_is_asked_a_few_times_a_second
     ids=name_of,
 )
 def test_a_server_that_lists_but_does_not_watch_is_listed_every_minute_or_two(answer: Failure) -> None:
-    mirror = an_hour_with(Unwatchable(answer))
-    lists = [time for time, step, _ in mirror.story if isinstance(step, List)]
+    driver = an_hour_with(Unwatchable(answer))
+    lists = [time for time, step, _ in driver.story if isinstance(step, List)]
 
     assert 20 <= len(lists) <= 90
-    assert mirror.copy == mirror.server.objects
-    assert busiest_minute(mirror, since=120) <= 9
+    assert driver.copy == driver.server.objects
+    assert busiest_minute(driver, since=120) <= 9

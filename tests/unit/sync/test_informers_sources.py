@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.collection import Collection
+from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.sync.heard import PATIENCE, Heard, threads
 
 import masthead.aio
@@ -29,10 +29,10 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
 
 
 def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None:
-    collection = Collection()
-    collection.put("a", "1")
+    source = FakeListWatch()
+    source.put("a", "1")
     heard = Heard()
-    with SharedInformer(collection) as informer:
+    with SharedInformer(source) as informer:
         informer.add_event_handler(on_add=heard)
         informer.wait_synced(PATIENCE, handlers=True)
         assert informer.lister.get("shop/a").data == {"value": "1"}
@@ -43,9 +43,9 @@ def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None
 
 
 def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
-    collection = Collection()
-    collection.put("a", "1")
-    informer, seen = SharedInformer(collection), threading.Event()
+    source = FakeListWatch()
+    source.put("a", "1")
+    informer, seen = SharedInformer(source), threading.Event()
 
     def stop_once_it_was_seen(_: object) -> None:
         seen.wait(PATIENCE)
@@ -61,9 +61,9 @@ def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
 
 
 def test_running_it_ends_with_its_loop() -> None:
-    collection, heard = Collection(), Heard()
-    collection.put("a", "1")
-    informer = SharedInformer(collection)
+    source, heard = FakeListWatch(), Heard()
+    source.put("a", "1")
+    informer = SharedInformer(source)
     informer.add_event_handler(on_add=heard)
     running = threading.Thread(target=informer.run)
     running.start()
@@ -84,9 +84,9 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_running_it_ends_its_loop_too() -> None:
-    collection = Collection()
-    collection.put("a", "1")
-    informer = SharedInformer(collection)
+    source = FakeListWatch()
+    source.put("a", "1")
+    informer = SharedInformer(source)
     informer.add_event_handler(on_add=lambda _: _thread.interrupt_main())
 
     with pytest.raises(KeyboardInterrupt):
@@ -101,7 +101,7 @@ def test_one_that_cannot_be_started_leaves_no_loop(begin: Callable[[SharedInform
     def fail(_: object) -> Any:
         raise LookupError("no such shelf")
 
-    informer = SharedInformer(Collection(), queue=fail)
+    informer = SharedInformer(FakeListWatch(), queue=fail)
 
     with pytest.raises(LookupError, match="no such shelf"):
         begin(informer)
@@ -111,20 +111,20 @@ def test_one_that_cannot_be_started_leaves_no_loop(begin: Callable[[SharedInform
 
 
 def test_starting_it_twice_does_not_end_its_loop() -> None:
-    collection = Collection()
-    collection.put("a", "1")
-    with SharedInformer(collection) as informer:
+    source = FakeListWatch()
+    source.put("a", "1")
+    with SharedInformer(source) as informer:
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError, match="it has been started"):
                 again()
         informer.wait_until(lambda copy: len(copy) == 1, PATIENCE)
-        collection.put("b", "1")
+        source.put("b", "1")
 
     assert threads() == []
 
 
 def test_one_that_was_never_started_needs_no_end() -> None:
-    SharedInformer(Collection())
+    SharedInformer(FakeListWatch())
     assert threads() == []
 
 

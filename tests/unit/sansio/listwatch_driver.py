@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.unit.sansio.listwatch_world import BUSY, REFUSED, SILENCE
+from tests.unit.sansio.listwatch_server import BUSY, REFUSED, SILENCE
 
 from masthead._sansio.listwatch import (
     LASTING,
@@ -19,7 +19,7 @@ from masthead._sansio.listwatch import (
 from masthead._sansio.watching import PACE
 
 if TYPE_CHECKING:
-    from tests.unit.sansio.listwatch_world import ListenerStatus, Server, Thing, Watch
+    from tests.unit.sansio.listwatch_server import Server, StreamEvent, Thing, Watch
 
     from masthead._sansio.listwatch import Step
 
@@ -27,7 +27,7 @@ QUIET: Final = 10.0
 """How long the initial objects may take, in seconds."""
 
 
-class Mirror:
+class Driver:
     """Keeps a copy as the machine says, and checks that what it says makes sense.
 
     Attributes:
@@ -176,7 +176,7 @@ class Mirror:
 
     # The copy
 
-    def _take(self, batch: list[ListenerStatus]) -> None:
+    def _take(self, batch: list[StreamEvent]) -> None:
         for kind, thing, ends_initial in batch:
             before = self.machine.version
             role = self.machine.event(kind, str(thing.version), ends_initial=ends_initial)

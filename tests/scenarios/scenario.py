@@ -1,6 +1,6 @@
 """Scripts of scenarios: what a seed stands for, before anything happens.
 
-A script is plain data. Its text is Python that makes it again, so that one that failed can be read, cut down by hand, and
+A scenario is plain data. Its text is Python that makes it again, so that one that failed can be read, cut down by hand, and
 played again.
 """
 
@@ -163,7 +163,7 @@ Step: TypeAlias = "Put | Delete | Recreate | Fail | Heal | Compact | Restart | W
 
 
 @dataclass(frozen=True)
-class Script:
+class Scenario:
     """One scenario.
 
     Attributes:
@@ -192,14 +192,14 @@ class Script:
             return "".join(f"\n        {each!r}," for each in items)
 
         return (
-            f"Script(\n    seed={self.seed},\n    resource={self.resource!r},\n"
+            f"Scenario(\n    seed={self.seed},\n    resource={self.resource!r},\n"
             f"    has_watch_list={self.has_watch_list},\n"
             f"    informers=({rows(self.informers)}\n    ),\n    before=({rows(self.before)}\n    ),\n"
             f"    steps=({rows(self.steps)}\n    ),\n)"
         )
 
 
-def script_of(seed: int) -> Script:
+def scenario_of(seed: int) -> Scenario:
     """The scenario of a seed."""
     chance = Random(seed)
     resource: Resource = "pods" if chance.random() < 0.2 else "configmaps"
@@ -208,7 +208,7 @@ def script_of(seed: int) -> Script:
     if chance.random() < 0.3:
         before = (*before, _fault(chance))
     steps = tuple(_step(chance, number, len(informers)) for number in range(chance.randint(6, 22)))
-    return Script(
+    return Scenario(
         seed=seed,
         informers=informers,
         before=before,
@@ -218,18 +218,18 @@ def script_of(seed: int) -> Script:
     )
 
 
-def shrunk(script: Script, is_failing: Callable[[Script], bool], attempts: int = 60) -> Script:
-    """A smaller script that fails as well, found by leaving out one step after the other."""
+def shrunk(scenario: Scenario, is_failing: Callable[[Scenario], bool], attempts: int = 60) -> Scenario:
+    """A smaller scenario that fails as well, found by leaving out one step after the other."""
     for part in ("steps", "before", "informers"):
         number = 0
-        while number < len(items := getattr(script, part)) and attempts:
-            smaller = replace(script, **{part: items[:number] + items[number + 1 :]})
+        while number < len(items := getattr(scenario, part)) and attempts:
+            smaller = replace(scenario, **{part: items[:number] + items[number + 1 :]})
             attempts -= 1
             if smaller.informers and is_failing(smaller):
-                script = smaller
+                scenario = smaller
             else:
                 number += 1
-    return script
+    return scenario
 
 
 def _informer(chance: Random) -> Informer:

@@ -1,4 +1,4 @@
-"""A collection in memory that can be listed and watched: no server, no client, no sockets, and any time one likes."""
+"""A source in memory that can be listed and watched: no server, no client, no sockets, and any time one likes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Events: TypeAlias = "list[Event[ConfigMap]]"
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedCall:
     """A request."""
 
     verb: str
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass
-class Collection:
+class FakeListWatch:
     """ConfigMaps that a test puts and removes; a `masthead._cache.reflector.listwatch.ListWatch` of its own.
 
     Attributes:
@@ -54,7 +54,7 @@ class Collection:
     ends_initial_events: bool = True
     is_silent: bool = False
     trouble: deque[BaseException | None] = field(default_factory=deque)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[RecordedCall] = field(default_factory=list)
     version: int = 10
     item: type[ConfigMap] = ConfigMap
     resource: str = "configmaps"
@@ -184,7 +184,7 @@ class Collection:
         return [event for event in events if isinstance(event, Event)]
 
     def _meet(self, verb: str, options: ListOptions) -> None:
-        self.asked.append(Asked(verb, options))
+        self.asked.append(RecordedCall(verb, options))
         if self.trouble and (error := self.trouble.popleft()) is not None:
             raise error
 
@@ -239,7 +239,7 @@ def _line(kind: str, body: object) -> bytes:
     return json.dumps({"type": kind, "object": body}).encode()
 
 
-def _word(asked: Asked) -> str:
+def _word(asked: RecordedCall) -> str:
     options = asked.options
     if asked.verb == "watch":
         return "watch-list" if options.send_initial_events else f"watch {options.resource_version}"

@@ -6,8 +6,8 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.scenarios.script import Handler
-from tests.scenarios.story import OnPurposeError, Story, plain
+from tests.scenarios.checking_handler import CheckingHandler, OnPurposeError, plain
+from tests.scenarios.scenario import Handler
 
 import masthead.aio
 from masthead._cache.informer.informer import SharedInformer
@@ -32,10 +32,10 @@ WRITTEN = {
 
 
 @contextlib.asynccontextmanager
-async def story(plan: Handler | None = None) -> AsyncIterator[Story]:
+async def handler(plan: Handler | None = None) -> AsyncIterator[CheckingHandler]:
     async with masthead.aio.Client(Config(server="http://127.0.0.1:1")) as client:
         informer: SharedInformer[Any] = SharedInformer(client.core_v1.config_maps())
-        made = Story(plan or Handler("judge"), informer, WRITTEN, is_ordered=True)
+        made = CheckingHandler(plan or Handler("judge"), informer, WRITTEN, is_ordered=True)
         made.registration = informer.add_event_handler(made)
         yield made
         await informer.stop()
@@ -43,7 +43,7 @@ async def story(plan: Handler | None = None) -> AsyncIterator[Story]:
 
 @in_virtual_time
 async def test_a_sound_story_is_not_complained_about() -> None:
-    async with story() as told:
+    async with handler() as told:
         told.on_add(some(1), True)
         told.on_update(some(1), some(2))
         told.on_delete(some(3), True)
@@ -68,18 +68,18 @@ async def test_a_sound_story_is_not_complained_about() -> None:
 )
 def test_what_is_wrong_is_found(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:
     @in_virtual_time
-    async def play() -> None:
-        async with story() as told:
+    async def run_scenario() -> None:
+        async with handler() as told:
             for call, *args in calls:
                 getattr(told, f"on_{call}")(*args, *((False,) if call == "add" else ()))
             assert [problem in each for each in told.problems] == [True]
 
-    play()
+    run_scenario()
 
 
 @in_virtual_time
 async def test_calls_that_overlap_are_found() -> None:
-    async with story(Handler("slow", takes=5.0)) as told:
+    async with handler(Handler("slow", takes=5.0)) as told:
         first = told.on_add(some(1), False)
         second = told.on_update(some(1), some(2))
         for each in (first, second):
@@ -89,7 +89,7 @@ async def test_calls_that_overlap_are_found() -> None:
 
 @in_virtual_time
 async def test_a_handler_that_is_to_fail_does_so_and_remembers_all_the_same() -> None:
-    async with story(Handler("failing", fails_every=2)) as told:
+    async with handler(Handler("failing", fails_every=2)) as told:
         told.on_add(some(1), False)
         with pytest.raises(OnPurposeError):
             told.on_update(some(1), some(2))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from tests.scenarios.script import Resource
-    from tests.scenarios.story import Plain
+    from tests.scenarios.checking_handler import Plain
+    from tests.scenarios.scenario import Resource
 
     from masthead._rest.client import RestClient
     from masthead.server import RecordedRequest, Server, ServerRunner
@@ -35,7 +35,7 @@ _SPECS: Final[Mapping[str, Plain]] = {
 }
 
 
-class World:
+class ClusterModel:
     """A server on one port, through all its restarts.
 
     Args:

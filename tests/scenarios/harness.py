@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.scenarios.play import Mirror
-from tests.scenarios.script import Handler, Informer
-from tests.scenarios.world import World
+from tests.scenarios.cluster_model import ClusterModel
+from tests.scenarios.runner import InformerUnderTest
+from tests.scenarios.scenario import Handler, Informer
 
 from masthead.testing.virtual_time import now
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from tests.scenarios.story import Story
+    from tests.scenarios.checking_handler import CheckingHandler
 
     from masthead._cache.informer.informer import SharedInformer
     from masthead.aio import Client
@@ -26,83 +26,83 @@ PLAIN: Final = Informer((Handler("only"),))
 _WITHIN: Final = 300.0
 
 
-class Stage:
+class Harness:
     """What such a test sees, and does.
 
     Attributes:
-        world: The server, and who writes to it.
+        cluster: The server, and who writes to it.
         client: A client of it.
         informer: Who watches.
-        story: What its handler is told.
+        handler: What its handler is told.
     """
 
-    def __init__(self, world: World, client: Client, plan: Informer) -> None:
-        self._mirror = Mirror(plan, client, world)
-        self.world = world
+    def __init__(self, cluster: ClusterModel, client: Client, plan: Informer) -> None:
+        self._mirror = InformerUnderTest(plan, client, cluster)
+        self.cluster = cluster
         self.client = client
         self.informer: SharedInformer[Any] = self._mirror.informer
-        self.story: Story = self._mirror.stories["only"]
+        self.handler: CheckingHandler = self._mirror.stories["only"]
 
     @property
     def faults(self) -> Faults:
         """What goes wrong with the server that runs now."""
-        return self.world.server.faults
+        return self.cluster.server.faults
 
     @property
     def told(self) -> list[str]:
         """What the handler was told, in a few words."""
-        return self.story.told
+        return self.handler.told
 
     @property
     def asked(self) -> list[str]:
         """What the server was asked, in a word each."""
-        return [_word(each) for each in self.world.requests]
+        return [_word(each) for each in self.cluster.requests]
 
     async def write(self, *names: str) -> None:
         """Create objects in the default namespace, or change those that are there."""
         for name in names:
-            await self.world.put("default", name, "red")
+            await self.cluster.put("default", name, "red")
 
     async def delete(self, *names: str) -> None:
         """Delete objects of the default namespace."""
         for name in names:
-            await self.world.delete("default", name)
+            await self.cluster.delete("default", name)
 
     async def requested(self, count: int) -> None:
         """Wait until the server has been asked so many things."""
-        while len(self.world.requests) < count:  # noqa: ASYNC110 - of what comes in, nobody is told
+        while len(self.cluster.requests) < count:  # noqa: ASYNC110 - of what comes in, nobody is told
             await asyncio.sleep(0)
 
     async def settled(self) -> float:
         """Wait until cache, indices and handler have what the server has; returns for how many seconds.
 
-        The informer must say that it is well, and the handler's story must be sound.
+        The informer must say that it is well, and the handler's handler must be sound.
         """
         began = now()
-        while problems := [*self._mirror.differences(self.world.there), *self._mirror.ill_health()]:
+        while problems := [*self._mirror.differences(self.cluster.there), *self._mirror.ill_health()]:
             assert now() - began < _WITHIN, problems
             await asyncio.sleep(0.01 if now() - began < 0.1 else 0.5)
-        assert self.story.problems == []
+        assert self.handler.problems == []
         return now() - began
 
 
 @contextlib.asynccontextmanager
-async def staged(
+async def running_harness(
     plan: Informer = PLAIN,
     *,
     there: Sequence[str] = (),
     data: Path | None = None,
     has_watch_list: bool = True,
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[Harness]:
     """A server with some objects, a client, and an informer that is not started yet; it is stopped at the end."""
-    world = World(data=data, has_watch_list=has_watch_list)
-    async with world.open() as client:
-        stage = Stage(world, client, plan)
-        await stage.write(*there)
+    cluster = ClusterModel(data=data, has_watch_list=has_watch_list)
+    async with cluster.open() as client:
+        harness = Harness(cluster, client, plan)
+        await harness.write(*there)
         try:
-            yield stage
+            yield harness
         finally:
-            await stage.informer.stop()
+            await harness.informer.stop()
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -1,4 +1,4 @@
-"""Plays a script through the whole stack: a server, a client and informers, in one loop whose time is virtual."""
+"""Plays a scenario through the whole stack: a server, a client and informers, in one loop whose time is virtual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.scenarios.script import (
+from tests.scenarios.checking_handler import CheckingHandler, Plain, plain
+from tests.scenarios.cluster_model import ClusterModel
+from tests.scenarios.scenario import (
     MATCHED,
     NAMESPACES,
     AddIndex,
@@ -27,14 +29,12 @@ from tests.scenarios.script import (
     Put,
     Recreate,
     Restart,
-    Script,
+    Scenario,
     SetClock,
     Step,
     Wait,
     shrunk,
 )
-from tests.scenarios.story import Plain, Story, plain
-from tests.scenarios.world import World
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._sansio.deltafifo import DeltaFIFO
@@ -58,15 +58,15 @@ _A_MOMENT: Final = 0.01
 """In which connections that are dead are found out, before somebody writes: nobody sends a write twice."""
 
 
-class Mirror:
+class InformerUnderTest:
     """An informer, and those who listen to it."""
 
-    def __init__(self, plan: Informer, client: Client, world: World) -> None:
+    def __init__(self, plan: Informer, client: Client, cluster: ClusterModel) -> None:
         self.plan = plan
-        self.stories: dict[str, Story] = {}
-        self._world = world
+        self.stories: dict[str, CheckingHandler] = {}
+        self._cluster = cluster
         resource: Callable[..., Any] = (
-            client.core_v1.pods if world.resource == "pods" else client.core_v1.config_maps
+            client.core_v1.pods if cluster.resource == "pods" else client.core_v1.config_maps
         )
         self.informer: SharedInformer[Any] = SharedInformer(
             [resource(each) for each in plan.namespaces] or resource(),
@@ -86,25 +86,25 @@ class Mirror:
 
     def join(self, plan: Handler) -> None:
         """Have another handler told."""
-        story = Story(
+        handler = CheckingHandler(
             plan,
             self.informer,
-            self._world.written,
+            self._cluster.written,
             # Notices that are folded stand where their key first came, and a DeltaFIFO has its own order.
             is_ordered=len(self.plan.namespaces) < 2
             and not self.plan.is_delta_fifo
             and self.plan.buffer_limit >= _MANY,
         )
-        self.stories[plan.name] = story
-        story.registration = self.informer.add_event_handler(story, resync=plan.resync, name=plan.name)
+        self.stories[plan.name] = handler
+        handler.registration = self.informer.add_event_handler(handler, resync=plan.resync, name=plan.name)
 
     async def leave(self, name: str) -> list[str]:
         """Have a handler not told any more; returns what it has to complain about."""
-        story = self.stories.pop(name, None)
-        if story is None:
+        handler = self.stories.pop(name, None)
+        if handler is None:
             return []
-        await story.registration.remove()
-        return story.problems
+        await handler.registration.remove()
+        return handler.problems
 
     def add_index(self) -> None:
         """Index by another thing."""
@@ -134,8 +134,8 @@ class Mirror:
             problems += compared(f"the lister of {namespace}", part, {each.key: each for each in listed})
         for name in ("color", *(f"color{number}" for number in range(1, self.indices))):
             problems += self._index_differences(name, wanted)
-        for story in self.stories.values():
-            problems += compared(f"handler {story.plan.name}", wanted, story.known)
+        for handler in self.stories.values():
+            problems += compared(f"handler {handler.plan.name}", wanted, handler.known)
         return problems
 
     def _index_differences(self, name: str, wanted: Mapping[str, Plain]) -> list[str]:
@@ -161,36 +161,36 @@ class Mirror:
             problems.append(f"health counts {health.objects} objects")
         problems += [
             f"handler {name} has not synced"
-            for name, story in self.stories.items()
-            if not story.registration.has_synced
+            for name, handler in self.stories.items()
+            if not handler.registration.has_synced
         ]
         return problems
 
 
-class Play:
+class ScenarioRunner:
     """One scenario, being played."""
 
-    def __init__(self, script: Script, world: World, client: Client) -> None:
-        self.script = script
-        self.world = world
-        self.mirrors = [Mirror(each, client, world) for each in script.informers]
+    def __init__(self, scenario: Scenario, cluster: ClusterModel, client: Client) -> None:
+        self.scenario = scenario
+        self.cluster = cluster
+        self.informers_under_test = [InformerUnderTest(each, client, cluster) for each in scenario.informers]
         self.problems: list[str] = []
         self.faults = 0
 
     async def perform(self) -> list[str]:
-        """Play it to its end; returns what was wrong."""
-        for step in self.script.before:
+        """Run it to its end; returns what was wrong."""
+        for step in self.scenario.before:
             await self._do(step)
         async with contextlib.AsyncExitStack() as stack:
-            for mirror in self.mirrors:
-                await stack.enter_async_context(mirror.informer)
-            for step in self.script.steps:
+            for informer_under_test in self.informers_under_test:
+                await stack.enter_async_context(informer_under_test.informer)
+            for step in self.scenario.steps:
                 await self._do(step)
-            self.world.server.faults.clear()
+            self.cluster.server.faults.clear()
             await self._settle()
-        for mirror in self.mirrors:
-            for story in mirror.stories.values():
-                self.problems += story.problems
+        for informer_under_test in self.informers_under_test:
+            for handler in informer_under_test.stories.values():
+                self.problems += handler.problems
         return self.problems
 
     async def _do(self, step: Step) -> None:
@@ -207,100 +207,102 @@ class Play:
                 loop.advance(seconds)
                 await asyncio.sleep(_A_MOMENT)
             case Join(informer, handler):
-                self.mirrors[informer % len(self.mirrors)].join(handler)
+                self.informers_under_test[informer % len(self.informers_under_test)].join(handler)
             case Leave(informer, name):
-                self.problems += await self.mirrors[informer % len(self.mirrors)].leave(name)
+                self.problems += await self.informers_under_test[
+                    informer % len(self.informers_under_test)
+                ].leave(name)
             case AddIndex(informer):
-                self.mirrors[informer % len(self.mirrors)].add_index()
+                self.informers_under_test[informer % len(self.informers_under_test)].add_index()
             case _:
                 self._afflict(step)
 
     def _afflict(self, step: Fail | Heal | Compact | SetClock) -> None:
-        server = self.world.server
+        server = self.cluster.server
         match step:
             case Fail(fault, how):
                 self.faults += 1
-                getattr(server.faults, fault)(resource=self.world.resource, **how)
+                getattr(server.faults, fault)(resource=self.cluster.resource, **how)
             case Heal():
                 server.faults.clear()
             case Compact():
                 server.compact()
             case SetClock(seconds):
-                self.world.clock.shift(seconds)
+                self.cluster.clock.shift(seconds)
 
     async def _write(self, step: Put | Delete | Recreate) -> None:
         if not isinstance(step, Put):
-            await self.world.delete(step.namespace, step.name)
+            await self.cluster.delete(step.namespace, step.name)
         if not isinstance(step, Delete):
-            await self.world.put(step.namespace, step.name, step.color)
+            await self.cluster.put(step.namespace, step.name, step.color)
 
     async def _restart(self, step: Restart) -> None:
-        await self.world.stop(crashes=step.crashes)
+        await self.cluster.stop(crashes=step.crashes)
         await asyncio.sleep(step.down)
-        await self.world.start(keeps_data=step.keeps_data, has_watch_list=step.has_watch_list)
+        await self.cluster.start(keeps_data=step.keeps_data, has_watch_list=step.has_watch_list)
         await asyncio.sleep(_A_MOMENT)
 
     async def _settle(self) -> None:
         """Write once more, and wait until everybody has heard of it; then look at everything."""
         began = now()
         for namespace in NAMESPACES:
-            await self.world.put(namespace, "last", MATCHED)
-        state = await self.world.state()
+            await self.cluster.put(namespace, "last", MATCHED)
+        state = await self.cluster.state()
         found = ["nobody looked"]
         while found and now() - began < SETTLED_WITHIN:
             await asyncio.sleep(_LOOK_EVERY)
             found = [
                 f"informer {number}: {problem}"
-                for number, mirror in enumerate(self.mirrors)
-                for problem in (*mirror.differences(state), *mirror.ill_health())
+                for number, informer_under_test in enumerate(self.informers_under_test)
+                for problem in (*informer_under_test.differences(state), *informer_under_test.ill_health())
             ]
         self.problems += found
         if not found:
-            for mirror in self.mirrors:
-                for namespace in mirror.plan.namespaces or NAMESPACES:
-                    last = mirror.informer.lister.namespace(namespace).get("last")
-                    await mirror.informer.wait_for(last, timeout=SETTLED_WITHIN)
+            for informer_under_test in self.informers_under_test:
+                for namespace in informer_under_test.plan.namespaces or NAMESPACES:
+                    last = informer_under_test.informer.lister.namespace(namespace).get("last")
+                    await informer_under_test.informer.wait_for(last, timeout=SETTLED_WITHIN)
         self._check_moderation()
 
     def _check_moderation(self) -> None:
         """Nobody may ask without pause, whatever goes wrong."""
-        trouble = self.faults + sum(isinstance(each, Restart | Compact) for each in self.script.steps)
+        trouble = self.faults + sum(isinstance(each, Restart | Compact) for each in self.scenario.steps)
         allowed = 0.0
-        for plan in self.script.informers:
+        for plan in self.scenario.informers:
             opened = now() / min(plan.stall_after or _USUAL, _USUAL)
             allowed += max(1, len(plan.namespaces)) * (10 + 14 * trouble + 4 * opened)
-        asked = self.world.requests
+        asked = self.cluster.requests
         if len(asked) > allowed:
             last = [f"{each.info} {each.query} {each.code}" for each in asked[-10:]]
             self.problems.append(f"{len(asked)} lists and watches, where {allowed:.0f} are enough: {last}")
 
 
-def play(script: Script) -> list[str]:
-    """Play a script; returns what was wrong, and nothing if all is well."""
+def run_scenario(scenario: Scenario) -> list[str]:
+    """Run a scenario; returns what was wrong, and nothing if all is well."""
     before = open_files(), set(threading.enumerate())
-    random.seed(script.seed)
+    random.seed(scenario.seed)
     with contextlib.ExitStack() as stack:
         folder = (
             Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="masthead-")))
-            if script.needs_file
+            if scenario.needs_file
             else None
         )
-        problems = run(_played(script, folder))
+        problems = run(_run_in_loop(scenario, folder))
     problems += [f"{leak} is left open" for leak in open_files() - before[0]]
     problems += [f"{thread} is left" for thread in set(threading.enumerate()) - before[1]]
     return problems
 
 
-def judged(script: Script) -> str:
-    """What there is to say about a script that fails, cut down to what matters; nothing if it does not."""
-    problems = _played_at_all(script)
+def describe_failure(scenario: Scenario) -> str:
+    """What there is to say about a scenario that fails, cut down to what matters; nothing if it does not."""
+    problems = _run_or_report(scenario)
     if not problems:
         return ""
-    smallest = shrunk(script, lambda each: bool(_played_at_all(each)))
-    rest = _played_at_all(smallest) or ["(not every time)"]
+    smallest = shrunk(scenario, lambda each: bool(_run_or_report(each)))
+    rest = _run_or_report(smallest) or ["(not every time)"]
     return "\n".join(
         (
-            f"scenario {script.seed}; to play it alone: MASTHEAD_SOAK_SEED={script.seed}",
+            f"scenario {scenario.seed}; to run_scenario it alone: MASTHEAD_SOAK_SEED={scenario.seed}",
             *problems[:_SHOWN],
             f"\nThis much of it is enough:\nplay({smallest})",
             *rest[:_SHOWN],
@@ -308,17 +310,19 @@ def judged(script: Script) -> str:
     )
 
 
-def _played_at_all(script: Script) -> list[str]:
+def _run_or_report(scenario: Scenario) -> list[str]:
     try:
-        return play(script)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the script has to be shown
+        return run_scenario(scenario)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the scenario has to be shown
         return traceback.format_exception(error)
 
 
-async def _played(script: Script, folder: Path | None) -> list[str]:
-    world = World(script.resource, seed=script.seed, data=folder, has_watch_list=script.has_watch_list)
-    async with world.open() as client:
-        problems = await Play(script, world, client).perform()
+async def _run_in_loop(scenario: Scenario, folder: Path | None) -> list[str]:
+    cluster = ClusterModel(
+        scenario.resource, seed=scenario.seed, data=folder, has_watch_list=scenario.has_watch_list
+    )
+    async with cluster.open() as client:
+        problems = await ScenarioRunner(scenario, cluster, client).perform()
     for _ in range(3):
         await asyncio.sleep(0)
     left = asyncio.all_tasks() - {asyncio.current_task()}

@@ -1,4 +1,4 @@
-"""Where informers of tests live: before a collection in memory, or before the embedded server."""
+"""Where informers of tests live: before a source in memory, or before the embedded server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.cache.collection import Collection
+from tests.unit.cache.fake_list_watch import FakeListWatch
 
 from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.patch import Patch
@@ -26,7 +26,7 @@ QUICK = partial(Backoff, first=0.005, cap=0.02)
 """Delays for tests in real time."""
 
 
-class World(ABC):
+class Cluster(ABC):
     """ConfigMaps of one namespace, each with a value."""
 
     @property
@@ -51,28 +51,28 @@ class World(ABC):
         return SharedInformer(self.source, **{"backoff": QUICK, **options})
 
 
-class ScriptedWorld(World):
-    """A collection in memory."""
+class FakeCluster(Cluster):
+    """A source in memory."""
 
     def __init__(self) -> None:
-        self.collection = Collection()
+        self._source = FakeListWatch()
 
     @property
-    def source(self) -> Collection:
-        return self.collection
+    def source(self) -> FakeListWatch:
+        return self._source
 
     async def put(self, name: str, value: str = "1") -> str:
-        return self.collection.put(name, value).metadata.resource_version
+        return self._source.put(name, value).metadata.resource_version
 
     async def remove(self, name: str) -> str:
-        self.collection.remove(name)
-        return str(self.collection.version)
+        self._source.remove(name)
+        return str(self._source.version)
 
     async def state(self) -> dict[str, str]:
-        return self.collection.state
+        return self._source.state
 
 
-class EmbeddedWorld(World):
+class EmbeddedCluster(Cluster):
     """A namespace of the embedded server."""
 
     def __init__(self, server: Server, client: Client, namespace: str = "default") -> None:

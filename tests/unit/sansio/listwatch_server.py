@@ -62,7 +62,7 @@ class Thing(NamedTuple):
     version: int
 
 
-class ListenerStatus(NamedTuple):
+class StreamEvent(NamedTuple):
     """An event."""
 
     kind: str
@@ -70,8 +70,8 @@ class ListenerStatus(NamedTuple):
     ends_initial: bool = False
 
 
-def bookmark(version: int, *, ends_initial: bool = False) -> ListenerStatus:
-    return ListenerStatus("BOOKMARK", Thing("", 0, version), ends_initial)
+def bookmark(version: int, *, ends_initial: bool = False) -> StreamEvent:
+    return StreamEvent("BOOKMARK", Thing("", 0, version), ends_initial)
 
 
 class Page(NamedTuple):
@@ -83,7 +83,7 @@ class Page(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class ServerBehaviour:
     """How a server is, and stays.
 
     Attributes:
@@ -111,9 +111,9 @@ class Server:
         lives: For each life, the objects at each of its versions.
     """
 
-    def __init__(self, rng: Random, habits: Defaults | None = None, trouble: float = 0.0) -> None:
+    def __init__(self, rng: Random, habits: ServerBehaviour | None = None, trouble: float = 0.0) -> None:
         self.rng = rng
-        self.habits = habits or Defaults()
+        self.habits = habits or ServerBehaviour()
         self.trouble = trouble
         self.answers = ANSWERS
         self.endings = ENDINGS
@@ -126,7 +126,7 @@ class Server:
     def _begin_life(self) -> None:
         self.version = 1
         self.objects: dict[str, Thing] = {}
-        self.log: list[ListenerStatus] = []
+        self.log: list[StreamEvent] = []
         self.forgotten = 0
         self.behind: int | None = None
         self.tokens: dict[str, tuple[list[Thing], int]] = {}
@@ -154,13 +154,13 @@ class Server:
             if known is None:
                 self.uids += 1
                 thing = objects[name] = Thing(name, self.uids, self.version)
-                self.log.append(ListenerStatus("ADDED", thing))
+                self.log.append(StreamEvent("ADDED", thing))
             elif rng.random() < 0.5:
                 thing = objects[name] = Thing(name, known.uid, self.version)
-                self.log.append(ListenerStatus("MODIFIED", thing))
+                self.log.append(StreamEvent("MODIFIED", thing))
             else:
                 del objects[name]
-                self.log.append(ListenerStatus("DELETED", Thing(name, known.uid, self.version)))
+                self.log.append(StreamEvent("DELETED", Thing(name, known.uid, self.version)))
         self.lives[-1][self.version] = self.objects
 
     def change_often(self, most: int) -> None:
@@ -278,7 +278,7 @@ class Server:
         """The objects in no order, as they are or as they were a little earlier with what changed since then."""
         old = self.rng.choice(self.log).thing.version if self.log else version
         base = old if self.forgotten <= old <= version else version
-        first = [ListenerStatus("ADDED", thing) for thing in self.lives[-1][base].values()]
+        first = [StreamEvent("ADDED", thing) for thing in self.lives[-1][base].values()]
         self.rng.shuffle(first)
         first += [told for told in self.log if base < told.thing.version <= version]
         if is_marked:
@@ -295,12 +295,12 @@ class Server:
 class Watch:
     """What the server is going to send to one stream."""
 
-    def __init__(self, server: Server, first: list[ListenerStatus], version: int) -> None:
+    def __init__(self, server: Server, first: list[StreamEvent], version: int) -> None:
         self._server = server
         self._first = first
         self._told = version
 
-    def batch(self) -> list[ListenerStatus]:
+    def batch(self) -> list[StreamEvent]:
         """What there is to send now."""
         first, self._first = self._first, []
         if first:

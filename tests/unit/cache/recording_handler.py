@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Story(EventHandler[ConfigMap]):
+class RecordingHandler(EventHandler[ConfigMap]):
     """Writes down what it is told: ``initial a=1``, ``add a=1``, ``update a=1>2``, ``delete a=2``, ``lost a=2``.
 
     Attributes:
@@ -50,7 +50,7 @@ class Story(EventHandler[ConfigMap]):
 
     @property
     def state(self) -> dict[str, str]:
-        """What is there, for somebody who knows the story only; fails if it contradicts itself."""
+        """What is there, for somebody who knows the recorder only; fails if it contradicts itself."""
         state: dict[str, str] = {}
         for sentence in self.told:
             what, _, about = sentence.partition(" ")
@@ -68,7 +68,7 @@ class Story(EventHandler[ConfigMap]):
         return state
 
 
-class AsyncStory(Story):
+class AsyncRecordingHandler(RecordingHandler):
     """The same, with coroutines: between two sentences, others get their turn, or as much time as the test wants."""
 
     def __init__(self, pause: Callable[[], Any] = lambda: asyncio.sleep(0)) -> None:
@@ -85,13 +85,13 @@ class AsyncStory(Story):
         self.inside -= 1
 
     async def on_add(self, obj: ConfigMap, is_initial: bool) -> None:
-        await self._heard(lambda: super(AsyncStory, self).on_add(obj, is_initial))
+        await self._heard(lambda: super(AsyncRecordingHandler, self).on_add(obj, is_initial))
 
     async def on_update(self, old: ConfigMap, new: ConfigMap) -> None:
-        await self._heard(lambda: super(AsyncStory, self).on_update(old, new))
+        await self._heard(lambda: super(AsyncRecordingHandler, self).on_update(old, new))
 
     async def on_delete(self, obj: ConfigMap, final_state_known: bool) -> None:
-        await self._heard(lambda: super(AsyncStory, self).on_delete(obj, final_state_known))
+        await self._heard(lambda: super(AsyncRecordingHandler, self).on_delete(obj, final_state_known))
 
 
 def _said(obj: ConfigMap) -> str:

@@ -12,7 +12,7 @@ from masthead._meta.object import Object
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from tests.scenarios.script import Handler
+    from tests.scenarios.scenario import Handler
 
 
 Plain = dict[str, Any]
@@ -28,7 +28,7 @@ def plain(obj: Object) -> Plain:
     return found
 
 
-class Story(EventHandler[Object]):
+class CheckingHandler(EventHandler[Object]):
     """What one handler is told.
 
     Args:

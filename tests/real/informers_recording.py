@@ -45,7 +45,7 @@ def config_of(server: RealServer, url: str = "") -> Config:
     return Config(server=url or server.url, token=server.token, ca_file=server.ca_file)
 
 
-class Story(EventHandler[T]):
+class RecordingHandler(EventHandler[T]):
     """Hears what an informer tells, and makes of it what there must be if all of it is true.
 
     Attributes:
@@ -102,7 +102,7 @@ class Story(EventHandler[T]):
                 await self._changed.wait()
 
 
-class ThreadStory(Story[T]):
+class ThreadRecordingHandler(RecordingHandler[T]):
     """The same for handlers in threads."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class ThreadStory(Story[T]):
             return self._condition.wait_for(is_so, PATIENCE)
 
 
-class Asked(ResourceListWatch[T], Generic[T]):
+class RecordingListWatch(ResourceListWatch[T], Generic[T]):
     """A resource that notes down what it is asked, and may be asked for something else than was meant.
 
     Attributes:
@@ -143,7 +143,7 @@ class Asked(ResourceListWatch[T], Generic[T]):
                 yield batch
 
 
-def verbs(source: Asked[T]) -> list[str]:
+def verbs(source: RecordingListWatch[T]) -> list[str]:
     """What was asked: a ``list`` or its ``next`` page, a proof (``prove``), a ``watch``, or a watch-list (``stream``)."""
     return [_verb(verb, options) for verb, options in source.log]
 
@@ -159,62 +159,64 @@ async def _as_meant(verb: str, options: ListOptions) -> ListOptions:
     return options
 
 
-def told_by(informer: SharedInformer[T]) -> Story[T]:
-    """Have an informer tell its story, its errors included."""
-    story: Story[T] = Story()
-    _have_told(informer, story)
-    return story
+def recorded(informer: SharedInformer[T]) -> RecordingHandler[T]:
+    """Have an informer tell its recorder, its errors included."""
+    recorder: RecordingHandler[T] = RecordingHandler()
+    _have_told(informer, recorder)
+    return recorder
 
 
-def told_in_a_thread_by(informer: masthead.SharedInformer[T]) -> ThreadStory[T]:
+def recorded_in_a_thread(informer: masthead.SharedInformer[T]) -> ThreadRecordingHandler[T]:
     """The same, for the blocking façade."""
-    story: ThreadStory[T] = ThreadStory()
-    _have_told(informer, story)
-    return story
+    recorder: ThreadRecordingHandler[T] = ThreadRecordingHandler()
+    _have_told(informer, recorder)
+    return recorder
 
 
-def _have_told(informer: Informer[T], story: Story[T]) -> None:
-    informer.add_event_handler(story)
-    informer.set_watch_error_handler(story.failed)
+def _have_told(informer: Informer[T], recorder: RecordingHandler[T]) -> None:
+    informer.add_event_handler(recorder)
+    informer.set_watch_error_handler(recorder.failed)
 
 
 async def agree(
-    informer: SharedInformer[T], story: Story[T], fresh: Callable[[], Awaitable[Iterable[T]]]
+    informer: SharedInformer[T], recorder: RecordingHandler[T], fresh: Callable[[], Awaitable[Iterable[T]]]
 ) -> Mapping[str, T]:
-    """Wait until cache and story are what a fresh list has, and compare them down to the last field.
+    """Wait until cache and recorder are what a fresh list has, and compare them down to the last field.
 
     Returns:
         What the list has, by key.
     """
     listed = {obj.key: obj for obj in await fresh()}
     with contextlib.suppress(TimeoutError):
-        await story.until(lambda: _is_same(informer, story, listed))
-    compare(informer, story, listed)
+        await recorder.until(lambda: _is_same(informer, recorder, listed))
+    compare(informer, recorder, listed)
     return listed
 
 
-def agree_blocking(informer: masthead.SharedInformer[T], story: ThreadStory[T], fresh: Iterable[T]) -> None:
+def agree_blocking(
+    informer: masthead.SharedInformer[T], recorder: ThreadRecordingHandler[T], fresh: Iterable[T]
+) -> None:
     """The same as `agree`, for the blocking façade."""
     listed = {obj.key: obj for obj in fresh}
-    story.wait_until(lambda: _is_same(informer, story, listed))
-    compare(informer, story, listed)
+    recorder.wait_until(lambda: _is_same(informer, recorder, listed))
+    compare(informer, recorder, listed)
 
 
-def compare(informer: Informer[T], story: Story[T], listed: Mapping[str, T]) -> None:
-    """Compare cache, story and list down to the last field."""
+def compare(informer: Informer[T], recorder: RecordingHandler[T], listed: Mapping[str, T]) -> None:
+    """Compare cache, recorder and list down to the last field."""
     wanted, cached = _versions(listed.values()), _versions(informer.indexer.list())
-    differences = sorted(cached ^ wanted)[:6], sorted(_versions(story.state.values()) ^ wanted)[:6]
-    assert differences == ([], []), f"{informer.health}; {story.errors[-3:]}"
+    differences = sorted(cached ^ wanted)[:6], sorted(_versions(recorder.state.values()) ^ wanted)[:6]
+    assert differences == ([], []), f"{informer.health}; {recorder.errors[-3:]}"
     for key, obj in listed.items():
         kept = informer.indexer.get_by_key(key)
         assert kept is not None
-        assert kept.to_dict() == story.state[key].to_dict() == obj.to_dict()
-    assert story.contradictions == []
+        assert kept.to_dict() == recorder.state[key].to_dict() == obj.to_dict()
+    assert recorder.contradictions == []
 
 
-def _is_same(informer: Informer[T], story: Story[T], listed: Mapping[str, T]) -> bool:
+def _is_same(informer: Informer[T], recorder: RecordingHandler[T], listed: Mapping[str, T]) -> bool:
     wanted = _versions(listed.values())
-    return _versions(story.state.values()) == wanted == _versions(informer.indexer.list())
+    return _versions(recorder.state.values()) == wanted == _versions(informer.indexer.list())
 
 
 def _versions(objects: Iterable[Object]) -> frozenset[tuple[str, str, str]]:
