@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.documents import load_manifests as load_manifests
-    from masthead._client.event import Event as Event
-    from masthead._client.event import EventType as EventType
     from masthead._client.extraction import extract as extract
+    from masthead._client.watch_event import EventType as EventType
+    from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
@@ -120,8 +120,8 @@ _HOMES = {
     "WaitCondition": "masthead._client.conditions",
     "ObjectWaitCondition": "masthead._client.conditions",
     "load_manifests": "masthead._client.documents",
-    "Event": "masthead._client.event",
-    "EventType": "masthead._client.event",
+    "WatchEvent": "masthead._client.watch_event",
+    "EventType": "masthead._client.watch_event",
     "extract": "masthead._client.extraction",
     "Config": "masthead._config.model",
     "AlreadyExistsError": "masthead.errors",

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.dynamic import DynamicResource as DynamicResource
-    from masthead._client.event import Event as Event
-    from masthead._client.event import EventType as EventType
     from masthead._client.extraction import extract as extract
     from masthead._client.logs import LogStream as LogStream
     from masthead._client.metadata import MetadataResource as MetadataResource
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     from masthead._client.scales import Scales as Scales
     from masthead._client.typed import TypedResource as TypedResource
     from masthead._client.watch import Watch as Watch
+    from masthead._client.watch_event import EventType as EventType
+    from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.rest_mapper import RestMapper as RestMapper
@@ -102,8 +102,8 @@ _HOMES = {
     "retry_on_conflict": "masthead._client.conflicts",
     "DynamicResource": "masthead._client.dynamic",
     "load_manifests": "masthead._client.documents",
-    "Event": "masthead._client.event",
-    "EventType": "masthead._client.event",
+    "WatchEvent": "masthead._client.watch_event",
+    "EventType": "masthead._client.watch_event",
     "extract": "masthead._client.extraction",
     "LogStream": "masthead._client.logs",
     "MetadataResource": "masthead._client.metadata",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cache.reflector.listwatch import ListOptions
-    from masthead._client.event import Event
     from masthead._client.read_verbs import ReadVerbs
+    from masthead._client.watch_event import WatchEvent
     from masthead._meta.object import ObjectList
     from masthead.aio import SharedInformer
     from masthead.errors import DecodeError
@@ -136,7 +136,7 @@ class RecordingListWatch(ResourceListWatch[T], Generic[T]):
         self.log.append(("list", options))
         return await super().list(await self.before("list", options), on_broken)
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[T]], None]:
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
         self.log.append(("watch", options))
         async with contextlib.aclosing(super().watch(await self.before("watch", options))) as batches:
             async for batch in batches:

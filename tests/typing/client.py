@@ -7,7 +7,7 @@ from typing import TypeVar, assert_type
 import masthead
 import masthead.aio
 from masthead import conditions
-from masthead._client.event import Event, EventType
+from masthead._client.watch_event import EventType, WatchEvent
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
 from masthead.errors import ConflictError, NotFoundError
@@ -28,7 +28,7 @@ def blocking() -> None:
         assert_type(client.dynamic("apps/v1", "deployments").get("web"), Unstructured)
         with pods.watch(since="5") as events:
             for event in events:
-                assert_type(event, Event[Pod])
+                assert_type(event, WatchEvent[Pod])
                 assert_type(event.type, EventType)
                 assert_type(event.object.spec.node_name, str | None)
         try:
@@ -49,7 +49,7 @@ async def awaited() -> None:
         assert_type(await client.dynamic("deploy").list(), ObjectList[Unstructured])
         async with maps.watch() as events:
             async for event in events:
-                assert_type(event, Event[ConfigMap])
+                assert_type(event, WatchEvent[ConfigMap])
                 assert_type(event.object.data, dict[str, str])
 
 
@@ -109,7 +109,7 @@ def is_scheduled(pod: Pod) -> bool:
     return pod.spec.node_name is not None
 
 
-def mistakes(client: masthead.Client, event: Event[Pod]) -> None:
+def mistakes(client: masthead.Client, event: WatchEvent[Pod]) -> None:
     print(event.type == "ADDDED")  # type: ignore[comparison-overlap]  # pyright: ignore[reportUnnecessaryComparison]
     client.core_v1.pod("x")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     client.core_v1.pods("x").list(labels="a=b")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

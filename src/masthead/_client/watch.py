@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from masthead._client.event import (
-    Event,
+from masthead._client.watch_event import (
+    WatchEvent,
     broken_event,
     end_of_initial_events,
     read_events,
@@ -149,8 +149,8 @@ class Watch(Generic[T]):
         self._is_known_refusal = False
         self._stream: ResponseStream | None = None
         self._batches: AsyncIterator[list[bytes]] | None = None
-        self._ready: deque[Event[T]] = deque()
-        self._held: list[Event[T]] = []
+        self._ready: deque[WatchEvent[T]] = deque()
+        self._held: list[WatchEvent[T]] = []
         self._error: MastheadError | None = None
         self._failures = 0
         self._closed = asyncio.Event()
@@ -178,7 +178,7 @@ class Watch(Generic[T]):
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Event[T]:
+    async def __anext__(self) -> WatchEvent[T]:
         while not self._ready:
             if self._error is not None:
                 await self.close()
@@ -272,7 +272,7 @@ class Watch(Generic[T]):
             # Only now: what was refused may have been something else in the request, which this list is refused for too.
             self._source.access.without_initial_events.add(target.resource)
         version = found.metadata.resource_version
-        self._ready.extend(Event("ADDED", item, data=item.wire_bytes or b"") for item in found.items)
+        self._ready.extend(WatchEvent("ADDED", item, data=item.wire_bytes or b"") for item in found.items)
         self._ready.extend(broken_event(error) for error in broken)
         if self._bookmarks:
             self._ready.append(end_of_initial_events(target.item, version))

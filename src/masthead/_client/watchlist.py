@@ -15,8 +15,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead._client.event import read_events
 from masthead._client.watch import QUIET, refuses_initial_events, watch_query
+from masthead._client.watch_event import read_events
 from masthead._meta.metadata import ListMeta
 from masthead._meta.object import Object, ObjectList
 from masthead._sansio.watching import Open

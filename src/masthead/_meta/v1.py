@@ -62,7 +62,6 @@ __all__ = [
     "TableRowCondition",
     "Time",
     "UpdateOptions",
-    "WatchEvent",
 ]
 
 ConditionStatus: TypeAlias = Literal["True", "False", "Unknown"]
@@ -336,13 +335,6 @@ class RootPaths(Struct):
 
 
 # -- Representations -------------------------------------------------------------------------------------------
-
-
-class WatchEvent(Struct):
-    """One line of a watch; the object is whatever its kind says."""
-
-    object: JSON = None
-    type: str = ""
 
 
 class PartialObjectMetadata(Object):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.event import Event
+from masthead._client.watch_event import WatchEvent
 from masthead._meta.object import Object
 from masthead._sync.streams import StreamFacade
 
@@ -19,7 +19,7 @@ __all__ = ["Watch"]
 T = TypeVar("T", bound=Object)
 
 
-class Watch(StreamFacade[Event[T]], Generic[T]):
+class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
     """The changes of a resource, one after the other; an iterator, to be used in ``with``.
 
     What is there at the beginning is told as ADDED and, however often the connection breaks, once; each change after

@@ -88,7 +88,6 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import StatusDetails as StatusDetails
     from masthead._meta.v1 import StatusReason as StatusReason
     from masthead._meta.v1 import Table as Table
-    from masthead._meta.v1 import WatchEvent as WatchEvent
     from masthead.meta import fields as fields
     from masthead.meta import labels as labels
     from masthead.meta import registry as registry
@@ -170,7 +169,6 @@ _HOMES = {
     "StatusDetails": "masthead._meta.v1",
     "StatusReason": "masthead._meta.v1",
     "Table": "masthead._meta.v1",
-    "WatchEvent": "masthead._meta.v1",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import TableRowCondition as TableRowCondition
     from masthead._meta.v1 import Time as Time
     from masthead._meta.v1 import UpdateOptions as UpdateOptions
-    from masthead._meta.v1 import WatchEvent as WatchEvent
 
 _HOMES = {
     "APIGroup": "masthead._meta.v1",
@@ -91,7 +90,6 @@ _HOMES = {
     "TableRowCondition": "masthead._meta.v1",
     "Time": "masthead._meta.v1",
     "UpdateOptions": "masthead._meta.v1",
-    "WatchEvent": "masthead._meta.v1",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from masthead._client.event import Event, read_events
+from masthead._client.watch_event import WatchEvent, read_events
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import BadRequestError, DeadlineError, DecodeError, ExpiredError, StatusError
 
@@ -22,7 +22,7 @@ Plain: TypeAlias = dict[str, Any]
 Plains: TypeAlias = list[Plain]  # the class below has a method of that name
 Lines: TypeAlias = list[bytes]
 Words: TypeAlias = list[str]
-Events: TypeAlias = "list[Event[ConfigMap]]"
+Events: TypeAlias = "list[WatchEvent[ConfigMap]]"
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class FakeListWatch:
             json.dumps({"metadata": metadata, "items": items}).encode(), on_error=on_broken
         )
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         self._meet("watch", options)
         since = int(options.resource_version or 0)
         if options.send_initial_events:
@@ -181,7 +181,7 @@ class FakeListWatch:
         for event in events:
             if isinstance(event, StatusError):
                 raise event
-        return [event for event in events if isinstance(event, Event)]
+        return [event for event in events if isinstance(event, WatchEvent)]
 
     def _meet(self, verb: str, options: ListOptions) -> None:
         self.asked.append(RecordedCall(verb, options))

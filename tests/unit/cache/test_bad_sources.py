@@ -12,7 +12,7 @@ from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
-from masthead._client.event import Event
+from masthead._client.watch_event import WatchEvent
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidValueError
 
@@ -302,7 +302,7 @@ class Rude(FakeListWatch):
 
     rubbish: Any = None
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
             yield events
             if self.rubbish is not None:
@@ -313,7 +313,7 @@ class Rude(FakeListWatch):
 A_MAP = ConfigMap.from_dict({"metadata": {"name": "x", "namespace": "shop", "resourceVersion": "11"}})
 RUBBISH: dict[str, tuple[Any, str]] = {
     "a number": (5, "yielded a int; it must yield lists of events"),
-    "a bare event": (Event("ADDED", A_MAP), "yielded a Event; it must yield lists of events"),
+    "a bare event": (WatchEvent("ADDED", A_MAP), "yielded a WatchEvent; it must yield lists of events"),
     "words": (["event"], "yielded a str among its events"),
     "nothing": ([None], "yielded a NoneType among its events"),
     "plain data": ([{"type": "ADDED"}], "yielded a dict among its events"),
@@ -356,13 +356,13 @@ async def test_objects_without_versions_of_their_own_are_announced_whenever_they
 class Wordy(FakeListWatch):
     """Whose events say their types in plain words."""
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[ConfigMap]], None]:
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
             yield [self.said(each) for each in events]
 
-    def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
+    def said(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "".join(event.type)  # equal, but not the same
-        return Event(word, event.object)
+        return WatchEvent(word, event.object)
 
 
 @both
@@ -383,10 +383,10 @@ async def test_an_event_type_that_is_a_plain_word_is_as_good(watch_list: bool) -
 class Inventive(Wordy):
     """Who invents a type for what happens to some."""
 
-    def said(self, event: Event[ConfigMap]) -> Event[ConfigMap]:
+    def said(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "PATCHED"
         is_odd = event.type == "MODIFIED" and event.object.metadata.name == "odd"
-        return Event(word, event.object) if is_odd else event
+        return WatchEvent(word, event.object) if is_odd else event
 
 
 async def test_an_event_type_that_nobody_knows_deletes_nothing_and_is_told(

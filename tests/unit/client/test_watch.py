@@ -22,7 +22,7 @@ from masthead.testing.virtual_time import in_virtual_time, now
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead._client.event import Event
+    from masthead._client.watch_event import WatchEvent
 
 
 def maps_over(network: Network) -> ResourceClient[ConfigMap]:
@@ -161,7 +161,9 @@ async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone(
     assert [0.8 * 2**index <= pause <= 1.6 * 2**index for index, pause in enumerate(pauses)] == [True] * 3
 
 
-async def _first(count: int, events: AsyncIterator[Event[ConfigMap]]) -> AsyncIterator[Event[ConfigMap]]:
+async def _first(
+    count: int, events: AsyncIterator[WatchEvent[ConfigMap]]
+) -> AsyncIterator[WatchEvent[ConfigMap]]:
     async with asyncio.timeout(60):
         for _ in range(count):
             yield await anext(events)

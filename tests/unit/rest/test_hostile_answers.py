@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from tests.unit.rest.scripted import JSON, Reply, client, get, status
 
-from masthead._client.event import read_events
 from masthead._client.fields_v1 import read_fields_v1
+from masthead._client.watch_event import read_events
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import Status
 from masthead._rest.response import Response, failure

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from masthead._client.event import EVENT_TYPES, Event
+from masthead._client.watch_event import EVENT_TYPES, WatchEvent
 from masthead._meta.object import Object, ObjectList
 from masthead.errors import DecodeError, ProtocolError
 
@@ -38,7 +38,7 @@ def page_of(found: ObjectList[T], source: ListWatch[T]) -> ObjectList[T]:
     return found
 
 
-def watch_of(source: ListWatch[T], options: ListOptions) -> AsyncGenerator[Sequence[Event[T]], None]:
+def watch_of(source: ListWatch[T], options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
     """Open a watch.
 
     Raises:
@@ -55,7 +55,7 @@ def watch_of(source: ListWatch[T], options: ListOptions) -> AsyncGenerator[Seque
     )
 
 
-def batch_of(found: Sequence[Event[T]], source: ListWatch[T]) -> Sequence[Event[T]]:
+def batch_of(found: Sequence[WatchEvent[T]], source: ListWatch[T]) -> Sequence[WatchEvent[T]]:
     """What a watch has yielded.
 
     Raises:
@@ -68,19 +68,19 @@ def batch_of(found: Sequence[Event[T]], source: ListWatch[T]) -> Sequence[Event[
     return found
 
 
-def event_of(found: Event[T], source: ListWatch[T]) -> Event[T]:
+def event_of(found: WatchEvent[T], source: ListWatch[T]) -> WatchEvent[T]:
     """An event of a watch.
 
-    One whose type is unknown comes back as broken: what happened to its object cannot be told.
+    One whose type is unknown comes back as broken: what happened to its object is unknown.
 
     Raises:
         ProtocolError: if it is no event.
     """
-    if not isinstance(cast("object", found), Event):
+    if not isinstance(cast("object", found), WatchEvent):
         raise ProtocolError(
             f"the watch of {source.resource} yielded a {type(found).__name__} among its events"
         )
     if found.type in EVENT_TYPES:
         return found
     error = DecodeError(f"the type of the event is {found.type!r}", subject=found.object.key)
-    return Event("BROKEN", None, error=error, data=found.data or found.object.to_json())
+    return WatchEvent("BROKEN", None, error=error, data=found.data or found.object.to_json())

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from masthead._client.event import read_events
 from masthead._client.pagination import ListQuery, name_kinds
 from masthead._client.read_verbs import source_of
+from masthead._client.watch_event import read_events
 from masthead._meta.object import Object
 from masthead.errors import BadRequestError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from masthead._client.event import Event
     from masthead._client.options import FieldSelection, LabelSelection, Query
     from masthead._client.read_verbs import ReadVerbs
+    from masthead._client.watch_event import WatchEvent
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
@@ -83,14 +83,14 @@ class ListWatch(Protocol[T]):
 
         Args:
             options: Which.
-            on_broken: Is told of each object that cannot be read, which is then left out.
+            on_broken: Called with each object that cannot be decoded, which is then left out.
 
         Raises:
             MastheadError: if there is none.
         """
         ...
 
-    def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[T]], None]:
+    def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
         """Open one connection, and give the events that come over it, in the order in which they come.
 
         Those that came together are given together. The first, which may be empty, is given as soon as the server has
@@ -183,7 +183,7 @@ class ResourceListWatch(Generic[T]):
         name_kinds(page)
         return page
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[Event[T]], None]:
+    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
         """Open one connection, and give the events that come over it.
 
         Raises:
@@ -200,7 +200,7 @@ class ResourceListWatch(Generic[T]):
             yield ()
             async with contextlib.aclosing(stream.batches()) as batches:
                 async for lines in batches:
-                    events: list[Event[T]] = []
+                    events: list[WatchEvent[T]] = []
                     for event in read_events(target.item, lines):
                         if isinstance(event, StatusError):
                             yield events

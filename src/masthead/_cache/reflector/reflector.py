@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
     from masthead._cache.store.storage import Stored
-    from masthead._client.event import Event, EventType
+    from masthead._client.watch_event import EventType, WatchEvent
     from masthead._sansio.backoff import Backoff
     from masthead._sansio.changes import Queue
     from masthead._sansio.listwatch import Step
@@ -63,7 +63,7 @@ class Reflector(Generic[T]):
 
         source ──pages, events──> Reflector ──add, update, delete, replace, bookmark──> queue
 
-    It never gives up. Whatever goes wrong is told to `on_error`, noted in `status`, and tried again.
+    It never gives up. Every error is passed to `on_error` and recorded in `status`, and the request is retried.
 
     Args:
         source: What to mirror.
@@ -225,7 +225,7 @@ class Reflector(Generic[T]):
             _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
 
     def _succeeded(self) -> None:
-        """The server has told something: a whole state, a change, or that there is none."""
+        """The server has sent a whole state, a change, or a bookmark."""
         self.status.contact = self._clock()
         self._recovered()
 
@@ -346,7 +346,7 @@ class Reflector(Generic[T]):
         return self._machine.closed(self._clock())
 
     async def _follow(
-        self, batches: AsyncGenerator[Sequence[Event[T]], None], patience: asyncio.Timeout
+        self, batches: AsyncGenerator[Sequence[WatchEvent[T]], None], patience: asyncio.Timeout
     ) -> None:
         """Take in events until there are no more."""
         unread, timer = 0, None
@@ -393,7 +393,7 @@ class Reflector(Generic[T]):
             f"the server does not say where the initial {self._source.resource} end; they are listed instead"
         )
 
-    async def _take_all(self, batch: Sequence[Event[T]], patience: asyncio.Timeout) -> None:
+    async def _take_all(self, batch: Sequence[WatchEvent[T]], patience: asyncio.Timeout) -> None:
         """Take in events that came together."""
         events, machine = iter(batch), self._machine
         try:
@@ -410,7 +410,7 @@ class Reflector(Generic[T]):
             self._succeeded()
             self._measure()
 
-    def _take(self, batch: Iterator[Event[T]]) -> str | None:
+    def _take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
         """Take in events that came together, up to the one that completes a new state; returns its version.
 
         The machine has not heard of that one yet.
@@ -459,13 +459,13 @@ class Reflector(Generic[T]):
         if version and version == self._machine.version:
             self._queue.bookmark(version, scope=self._scope)
 
-    def _take_broken(self, event: Event[T]) -> None:
+    def _take_broken(self, event: WatchEvent[T]) -> None:
         """An event whose object cannot be read."""
         key, version = key_in(event.data), event.version
-        role = self._machine.event(event.told or "MODIFIED", version)
+        role = self._machine.event(event.server_type or "MODIFIED", version)
         if role is Role.CHANGE:
-            self._put_aside(event.told, key, version, str(event.error))
-        elif event.told == "DELETED":
+            self._put_aside(event.server_type, key, version, str(event.error))
+        elif event.server_type == "DELETED":
             self._builder.drop(key)
         else:
             self._builder.broken[key] = str(event.error)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.event import Event, read_events
+from masthead._client.watch_event import WatchEvent, read_events
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import DecodeError, ExpiredError, StatusError
 
@@ -26,19 +26,19 @@ def config_map(name: str, version: str, **extra: object) -> dict[str, object]:
     }
 
 
-def events(*lines: bytes) -> list[Event[ConfigMap] | StatusError]:
+def events(*lines: bytes) -> list[WatchEvent[ConfigMap] | StatusError]:
     return list(read_events(ConfigMap, lines))
 
 
 def test_an_event_has_a_type_an_object_and_a_version() -> None:
     (event,) = events(line("MODIFIED", **config_map("a", "7", data={"x": "y"})))
 
-    assert isinstance(event, Event)
+    assert isinstance(event, WatchEvent)
     assert event.type == "MODIFIED"
     assert event.object.data == {"x": "y"}
     assert event.version == "7"
     assert event.error is None
-    assert repr(event) == "Event(MODIFIED, 'default/a', version='7')"
+    assert repr(event) == "WatchEvent(MODIFIED, 'default/a', version='7')"
 
 
 def test_a_broken_object_is_an_event_of_its_own_and_the_next_is_fine() -> None:
@@ -47,13 +47,13 @@ def test_a_broken_object_is_an_event_of_its_own_and_the_next_is_fine() -> None:
 
     first, second = events(line("ADDED", **broken), line("ADDED", **config_map("good", "9")))
 
-    assert isinstance(first, Event)
+    assert isinstance(first, WatchEvent)
     assert first.type == "BROKEN"
     assert first.version == "8"
     assert b'"name": 5' in first.data
     with pytest.raises(DecodeError, match="metadata"):
         first.object  # noqa: B018 - reading is what raises
-    assert isinstance(second, Event)
+    assert isinstance(second, WatchEvent)
     assert second.object.metadata.name == "good"
 
 
@@ -68,7 +68,7 @@ def test_the_bookmark_that_ends_the_initial_events_is_known() -> None:
 
     found = events(plain, marked)
 
-    assert [isinstance(each, Event) and each.ends_initial_events for each in found] == [False, True]
+    assert [isinstance(each, WatchEvent) and each.ends_initial_events for each in found] == [False, True]
 
 
 def test_an_error_of_the_server_is_an_error() -> None:
@@ -93,13 +93,13 @@ def test_no_line_whatever_it_is_ends_the_stream(rubbish: bytes) -> None:
 
     assert len(found) == 2
     last = found[-1]
-    assert isinstance(last, Event)
+    assert isinstance(last, WatchEvent)
     assert last.object.metadata.name == "after"
 
 
 def test_a_type_that_nobody_knows_is_broken() -> None:
     (event,) = events(line("EXPLODED", **config_map("a", "7")))
 
-    assert isinstance(event, Event)
+    assert isinstance(event, WatchEvent)
     assert event.type == "BROKEN"
     assert "EXPLODED" in str(event.error)

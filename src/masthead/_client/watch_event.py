@@ -15,7 +15,7 @@ from masthead.errors import DecodeError, StatusError, error_from_status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Event", "EVENT_TYPES", "EventType", "broken_event", "end_of_initial_events", "read_events"]
+__all__ = ["WatchEvent", "EVENT_TYPES", "EventType", "broken_event", "end_of_initial_events", "read_events"]
 
 T = TypeVar("T", bound=Object)
 
@@ -27,24 +27,24 @@ EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROK
 - ``MODIFIED``: the object changed.
 - ``DELETED``: the object is gone; the event has its last state.
 - ``BOOKMARK``: nothing happened. The object has a version alone, from which a watch can resume; delivered on request.
-- ``BROKEN``: something happened to an object that could not be decoded; `Event.error` says why.
+- ``BROKEN``: something happened to an object that could not be decoded; `WatchEvent.error` says why.
 """
 
 EVENT_TYPES: Final[tuple[EventType, ...]] = get_args(EventType)
 """Every type that an event can have."""
 
 
-class Event(Generic[T]):
+class WatchEvent(Generic[T]):
     """One thing that happened.
 
     Attributes:
         type: What.
         error: Why the object could not be read; None for all but broken ones.
         data: What the server sent for the object.
-        told: What the server said that happened; the same as `type`, but for broken ones. None if it did not say.
+        server_type: What the server said that happened; the same as `type`, but for broken ones. None if it did not say.
     """
 
-    __slots__ = ("_object", "data", "error", "told", "type")
+    __slots__ = ("_object", "data", "error", "server_type", "type")
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class Event(Generic[T]):
         *,
         error: DecodeError | None = None,
         data: bytes = b"",
-        told: EventType | None = None,
+        server_type: EventType | None = None,
     ) -> None:
         self.type: EventType = type
-        self.told: EventType | None = told or (None if type == "BROKEN" else type)
+        self.server_type: EventType | None = server_type or (None if type == "BROKEN" else type)
         self._object = object
         self.error: DecodeError | None = error
         self.data: bytes = data
@@ -81,7 +81,7 @@ class Event(Generic[T]):
 
     @property
     def ends_initial_events(self) -> bool:
-        """Whether this is the bookmark that says: all that was there when the watch began has been told."""
+        """Whether this is the bookmark that ends the initial events."""
         return (
             self.type == "BOOKMARK"
             and self._object is not None
@@ -90,7 +90,7 @@ class Event(Generic[T]):
 
     def __repr__(self) -> str:
         about = self._object.key if self._object is not None else str(self.error)
-        return f"Event({self.type}, {about!r}, version={self.version!r})"
+        return f"WatchEvent({self.type}, {about!r}, version={self.version!r})"
 
 
 _INITIAL_END: Final = "k8s.io/initial-events-end"
@@ -121,13 +121,13 @@ _USUAL: Final[dict[int, tuple[bytes, EventType]]] = {
 _LETTER: Final = len(b'{"type":"')
 
 
-def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[Event[T] | StatusError]:
+def read_events(item: type[T], lines: Iterable[bytes]) -> Iterator[WatchEvent[T] | StatusError]:
     """Read the lines of a watch: events, and the errors that the server sent in their place."""
     for line in lines:
         yield _read_quickly(item, line) or _read(item, line)
 
 
-def _read_quickly(item: type[T], line: bytes) -> Event[T] | None:
+def _read_quickly(item: type[T], line: bytes) -> WatchEvent[T] | None:
     """Read a line that looks as servers write them; None if it does not.
 
     What lies between the usual beginning and the last brace is the object: if it is JSON, so is the line, and that is
@@ -138,12 +138,12 @@ def _read_quickly(item: type[T], line: bytes) -> Event[T] | None:
         return None
     data = line[len(usual[0]) - 1 : -1]
     try:
-        return Event(usual[1], item.from_wire(data), data=data)
+        return WatchEvent(usual[1], item.from_wire(data), data=data)
     except DecodeError:
         return None
 
 
-def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
+def _read(item: type[T], line: bytes) -> WatchEvent[T] | StatusError:
     try:
         said = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -152,7 +152,7 @@ def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
     known = _TYPES.get(said.type)
     if known is not None:
         try:
-            return Event(known, item.from_wire(data), data=data)
+            return WatchEvent(known, item.from_wire(data), data=data)
         except DecodeError as error:
             return _broken(data, error, known)
     if said.type == "ERROR":
@@ -160,21 +160,21 @@ def _read(item: type[T], line: bytes) -> Event[T] | StatusError:
     return _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
 
 
-def end_of_initial_events(item: type[T], version: str) -> Event[T]:
+def end_of_initial_events(item: type[T], version: str) -> WatchEvent[T]:
     """The bookmark behind what there is, for a server that does not send it: the version is that of a list."""
-    return Event(
+    return WatchEvent(
         "BOOKMARK",
         item(metadata=ObjectMeta(resource_version=version, annotations={_INITIAL_END: "true"})),
     )
 
 
-def broken_event(error: DecodeError) -> Event[Any]:
+def broken_event(error: DecodeError) -> WatchEvent[Any]:
     """The event for an item of a list that could not be read."""
     return _broken(error.value if isinstance(error.value, bytes) else b"", error)
 
 
-def _broken(data: bytes, error: DecodeError, told: EventType | None = None) -> Event[Any]:
-    return Event("BROKEN", None, error=error, data=data, told=told)
+def _broken(data: bytes, error: DecodeError, server_type: EventType | None = None) -> WatchEvent[Any]:
+    return WatchEvent("BROKEN", None, error=error, data=data, server_type=server_type)
 
 
 def _error(data: bytes) -> StatusError:
