@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError, MastheadError
 from tools.headers import first_line
-from tools.mirror import ASYNC, ClassMirror, Rules, in_caller
+from tools.mirror import ASYNC, ClassMirror, Construction, Rules, in_caller
 from tools.scopes import import_statements, is_type_variable, names_needed, read_scope
 
 if TYPE_CHECKING:
@@ -90,18 +90,38 @@ MIRRORS: Final = (
     Mirror("masthead._client.group", ("Group",)),
     Mirror("masthead._client.clientset"),
     Mirror("masthead._client.client", ("Client",)),
+    Mirror("masthead._cache.informer.registration", ("Registration",)),
     Mirror("masthead._cache.informer.core", ("Arranged",), "arranged"),
+    Mirror("masthead._cache.informer.informer", ("SharedInformer",)),
+    Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
     Mirror("masthead._cache.factory.groups"),
+    Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
 )
 """Every class with a blocking namesake."""
 
-_BY_HAND: Final[Mapping[str, Reference]] = {
-    # What handlers may do from their own threads.
-    "Registration": Reference("masthead._sync.registration", "Registration"),
-    # One informer has one face, however often one asks.
-    "InformerGroup": Reference("masthead._sync.informers", "InformerGroup"),
-    "Informers": Reference("masthead._sync.informers", "Informers"),
+_BASES: Final[Mapping[str, str]] = {
+    "Registration": "RegistrationFacade[AsyncRegistration]",
+    "Arranged": "InformerFacade[T]",
+    "InformerGroups": "FactoryFacade",
 }
+_CONSTRUCTIONS: Final[Mapping[str, Construction]] = {
+    "Arranged": Construction("source_of", "PortalInformer"),
+    "SharedInformerFactory": Construction("client_of", "PortalFactory", keeps="_client"),
+}
+# One informer has one façade, however often it is asked for.
+_WRAPPERS: Final[Mapping[str, str]] = {"SharedInformer": "wrap_informer"}
+_NAMES: Final[Mapping[str, Reference]] = {
+    name: Reference("masthead._sync.lifecycle", name)
+    for name in (
+        "FactoryFacade",
+        "InformerFacade",
+        "PortalFactory",
+        "PortalInformer",
+        "RegistrationFacade",
+        "client_of",
+        "source_of",
+    )
+} | {"wrap_informer": Reference("masthead._sync.wrap", "wrap_informer")}
 _BASE: Final = Reference("masthead._client.base", "BaseResource")
 _STAND_INS: Final[Mapping[str, Reference]] = {"WriteBase": _BASE, "SubresourceBase": _BASE}
 _NARROWS: Final = (
@@ -113,16 +133,58 @@ _LEFT_OUT: Final = frozenset(
         # What they take and return is for those who build on the async façade.
         "RestClient.call",
         "RestClient.open",
+        # For what starts and stops informers on their event loop: factories, and the blocking façade.
+        "Registration.end",
+        "Registration.is_alive",
+        "Registration.is_called_from_handler",
+        "Registration.is_own",
+        "Registration.leave",
+        "Registration.settle",
+        "Registration.start",
+        "SharedInformer.check_at_end",
+        "SharedInformer.check_startable",
+        "SharedInformer.is_called_from_handler",
+        "SharedInformer.is_running",
+        "SharedInformer.start_nowait",
+        "SharedInformer.stop_nowait",
+        "SharedInformerFactory.INFORMER",
+        "SharedInformerFactory.check_at_end",
+        "SharedInformerFactory.is_called_from_handler",
+        "SharedInformerFactory.stop_nowait",
     }
 )
 _ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
-_IN_CALLER: Final = frozenset({"RetryVerbs.update_with_retry", "RetryVerbs.create_or_update"})
+_THROUGH: Final[Mapping[str, tuple[str, str]]] = {
+    "Registration.remove": ("_end", "leave"),
+    "SharedInformer.run": ("_run", ""),
+    "SharedInformer.start": ("_start", ""),
+    "SharedInformer.stop": ("_end", "stop_nowait"),
+    "SharedInformerFactory.shutdown": ("_end", "stop_nowait"),
+}
+_ADAPTED: Final[Mapping[str, Mapping[str, str]]] = {
+    "SharedInformerFactory.informer_for": {"constructor": "self._informer_constructor(kind, constructor)"},
+}
+_IN_CALLER: Final = frozenset(
+    {
+        "RetryVerbs.update_with_retry",
+        "RetryVerbs.create_or_update",
+        "SharedInformer.__aenter__",
+        "SharedInformer.__aexit__",
+        "SharedInformerFactory.__aenter__",
+        "SharedInformerFactory.__aexit__",
+    }
+)
 _LIMITS: Final[Mapping[str, int]] = {"ReadVerbs.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
     "One instance belongs to one event loop; calls may be made at the same time.": (
         "Any number of threads may use it at the same time."
+    ),
+    "An informer belongs to the event loop that it is started in; what reads it may be called from any thread.": (
+        "Any number of threads may use it at the same time. Handlers are called in a thread of their own each, and may "
+        "block;\n    indexers, transforms and handlers of errors are called on the client's event loop, and must neither "
+        "block nor call\n    the client."
     ),
 }
 
@@ -145,10 +207,15 @@ def files_for(root: Path) -> dict[str, str]:
             for mirror, names in zip(MIRRORS, classes, strict=True)
             for name in (*names, *mirror.functions)
         },
-        by_hand=_BY_HAND,
+        bases=_BASES,
+        constructions=_CONSTRUCTIONS,
+        wrappers=_WRAPPERS,
+        names=_NAMES,
         stand_ins=_STAND_INS,
         left_out=_LEFT_OUT,
         on_loop=_ON_LOOP,
+        through=_THROUGH,
+        adapted=_ADAPTED,
         in_caller=_IN_CALLER,
         limits=_LIMITS,
         sentences=_SENTENCES,

@@ -38,15 +38,36 @@ _PLAIN_WORDS: Final = ((re.compile(r"\basync (with|for)\b"), r"\1"), (re.compile
 
 
 @dataclass(frozen=True, slots=True)
+class Construction:
+    """How a class is made that users make themselves, from an object of another façade.
+
+    Attributes:
+        unwrap: Returns the portal of the constructor's first argument, and what is behind it.
+        made: The class to make in the namesake's place.
+        keeps: The attribute that keeps the first argument; empty if it is not needed again.
+    """
+
+    unwrap: str
+    made: str
+    keeps: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What is not the same for all.
 
     Attributes:
         mirrored: The blocking namesake of each class that has one.
-        by_hand: The blocking namesakes that were written by hand.
+        bases: What classes stand on in place of `Facade`.
+        constructions: How classes are made that users make from an object of another façade.
+        wrappers: The functions that wrap an object, for classes that are not simply called.
+        names: What these three, and `adapted`, name.
         stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
         left_out: Methods, as ``Class.name``, that only the async façade has.
         on_loop: Methods, as ``Class.name``, that wait for nothing, and yet belong on the loop.
+        through: Methods, as ``Class.name``, whose coroutine goes to a method of the base, and not to the portal; with
+            the method that does the same without waiting, if that is needed, too.
+        adapted: Arguments of methods, as ``Class.name``, that are not passed on as they are, and what is passed on.
         in_caller: Methods, as ``Class.name``, whose body runs in the caller's thread, with the functions that callers
             pass.
         limits: How many items of a method, as ``Class.name``, may be read ahead.
@@ -54,20 +75,23 @@ class Rules:
     """
 
     mirrored: Mapping[Reference, Reference]
-    by_hand: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
+    bases: Mapping[str, str] = field(default_factory=dict[str, str])
+    constructions: Mapping[str, Construction] = field(default_factory=dict[str, Construction])
+    wrappers: Mapping[str, str] = field(default_factory=dict[str, str])
+    names: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
     on_loop: frozenset[str] = frozenset()
+    through: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    adapted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
     in_caller: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def meaning(self, scope: Scope, name: str) -> Reference | None:
         """What a name in the code of a mirrored class stands for; None for a builtin."""
-        if name in self.by_hand:
-            return self.by_hand[name]
-        if name in OWN_NAMES:
-            return OWN_NAMES[name]
+        if found := OWN_NAMES.get(name) or self.names.get(name):
+            return found
         found = next((each for each in self.stand_ins.values() if each.name == name), scope.meaning(name))
         return found if found is None else self.mirrored.get(found, found)
 
@@ -96,7 +120,7 @@ class ClassMirror:
         self.source = scope.classes[name]
         methods = {each.name: each for each in _methods(self.source) if not _is_overload(each)}
         self.is_stream = "__anext__" in methods
-        self.is_root = "__aenter__" in methods and not self.is_stream
+        self.is_root = "__aenter__" in methods and not self.is_stream and not self._is_in_caller("__aenter__")
         self.methods = methods
         self.overloads = [each for each in _methods(self.source) if _is_overload(each)]
 
@@ -109,13 +133,27 @@ class ClassMirror:
         body: list[ast.stmt] = [self._doc(self.source)]
         if self.narrows:
             body += _parsed(f"_async: {self._awaited()}")
-        body += [each for each in self.source.body if _is_public_attribute(each)]
+        body += [each for each in self.source.body if self._is_public_attribute(each)]
         body += self._root() if self.is_root else []
+        if self.source.name in self.rules.constructions:
+            body.append(self._constructor(self.rules.constructions[self.source.name]))
         for method in self.methods.values():
-            if self._is_mirrored(method.name):
+            if self._is_in_caller(method.name) or self._is_mirrored(method.name):
                 body += [self._overload(each) for each in self.overloads if each.name == method.name]
                 body.append(self._method(method))
+        # What type checkers do not see does not call the namesake either.
+        body += [each for each in self.source.body if isinstance(each, ast.If)]
         return ast.ClassDef(self.source.name, list(self._bases()), [], body, [])
+
+    def _is_in_caller(self, name: str) -> bool:
+        return f"{self.source.name}.{name}" in self.rules.in_caller
+
+    def _is_public_attribute(self, statement: ast.stmt) -> bool:
+        names = _targets(statement)
+        return bool(names) and all(
+            not name.startswith("_") and f"{self.source.name}.{name}" not in self.rules.left_out
+            for name in names
+        )
 
     def _is_mirrored(self, name: str) -> bool:
         is_public = not name.startswith("_") or (name.endswith("__") and name not in _BY_HAND)
@@ -124,7 +162,8 @@ class ClassMirror:
     @property
     def narrows(self) -> bool:
         """Whether its object of the async façade is of a narrower type than its bases say."""
-        return self.is_stream or bool(self._named_bases())
+        named = {_head(each) for each in self._named_bases()}
+        return self.is_stream or (bool(named) and not named & self.rules.bases.keys())
 
     def _named_bases(self) -> list[ast.expr]:
         return [each for each in self.source.bases if _head(each) != "Generic"]
@@ -143,7 +182,9 @@ class ClassMirror:
             assert item is not None
             yield ast.Subscript(ast.Name(STREAM.name), item)
         named = self._named_bases()
-        if not named and not self.is_stream:
+        if own := self.rules.bases.get(self.source.name):
+            yield _expression(own)
+        elif not named and not self.is_stream:
             yield _expression(f"{FACADE.name}[{self._awaited()}]")
         mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
         yield from mirrored.values()
@@ -167,11 +208,12 @@ class ClassMirror:
             raise self._cannot(method, f"decorated with {', '.join(sorted(decorators))}")
         if method.returns is None:
             raise self._cannot(method, "without the type of what it returns")
-        if f"{self.source.name}.{method.name}" in self.rules.in_caller:
+        if self._is_in_caller(method.name):
             return in_caller(method, self.rules)
-        arguments = "" if decorators else f"({', '.join(_passed_on(method.args))})"
+        adapted = self.rules.adapted.get(f"{self.source.name}.{method.name}", {})
+        arguments = "" if decorators else f"({', '.join(_passed_on(method.args, adapted))})"
         returns = _without_async(method.returns)
-        self._refuse_deep(method, returns)
+        self._refuse_deep(method, returns, adapted)
         body = self._body(method, f"self._async.{method.name}{arguments}", returns)
         return ast.FunctionDef(
             method.name,
@@ -198,10 +240,17 @@ class ClassMirror:
         if _head(method.returns) == _ASYNC_ITERATOR:
             limit = self.rules.limits.get(name)
             return f"return {ITEMS.name}(self._portal, {call}{f', limit={limit}' if limit else ''})"
-        if isinstance(method, ast.AsyncFunctionDef):
+        if name in self.rules.through:
+            helper, nowait = self.rules.through[name]
+            passed = ", ".join(_passed_on(method.args))
+            at_once = f"lambda: self._async.{nowait}({passed})" if passed else f"self._async.{nowait}"
+            call = f"self.{helper}({call}{f', {at_once}' if nowait else ''})"
+        elif isinstance(method, ast.AsyncFunctionDef):
             call = f"self._portal.call({call})"
         elif name in self.rules.on_loop:
             call = f"self._on_loop(lambda: {call})"
+        if wrapper := self.rules.wrappers.get(_head(returns)):
+            return f"return {wrapper}(self._portal, {call})"
         if self._is_facade(_head(returns)):
             return f"return {_head(returns)}(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:
@@ -229,15 +278,36 @@ class ClassMirror:
             *_parsed("def __exit__(self, *exc: object) -> None:\n    self.close()"),
         ]
 
-    def _refuse_deep(self, method: ast.FunctionDef | ast.AsyncFunctionDef, returns: ast.expr) -> None:
-        """A façade inside something else would come out unwrapped, or go in so."""
+    def _constructor(self, how: Construction) -> ast.FunctionDef:
+        """The constructor of a class that users make."""
+        source = self.methods.get("__init__")
+        if source is None:
+            raise GenerateError(f"{self._where()} has no constructor of its own; take it out of the table")
+        first = source.args.args[1].arg
+        begin = (
+            f"portal, awaited = {how.unwrap}({first})\n"
+            f"super().__init__(portal, {how.made}({', '.join(_passed_on(source.args, {first: 'awaited'}))}))\n"
+        ) + (f"self.{how.keeps} = {first}\n" if how.keeps else "")
+        return ast.FunctionDef(
+            "__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns
+        )
+
+    def _refuse_deep(
+        self,
+        method: ast.FunctionDef | ast.AsyncFunctionDef,
+        returns: ast.expr,
+        adapted: Mapping[str, str] | None = None,
+    ) -> None:
+        """Refuse a façade inside something else: it would come out unwrapped, or go in so."""
         head = returns.value if isinstance(returns, ast.Subscript) else returns
-        for node in (*ast.walk(method.args), *ast.walk(returns)):
+        parameters = (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
+        looked_at = [each for each in parameters if each.arg not in (adapted or {})]
+        for node in (*(node for each in looked_at for node in ast.walk(each)), *ast.walk(returns)):
             if isinstance(node, ast.Name) and node is not head and self._is_facade(node.id):
                 raise self._cannot(method, f"with {node.id} inside something else")
 
     def _is_facade(self, name: str) -> bool:
-        return name in self.rules.by_hand or self.scope.meaning(name) in self.rules.mirrored
+        return self.scope.meaning(name) in self.rules.mirrored
 
     def _doc(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Expr:
         doc = ast.get_docstring(node, clean=False)
@@ -273,10 +343,10 @@ def _is_overload(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(_head(each) == "overload" for each in method.decorator_list)
 
 
-def _is_public_attribute(statement: ast.stmt) -> bool:
+def _targets(statement: ast.stmt) -> list[str]:
     found = statement.targets if isinstance(statement, ast.Assign) else []
     found = [statement.target] if isinstance(statement, ast.AnnAssign) else found
-    return bool(found) and not any(_head(each).startswith("_") for each in found)
+    return [_head(each) for each in found]
 
 
 def _head(node: ast.expr | None) -> str:
@@ -292,12 +362,13 @@ def _without_async(returns: ast.expr) -> ast.expr:
     return returns
 
 
-def _passed_on(arguments: ast.arguments) -> Iterator[str]:
+def _passed_on(arguments: ast.arguments, adapted: Mapping[str, str] | None = None) -> Iterator[str]:
     """The arguments of a method as it hands them to another with the same parameters."""
-    yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args)[1:])
+    instead = adapted or {}
+    yield from (instead.get(each.arg, each.arg) for each in (*arguments.posonlyargs, *arguments.args)[1:])
     if arguments.vararg:
         yield f"*{arguments.vararg.arg}"
-    yield from (f"{each.arg}={each.arg}" for each in arguments.kwonlyargs)
+    yield from (f"{each.arg}={instead.get(each.arg, each.arg)}" for each in arguments.kwonlyargs)
     if arguments.kwarg:
         yield f"**{arguments.kwarg.arg}"
 

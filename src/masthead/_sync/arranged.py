@@ -4,29 +4,115 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._cache.informer.core import Arranged as AsyncArranged
 from masthead._meta.object import Object
-from masthead._sync.facade import Facade
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.buffer import LIMIT
+from masthead._sync.lifecycle import InformerFacade, PortalInformer, source_of
 from masthead._sync.registration import Registration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
     from masthead._cache.informer.health import Health
+    from masthead._cache.reflector.listwatch import ListWatch
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
+    from masthead._cache.store.storage import Hold, Stored
     from masthead._cache.store.transforms import Transform
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._sansio.changes import Queue
+    from masthead._sansio.deltafifo import KeyListerGetter
     from masthead._sansio.store import IndexFunc
+    from masthead._sync.read_verbs import ReadVerbs
+    from masthead.metrics import Metrics
 
 __all__ = ["Arranged"]
 
 T = TypeVar("T", bound=Object)
 
 
-class Arranged(Facade[AsyncArranged[T]], Generic[T]):
+class Arranged(InformerFacade[T], Generic[T]):
     """An informer as far as it is arranged and read; its life is in `masthead._cache.informer.informer`."""
+
+    def __init__(
+        self,
+        source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
+        *,
+        resync: float = 0.0,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        shard_selector: str | None = None,
+        transform: Transform[T] | None = None,
+        hold: Hold = "lazy",
+        name: str = "",
+        page_size: int = 0,
+        watch_list: bool = True,
+        stall_after: float | None = None,
+        buffer_limit: int = LIMIT,
+        detect_mutations: bool | None = None,
+        metrics: Metrics | None = None,
+        queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None = None,
+        backoff: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        """Describe what to keep. Nothing is sent before the start.
+
+        Args:
+            source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
+                namespace; or a `ListWatch`.
+            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
+                server for it.
+            indexers: What to index the objects by, beside their namespace.
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            shard_selector: Only the objects of one shard, where the server has them.
+            transform: What is done to each object before it is kept; see `masthead._cache.store.transforms`.
+            hold: How objects are stored: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
+                compressed, and decoded whenever one looks.
+            name: What logs and metrics call it; the resource by default.
+            page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
+            watch_list: Whether to try watches that begin with what there is.
+            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
+                client's own. Servers send something about once a minute; below that, quiet watches are opened anew
+                that often, which costs little.
+            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
+                MASTHEAD_MUTATION_DETECTOR says.
+            metrics: Where to count; None for nowhere.
+            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
+            backoff: Makes what says how long to wait after failures.
+
+        Raises:
+            InvalidValueError: if there is nothing to mirror, or an option is senseless.
+            SelectorError: if a selector is none.
+            IndexConflictError: if an indexer has the name of one that is always there.
+            ConfigError: if objects are to be stored in a way that needs something which is not installed.
+        """
+        portal, awaited = source_of(source)
+        super().__init__(
+            portal,
+            PortalInformer(
+                awaited,
+                resync=resync,
+                indexers=indexers,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                shard_selector=shard_selector,
+                transform=transform,
+                hold=hold,
+                name=name,
+                page_size=page_size,
+                watch_list=watch_list,
+                stall_after=stall_after,
+                buffer_limit=buffer_limit,
+                detect_mutations=detect_mutations,
+                metrics=metrics,
+                queue=queue,
+                backoff=backoff,
+            ),
+        )
 
     @property
     def name(self) -> str:

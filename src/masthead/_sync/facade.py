@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Facade", "behind"]
 
 AsyncT = TypeVar("AsyncT")
+AsyncT_co = TypeVar("AsyncT_co", covariant=True)
 R = TypeVar("R")
 
 
@@ -45,6 +46,15 @@ class Facade(Generic[AsyncT]):
         return self._portal.call(call())
 
 
-def behind(face: Facade[AsyncT]) -> tuple[Portal, AsyncT]:
+class Declares(Protocol[AsyncT_co]):
+    """A façade, by what it declares to call."""
+
+    @property
+    def _portal(self) -> Portal: ...
+    @property
+    def _async(self) -> AsyncT_co: ...
+
+
+def behind(facade: Declares[AsyncT]) -> tuple[Portal, AsyncT]:
     """The portal of a façade, and the object of the async façade that it calls."""
-    return face._portal, face._async  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return facade._portal, facade._async  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from masthead._cache.factory.groups import InformerGroups as AsyncInformerGroups
 from masthead._meta.gvk import GroupVersion
-from masthead._sync.facade import Facade
 from masthead._sync.informers import InformerGroup, Informers
+from masthead._sync.lifecycle import FactoryFacade
 
 if TYPE_CHECKING:
     from masthead._cache.factory.groups import (
@@ -827,7 +826,7 @@ class StoragemigrationV1beta1Informers(InformerGroup):
         return Informers(self._portal, self._async.storage_version_migrations)
 
 
-class InformerGroups(Facade[AsyncInformerGroups]):
+class InformerGroups(FactoryFacade):
     """Every group at every version, made when it is first asked for."""
 
     @cached_property

@@ -5,7 +5,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    _AddressInfo: TypeAlias = tuple[
+        socket.AddressFamily,
+        socket.SocketKind,
+        int,
+        str,
+        tuple[str, int] | tuple[str, int, int, int],
+    ]
 
 __all__ = ["new_loop"]
 
@@ -30,7 +41,8 @@ def _quick_loop() -> type[asyncio.AbstractEventLoop] | None:
         a crash.
         """
 
-        async def getaddrinfo(
+        # As uvloop declares it, which is not quite as asyncio does.
+        async def getaddrinfo(  # type: ignore[override]
             self,
             host: str | bytes | None,
             port: str | bytes | int | None,
@@ -39,8 +51,8 @@ def _quick_loop() -> type[asyncio.AbstractEventLoop] | None:
             type: int = 0,
             proto: int = 0,
             flags: int = 0,
-        ) -> list[Any]:
+        ) -> list[_AddressInfo]:
             look_up = functools.partial(socket.getaddrinfo, host, port, family, type, proto, flags)
-            return await self.run_in_executor(None, look_up)
+            return cast("list[_AddressInfo]", await self.run_in_executor(None, look_up))
 
     return QuickLoop

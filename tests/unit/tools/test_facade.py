@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 from tools import facade
-from tools.mirror import ClassMirror, Rules
+from tools.mirror import ClassMirror, Construction, Rules
 from tools.scopes import import_statements, names_needed, read_scope
 
 from masthead._codegen.definitions import Reference
@@ -29,10 +29,22 @@ RULES = Rules(
         Reference("things.main", "Thing"): Reference("blocking.main", "Thing"),
         Reference("things.other", "Other"): Reference("blocking.other", "Other"),
     },
-    by_hand={"ByHand": Reference("blocking.hand", "ByHand")},
+    bases={"Made": "Special[T]"},
+    constructions={"Made": Construction("unwrap", "PortalMade", keeps="_source")},
+    wrappers={"Wrapped": "wrap"},
+    names={
+        "Special": Reference("blocking.special", "Special"),
+        "wrap": Reference("blocking.special", "wrap"),
+    },
     stand_ins={"Base": Reference("things.other", "Other")},
     left_out=frozenset({"Thing.raw"}),
     on_loop=frozenset({"Thing.join"}),
+    through={
+        "Thing.end": ("_end", "end_nowait"),
+        "Thing.leave": ("_end", "leave_nowait"),
+        "Thing.run": ("_run", ""),
+    },
+    adapted={"Thing.make": {"maker": "self._awaiting(maker)"}},
     in_caller=frozenset({"Thing.change"}),
     limits={"Thing.pages": 1},
     sentences={"Belongs to one loop.": "Belongs to anybody."},
@@ -147,17 +159,90 @@ def test_what_has_a_namesake_is_wrapped_in_it() -> None:
     )
 
 
-def test_what_was_written_by_hand_is_wrapped_too() -> None:
+def test_what_has_a_wrapper_is_wrapped_by_it() -> None:
     assert (
         method('''
-        def hand(self) -> ByHand[Value]:
-            """By hand."""
-            return self._hand
+        def wrapped(self) -> Wrapped[Value]:
+            """Wrapped."""
+            return self._wrapped
     ''')
         == textwrap.dedent('''
-        def hand(self) -> ByHand[Value]:
-            """By hand."""
-            return ByHand(self._portal, self._async.hand())
+        def wrapped(self) -> Wrapped[Value]:
+            """Wrapped."""
+            return wrap(self._portal, self._async.wrapped())
+    ''').strip()
+    )
+
+
+def test_a_coroutine_may_go_through_a_method_of_the_base() -> None:
+    assert (
+        method('''
+        async def end(self, *, grace: float = 1.0) -> None:
+            """End it."""
+
+        async def leave(self) -> None:
+            """Leave it."""
+
+        async def run(self) -> None:
+            """Run it."""
+    ''')
+        == textwrap.dedent('''
+        def end(self, *, grace: float=1.0) -> None:
+            """End it."""
+            self._end(self._async.end(grace=grace), lambda: self._async.end_nowait(grace=grace))
+
+        def leave(self) -> None:
+            """Leave it."""
+            self._end(self._async.leave(), self._async.leave_nowait)
+
+        def run(self) -> None:
+            """Run it."""
+            self._run(self._async.run())
+    ''').strip()
+    )
+
+
+def test_an_argument_may_be_adapted() -> None:
+    assert (
+        method('''
+        def make(self, kind: str, maker: Callable[[Other], Other]) -> Value:
+            """Make it."""
+    ''')
+        == textwrap.dedent('''
+        def make(self, kind: str, maker: Callable[[Other], Other]) -> Value:
+            """Make it."""
+            return self._async.make(kind, self._awaiting(maker))
+    ''').strip()
+    )
+
+
+def test_what_users_make_from_another_facade_is_made_from_what_is_behind_it() -> None:
+    source = f'''{HEAD}
+class Made(Generic[T]):
+    """Made."""
+    def __init__(self, source: Other, *, limit: int = 3) -> None:
+        """Begin."""
+    if not TYPE_CHECKING:
+        def __call__(self) -> None:
+            raise TypeError
+'''
+    tree = ClassMirror(read_scope("things.main", source), "Made", RULES).rewritten()
+
+    assert (
+        ast.unparse(ast.fix_missing_locations(tree))
+        == textwrap.dedent('''
+        class Made(Special[T], Generic[T]):
+            """Made."""
+
+            def __init__(self, source: Other, *, limit: int=3) -> None:
+                """Begin."""
+                portal, awaited = unwrap(source)
+                super().__init__(portal, PortalMade(awaited, limit=limit))
+                self._source = source
+            if not TYPE_CHECKING:
+
+                def __call__(self) -> None:
+                    raise TypeError
     ''').strip()
     )
 
@@ -234,7 +319,6 @@ def test_docstrings_do_not_speak_of_waiting() -> None:
         ("(Other[T], Generic[T])", "Other[T], Generic[T]"),
         ("(Base[T], Generic[T])", "Other[T], Generic[T]"),
         ("(Base[T], Other[T], Generic[T])", "Other[T], Generic[T]"),
-        ("(ByHand[T], Generic[T])", "ByHand[T], Generic[T]"),
     ],
 )
 def test_bases_are_mirrored_too(bases: str, wanted: str) -> None:

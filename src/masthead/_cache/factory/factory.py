@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from masthead._cache.callables import check_plain
 from masthead._cache.factory.groups import InformerGroups
@@ -23,6 +22,7 @@ from masthead._cache.factory.selection import (
 )
 from masthead._cache.informer.core import GRACE, check_options
 from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._sansio.backoff import Backoff
@@ -56,8 +56,6 @@ __all__ = ["SharedInformerFactory"]
 
 T = TypeVar("T", bound=Object)
 
-_log: Final = logging.getLogger("masthead.cache")
-
 
 class SharedInformerFactory(InformerGroups):
     """Makes informers, once each, starts and stops them.
@@ -78,6 +76,9 @@ class SharedInformerFactory(InformerGroups):
 
         new ──start──> running ──shutdown──> closed; what was made can still be read
     """
+
+    INFORMER: ClassVar[type[SharedInformer[Any]]] = SharedInformer
+    """The class of its informers."""
 
     def __init__(
         self,
@@ -356,6 +357,20 @@ class SharedInformerFactory(InformerGroups):
                 errors.append(error)
         raise_all(errors)
 
+    def check_at_end(self) -> None:
+        """Check whether shared objects were changed, in the informers that look for that.
+
+        Raises:
+            MutationError: Naming the objects.
+        """
+        errors: list[Exception] = []
+        for each in self._all():
+            try:
+                each.check_at_end()
+            except MutationError as error:
+                errors.append(error)
+        raise_all(errors)
+
     def stop_nowait(self, grace: float = GRACE) -> None:
         """Stop every informer, and wait for nothing; on their own loop, or before the start."""
         with self._lock:
@@ -382,7 +397,7 @@ class SharedInformerFactory(InformerGroups):
         except MutationError as found:
             if error is None:
                 raise
-            _log.error("%s", found)
+            log_mutations(found)
 
     # Inside.
 
@@ -431,9 +446,9 @@ class SharedInformerFactory(InformerGroups):
             **self._options,
         )
 
-    # Any: what the objects are, only those who ask know.
+    # Any: only the callers know the type of the objects.
     def _make(self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], **options: Any) -> SharedInformer[Any]:  # noqa: ANN401
-        return SharedInformer(source, **options)
+        return self.INFORMER(source, **options)
 
     def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(found.what, type):

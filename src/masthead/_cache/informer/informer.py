@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from masthead._cache.callables import check_plain
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.informer.core import GRACE, Arranged
+from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.informer.registration import Registration
 from masthead._cache.reflector.listwatch import log_label
 from masthead._cache.store.indexer import count_of
@@ -178,7 +179,7 @@ class SharedInformer(Arranged[T]):
         except MutationError as found:
             if error is None:
                 raise
-            _log.error("informer %s: %s", self._name, found)
+            log_mutations(found, informer=self.name)
 
     async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full state is in the store.

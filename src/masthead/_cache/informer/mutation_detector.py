@@ -6,6 +6,7 @@ says what the server said. Because every stored object has its bytes, that can b
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from itertools import islice
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
 
-__all__ = ["VARIABLE", "changed_sections", "check", "find", "is_on"]
+__all__ = ["VARIABLE", "changed_sections", "check", "find", "is_on", "log_mutations"]
+
+_log: Final = logging.getLogger("masthead.cache")
 
 VARIABLE: Final = "MASTHEAD_MUTATION_DETECTOR"
 """The environment variable that turns the detector on."""
@@ -46,6 +49,11 @@ def is_on(wish: bool | None = None, environment: Mapping[str, str] = os.environ)
         return _SAYS[said.strip().lower()]
     except KeyError:
         raise ConfigError(f'{VARIABLE} is "{said}"; set it to 1 or 0, or unset it') from None
+
+
+def log_mutations(error: MutationError, *, informer: str = "") -> None:
+    """Log what was changed, where another error is already on its way to the caller."""
+    _log.error("%s%s", f"informer {informer}: " if informer else "", error)
 
 
 def find(pairs: Iterable[tuple[str, Object]]) -> Iterator[tuple[str, Object]]:
