@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.negotiation import Form, negotiate
+from masthead._server.wire.negotiation import MediaTypeOptions, negotiate
 
 
 def test_a_form_has_few_parameters_and_the_rest_is_not_looked_at() -> None:
     few, many = ";x=1" * 15, ";x=1" * 16
     with pytest.raises(StatusFailure):
         negotiate(f"application/json{few};as=Table")
-    assert negotiate(f"application/json{many};as=Table") == Form()
+    assert negotiate(f"application/json{many};as=Table") == MediaTypeOptions()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from masthead._server.storage import JournalError
 from masthead._server.verbs import delete, write
+from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.options import DeletionOptions, WriteOptions
 from masthead._server.wire.plain import Plain, metadata, text
@@ -75,8 +76,7 @@ class ObjectClient:
             JournalError: The change could not be stored.
         """
 
-        def changed(old: Plain | None) -> Plain:
-            found: Plain = old or {}
+        def changed(found: Plain) -> Plain:
             change(found)
             return found
 
@@ -85,7 +85,10 @@ class ObjectClient:
             namespace, name = _split(served, ref)
             try:
                 write.update(
-                    self.cluster, served, namespace, name, changed, WriteOptions(), subresource=subresource
+                    WriteContext(
+                        self.cluster, served, namespace, name, WriteOptions(), subresource=subresource
+                    ),
+                    changed,
                 )
             except JournalError:
                 raise

@@ -15,6 +15,7 @@ from masthead._server.resources.rules import rules_of
 from masthead._server.resources.schema import schema_of
 from masthead._server.resources.strategy import strategy_of
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
+from masthead._server.wire.patches import JSON_PATCH, MERGE_PATCH
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class ServedResource:
         self.name = resource.name
         self.verbs = frozenset(resource.verbs)
         self.is_namespaced = resource.namespaced
+        self.patch_types = frozenset({JSON_PATCH, MERGE_PATCH})
+        """The media types of the patches that it accepts."""
         self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
         stored = conversion.storage_of(self.group, self.name)
         self.is_stored = stored is not None

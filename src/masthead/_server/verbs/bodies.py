@@ -1,24 +1,22 @@
-"""Request bodies: from bytes in one of three formats to an object as the server keeps it."""
+"""Request bodies: decoded from JSON, YAML or protobuf, and checked against the schema of their kind."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead._server.resources.defaults import apply_defaults
 from masthead._server.resources.schema import Mismatch, schema_of
 from masthead._server.wire import go_json
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_yaml import decode_yaml
 from masthead._server.wire.limits import BODY_LIMIT
-from masthead._server.wire.request import JSON_TYPE
+from masthead._server.wire.request import JSON_TYPE, PROTOBUF_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._meta.apitype import ApiType
     from masthead._meta.object import Object
-    from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
@@ -27,97 +25,78 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BODY_LIMIT",
-    "clean",
-    "finish",
+    "decode",
+    "drop_unknown",
     "is_slow",
     "media_type",
     "read_ahead",
-    "read_object",
     "read_options",
-    "read_part",
 ]
 
-PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
-YAML_TYPE: Final = "application/yaml"
 _QUICK_YAML: Final = 8 * 1024
-"""Bytes of YAML that are read in a moment; it can take a hundred times longer than JSON."""
+"""Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
 
-def read_object(request: ApiRequest, served: ServedResource, options: WriteOptions) -> Plain:
-    """Read the object that a request brings, in its stored shape and with its defaults.
-
-    Raises:
-        StatusFailure: It cannot be read, is of another kind, or has fields that its kind has not and the client is strict.
-    """
-    return finish(read_part(request, served.cls, options), served)
-
-
-def read_part(
+def decode(
     request: ApiRequest, cls: type[Object], options: WriteOptions, *, older: tuple[str, ...] = ()
 ) -> Plain:
-    """Read an object of any kind, such as a Scale; it gets no defaults.
+    """Decode the object that a request brings, without the fields that its kind does not have.
 
     Args:
-        request: What brings it.
-        cls: Its kind.
-        options: How strict to be; warnings go there.
-        older: Versions of the same shape that it may be of as well.
+        request: The request.
+        cls: The class of the kind.
+        options: How strict to be; warnings are added to them.
+        older: Further versions of the same shape that are accepted.
 
     Raises:
-        StatusFailure: As for `read_object`.
+        StatusFailure: If it cannot be read, is of another kind, or has unknown fields and the client is strict.
     """
     gvk = cls.GVK
     body = _read(request, gvk.kind, gvk.api_version, older)
-    twice: list[str] = []
+    duplicates: list[str] = []
     if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
-        twice = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
+        duplicates = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
 
     def refuse(_: Plain, problem: str) -> StatusFailure:
         return bad_request(
             f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
         )
 
-    return clean(body, cls, options, twice, refuse)
+    return drop_unknown(body, cls, options, duplicates, refuse)
 
 
-def clean(
-    body: Plain, cls: type[Object], options: WriteOptions, said: list[str], refuse: RefusalFactory
+def drop_unknown(
+    body: Plain, cls: type[Object], options: WriteOptions, problems: list[str], refuse: RefusalFactory
 ) -> Plain:
-    """Drop what a kind does not have, and complain of it as the client wishes.
+    """Drop the fields that a kind does not have, and report them as the client's field validation says.
 
     Args:
         body: The object.
-        cls: Its kind.
-        options: How strict to be; warnings go there.
-        said: What is already known to be wrong with it.
-        refuse: Makes the refusal.
+        cls: The class of its kind.
+        options: How strict to be; warnings are added to them.
+        problems: What strict validation has found already.
+        refuse: Makes the failure, given the object and the message.
 
     Raises:
-        StatusFailure: A field has the wrong type, or the client is strict and there is something to complain of.
+        StatusFailure: If a field has the wrong type, or if the client is strict and there are problems.
     """
     try:
         found, unknown = schema_of(cast("ApiType", cls)).clean(body)
     except Mismatch as error:
         raise refuse(body, str(error)) from None
     if options.field_validation != "Ignore":
-        said = [*said, *(f'unknown field "{path}"' for path in unknown)]
-        if said and options.field_validation == "Strict":
-            raise refuse(body, f"strict decoding error: {', '.join(said)}")
-        options.warnings.extend(said)
+        problems = [*problems, *(f'unknown field "{path}"' for path in unknown)]
+        if problems and options.field_validation == "Strict":
+            raise refuse(body, f"strict decoding error: {', '.join(problems)}")
+        options.warnings.extend(problems)
     return found
 
 
-def finish(found: Plain, served: ServedResource) -> Plain:
-    """Give a clean object its defaults, and the shape in which it is stored."""
-    apply_defaults(served.group, served.version, served.kind, found)
-    return served.to_storage(found)
-
-
 def read_options(request: ApiRequest) -> Plain | None:
-    """Read the options that a deletion brings in its body; None if there is no body.
+    """Decode the DeleteOptions in a body; None if there is no body.
 
     Raises:
-        StatusFailure: They cannot be read.
+        StatusFailure: If they cannot be read.
     """
     if not request.body:
         return None
@@ -127,17 +106,17 @@ def read_options(request: ApiRequest) -> Plain | None:
 
 
 def is_slow(request: ApiRequest) -> bool:
-    """Whether a body takes so long to read that nobody should wait for it in the meantime: YAML of some length."""
+    """Whether a body takes so long to decode that other requests should not wait for it: YAML of some length."""
     return len(request.body) > _QUICK_YAML and media_type(request) == YAML_TYPE
 
 
 def read_ahead(request: ApiRequest) -> ApiRequest:
-    """Read a body before it is known what it should be; safe in any thread. What is wrong with it is said later."""
+    """Parse a body before its kind is known; safe in any thread. Its errors are raised when it is decoded."""
     return replace(request, document=_document_of(request.body))
 
 
 def _document_of(body: bytes) -> Callable[[], object]:
-    """Read YAML; returns what gives the document, or raises what was raised."""
+    """Parse YAML; returns what gives the document or raises the error."""
     try:
         found = decode_yaml(body)
     except (go_json.JsonError, StatusFailure) as error:
@@ -151,7 +130,7 @@ def _document_of(body: bytes) -> Callable[[], object]:
 
 
 def media_type(request: ApiRequest) -> str:
-    """The format of a body; JSON if nothing is said."""
+    """The media type of a body; JSON by default."""
     return request.headers.get("content-type", JSON_TYPE).partition(";")[0].strip().lower() or JSON_TYPE
 
 

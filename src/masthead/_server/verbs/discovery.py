@@ -226,7 +226,7 @@ def _discovered(served: ServedResource) -> Plain:
     found: Plain = {
         "resource": resource.name,
         "responseKind": {"group": "", "version": "", "kind": served.kind},
-        "scope": "Namespaced" if resource.namespaced else "ClusterState",
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
     }

@@ -9,6 +9,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
 from masthead._server.verbs import delete, write
+from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.failures import (
     StatusFailure,
     bad_request,
@@ -42,38 +43,25 @@ _PATIENCE: Final = 10
 _ALLOWED: Final = "DisruptionAllowed"
 
 
-def evict(
-    cluster: ClusterState,
-    served: ServedResource,
-    namespace: str,
-    name: str,
-    body: Plain,
-    options: WriteOptions,
-) -> None:
-    """Delete a pod as the eviction says, and let its budget count that.
-
-    Args:
-        cluster: Where.
-        served: The pods.
-        namespace: The path's.
-        name: The path's.
-        body: The Eviction.
-        options: The query's.
+def evict(context: WriteContext, body: Plain) -> None:
+    """Delete a pod as an Eviction says, and count that against its disruption budget.
 
     Raises:
-        StatusFailure: There is no such pod, it is not the one that was meant, or its budget allows no disruption now.
+        StatusFailure: If there is no such pod, if it is not the one that is meant, or if its budget allows no
+            disruption now.
     """
+    cluster, served, name = context.cluster, context.served, context.name
     _check_names(name, body)
-    dry_run = _dry_run(body, options)
-    how = _how(part(body, "deleteOptions"), dry_run)
-    pod = served.load(cluster.find(served, namespace, name))
-    guard = None if _is_unguarded(pod) else _budget_of(cluster, pod)
-    if guard is None:
+    dry_run = _dry_run(body, context.options)
+    how = _deletion_options(part(body, "deleteOptions"), dry_run)
+    pod = served.load(cluster.find(served, context.namespace, name))
+    budget = None if _is_unguarded(pod) else _budget_of(cluster, pod)
+    if budget is None:
         _end(cluster, served, pod, how, dry_run)
-    elif _counts_as_down_already(guard, pod):
-        _end_unready(cluster, served, pod, how, dry_run, text(metadata(guard), "name"))
+    elif _counts_as_down_already(budget, pod):
+        _end_unready(cluster, served, pod, how, dry_run, text(metadata(budget), "name"))
     else:
-        _spend(cluster, guard, name, is_dry_run=how.is_dry_run)
+        _spend(cluster, budget, name, is_dry_run=how.is_dry_run)
         _end(cluster, served, pod, how, dry_run)
 
 
@@ -95,7 +83,7 @@ def _dry_run(body: Plain, options: WriteOptions) -> tuple[str, ...]:
     return said or asked
 
 
-def _how(wanted: Plain, dry_run: tuple[str, ...]) -> DeletionOptions:
+def _deletion_options(wanted: Plain, dry_run: tuple[str, ...]) -> DeletionOptions:
     conditions = part(wanted, "preconditions")
     return DeletionOptions(
         is_dry_run=bool(dry_run),
@@ -123,12 +111,8 @@ def _end(
             served, meta, replace(how, uid=how.uid or None, version=how.version or None)
         )
         write.update(
-            cluster,
-            served,
-            *place,
-            lambda found: _marked(found or {}, cluster.now()),
-            WriteOptions(),
-            subresource="status",
+            WriteContext(cluster, served, *place, WriteOptions(), subresource="status"),
+            lambda found: _marked(found, cluster.now()),
         )
         how = replace(how, version=None)  # it was met, until the write above
     if errors := how.errors(dry_run):
@@ -227,14 +211,10 @@ def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) 
     if not status.get("disruptionsAllowed"):
         raise _used_up(name, status)
     if not is_dry_run:
+        budgets = cluster.catalog.require(_BUDGETS)
         write.update(
-            cluster,
-            cluster.catalog.require(_BUDGETS),
-            meta["namespace"],
-            name,
-            lambda found: _spent(found or {}, pod, cluster.now()),
-            WriteOptions(),
-            subresource="status",
+            WriteContext(cluster, budgets, meta["namespace"], name, WriteOptions(), subresource="status"),
+            lambda found: _spent(found, pod, cluster.now()),
         )
 
 

@@ -1,8 +1,8 @@
-"""The verbs: what a request to a resource does, from its path and query to its answer."""
+"""REST: dispatches a request to the verb and the resource that it names, and writes the response."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,13 +12,15 @@ from masthead._server.faults import Effect
 from masthead._server.resources import warnings as kind_warnings
 from masthead._server.resources.catalog import unknown_resource
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
-from masthead._server.verbs.events import MetadataOnly, Representation, WholeObjects
 from masthead._server.verbs.lists import check_not_ahead, read_page
+from masthead._server.verbs.patch import Patch, patch_object
+from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import Watcher
-from masthead._server.wire import patches
+from masthead._server.verbs.write import WriteContext
+from masthead._server.wire.encoders import encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
-from masthead._server.wire.negotiation import Form, negotiate
+from masthead._server.wire.negotiation import negotiate
 from masthead._server.wire.options import CollectionOptions, DeletionOptions, WriteOptions, read_version
 from masthead._server.wire.request import (
     JSON_TYPE,
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
     from masthead._server.cluster import ClusterState
     from masthead._server.faults import Faults
     from masthead._server.resources.resource import ServedResource
-    from masthead._server.verbs.lists import Page
+    from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.watch import WatchLimits
     from masthead._server.verbs.write import Written
+    from masthead._server.wire.negotiation import MediaTypeOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
@@ -50,19 +53,23 @@ _NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """A request, and what it was found to be about."""
+    """A request to a resource, and what was found out about it.
+
+    Attributes:
+        request: The request.
+        info: What it is about.
+        served: The resource.
+        media: What the client accepts.
+        representation: How objects appear in the response.
+        warnings: What the client gets as Warning headers, whatever the outcome.
+    """
 
     request: ApiRequest
     info: RequestInfo
     served: ServedResource
-    form: Form
+    media: MediaTypeOptions
+    representation: Representation
     warnings: list[str] = field(default_factory=list[str])
-
-    @property
-    def writer(self) -> Representation:
-        """Writes objects in the form that the client asked for."""
-        version = self.form.metadata_only
-        return MetadataOnly(version) if version else WholeObjects(self.served)
 
 
 class Rest:
@@ -106,39 +113,38 @@ class Rest:
         if served is None or not _fits(info, served):
             raise unknown_resource()
         _check_allowed(served, info)
-        form = negotiate(
+        media = negotiate(
             request.headers.get("accept", ""),
             of_collection=info.verb in _READ_MANY,
             is_watch=info.verb == "watch",
         )
-        context = RequestContext(request, info, served, form)
+        context = RequestContext(request, info, served, media, representation_for(media, served))
         if deprecated := kind_warnings.deprecation(served.group, served.version, served.kind):
             context.warnings.append(deprecated)
         if info.verb == "watch":
             return self._watch(context)
         try:
-            answer = self._verbs[info.verb](context)
+            response = self._verbs[info.verb](context)
         except StatusFailure as failure:
-            answer = status_response(failure)
-        return _finished(context, answer)
+            response = status_response(failure)
+        return _finished(context, response)
 
     def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
-        if context.form.is_list:
-            problem = f"the requested object is not a list (*{_package(served)}.{served.kind})"
+        if context.media.is_list:
+            problem = f"the requested object is not a list (*{go_type(served)})"
             raise StatusFailure(
                 406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}"
             )
         if "export" in request.query:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         if info.subresource:
-            answer = subresources.read(self._cluster, served, info)
-            return _only_metadata(context, answer) if context.form.metadata_only else answer
+            return ApiResponse(200, subresources.read(self._cluster, served, info, context.representation))
         if not served.is_stored:
             raise served.missing(info.name)
         check_not_ahead(self._cluster.storage, read_version(request.first("resourceVersion")))
         record = self._cluster.find(served, info.namespace, info.name)
-        return ApiResponse(200, context.writer.stored(record.value))
+        return ApiResponse(200, context.representation.one(record.value))
 
     def _list(self, context: RequestContext) -> ApiResponse:
         options = CollectionOptions.of(context.request)
@@ -146,7 +152,8 @@ class Rest:
         stale = self._faults.strike(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
-        return ApiResponse(200, _listed(context, read_page(storage, selection, options, latest=latest)))
+        page = read_page(storage, selection, options, latest=latest)
+        return ApiResponse(200, context.representation.page(page))
 
     def _describe(self, request: ApiRequest) -> ApiResponse:
         found = self._discovery.describe(request)
@@ -171,74 +178,49 @@ class Rest:
             self._cluster,
             selection,
             options,
-            context.writer,
+            context.representation,
             self._limits,
             self._on_idle,
             headers=tuple(warning_header(each) for each in context.warnings),
         )
 
     def _create(self, context: RequestContext) -> ApiResponse:
-        request, info, served = context.request, context.info, context.served
-        options = WriteOptions.of(request, "CreateOptions", context.warnings)
-        if info.subresource:
-            return subresources.create(self._cluster, served, info, request, options)
+        request, served = context.request, context.served
+        write_context = self._write_context(context, "CreateOptions")
+        if context.info.subresource:
+            return subresources.create(write_context, request)
         if not served.is_stored:
-            return reviews.create(self._cluster, served, info, request, options)
-        found = bodies.read_object(request, served, options)
-        write.check_names(found, info.namespace, "", is_namespaced=served.is_namespaced)
-        return _written(context, write.create(self._cluster, served, info.namespace, found, options))
+            return reviews.create(write_context, request)
+        decoded = bodies.decode(request, served.cls, write_context.options)
+        return _written(context, write.create(write_context, decoded))
 
     def _update(self, context: RequestContext) -> ApiResponse:
-        request, info, served = context.request, context.info, context.served
-        options = WriteOptions.of(request, "UpdateOptions", context.warnings)
-        if subresources.is_special(info.subresource):
-            return subresources.update(self._cluster, served, info, request, options)
-        found = bodies.read_object(request, served, options)
-        write.check_names(found, info.namespace, info.name, is_namespaced=served.is_namespaced)
-        written = write.update(
-            self._cluster,
-            served,
-            info.namespace,
-            info.name,
-            lambda _: found,
-            options,
-            subresource=info.subresource,
-            is_put=True,
-        )
-        return _written(context, written)
+        request, served = context.request, context.served
+        write_context = self._write_context(context, "UpdateOptions")
+        if subresources.is_special(context.info.subresource):
+            return subresources.update(write_context, request)
+        decoded = bodies.decode(request, served.cls, write_context.options)
+        return _written(context, write.replace(write_context, decoded))
 
     def _patch(self, context: RequestContext) -> ApiResponse:
-        request, info, served = context.request, context.info, context.served
-        patch = _Patch(request)
-        options = WriteOptions.of(request, "PatchOptions", context.warnings)
-        if subresources.is_special(info.subresource):
-            return subresources.patch(self._cluster, served, info, patch.applier(options), options)
-        apply = patch.applier(options)
+        patch = Patch(context.request, context.served)
+        write_context = self._write_context(context, "PatchOptions")
+        if subresources.is_special(context.info.subresource):
+            return subresources.patch(write_context, patch)
+        return _written(context, patch_object(write_context, patch))
 
-        def change(old: Plain | None) -> Plain:
-            shown = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old or {})}
-            patched = apply(shown)
-            if not patched.get("kind") and not patched.get("apiVersion"):
-                options.warnings.extend(f'unknown field "{name}"' for name in sorted(patched))
-                raise write.nameless(info.name)
-            if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
-                raise patches.refused_patch(patched, problem)
-            slips = patch.slips() if options.field_validation != "Ignore" else []
-            cleaned = bodies.clean(patched, served.cls, options, slips, patches.refused_patch)
-            found = bodies.finish(cleaned, served)
-            write.check_names(found, info.namespace, info.name, is_namespaced=served.is_namespaced)
-            return found
-
-        written = write.update(
+    def _write_context(self, context: RequestContext, kind: str) -> WriteContext:
+        """Read the query of a write, whose options are of a kind that complaints name."""
+        info = context.info
+        return WriteContext(
             self._cluster,
-            served,
+            context.served,
             info.namespace,
             info.name,
-            change,
-            options,
+            WriteOptions.of(context.request, kind, context.warnings),
             subresource=info.subresource,
+            is_put=info.verb == "update",
         )
-        return _written(context, written)
 
     def _delete(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
@@ -247,8 +229,7 @@ class Rest:
         deleted = delete.delete(self._cluster, served, info.namespace, info.name, options)
         if not deleted.is_gone or served.strategy.returns_deleted:
             code = 202 if options.orphans is False and not deleted.is_gone else 200
-            answer = ApiResponse(code, served.encode(deleted.found))
-            return _only_metadata(context, answer) if context.form.metadata_only else answer
+            return ApiResponse(code, context.representation.one(served.dump(deleted.found)))
         meta = deleted.found["metadata"]
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
         head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -261,7 +242,7 @@ class Rest:
         _warn_of_deletion(context, how)
         selection = SelectionPredicate(served, info.namespace, options)
         page = read_page(self._cluster.storage, selection, options)
-        body = _listed(context, page)
+        body = context.representation.page(page)
         for record in page.records:
             namespace, name = served.split(record.key)
             delete.delete(self._cluster, served, namespace, name, how)
@@ -270,32 +251,8 @@ class Rest:
 
 def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
     served = context.served
-    told = kind_warnings.on_delete(served.group, served.name, policy=how.policy, orphans=how.orphans)
-    context.warnings.extend(told)
-
-
-class _Patch:
-    """The patch that a request brings.
-
-    Raises:
-        StatusFailure: It is in no format that the server takes.
-    """
-
-    def __init__(self, request: ApiRequest) -> None:
-        self._body = request.body
-        self._is_json_patch = bodies.media_type(request) == "application/json-patch+json"
-        if not self._is_json_patch and bodies.media_type(request) != "application/merge-patch+json":
-            raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-
-    def applier(self, options: WriteOptions) -> Callable[[Plain], Plain]:
-        """What applies it to an object, of which it makes another."""
-        apply = patches.apply_json_patch if self._is_json_patch else patches.apply_merge_patch
-        return lambda document: apply(document, self._body, lenient=options.field_validation == "Ignore")
-
-    def slips(self) -> list[str]:
-        """What a strict reader finds wrong with it."""
-        find = patches.json_patch_slips if self._is_json_patch else patches.merge_patch_slips
-        return find(self._body)
+    found = kind_warnings.on_delete(served.group, served.name, policy=how.policy, orphans=how.orphans)
+    context.warnings.extend(found)
 
 
 def _fits(info: RequestInfo, served: ServedResource) -> bool:
@@ -324,74 +281,14 @@ def _not_allowed() -> StatusFailure:
     return StatusFailure(405, "MethodNotAllowed", message, details={})
 
 
-def _listed(context: RequestContext, page: Page) -> bytes:
-    served, form = context.served, context.form
-    metadata: Plain = {"resourceVersion": str(page.revision)}
-    if page.token:
-        metadata["continue"] = page.token
-    if page.remaining is not None:
-        metadata["remainingItemCount"] = page.remaining
-    if form.metadata_only:
-        if not form.is_list:
-            problem = f"the requested object is a list (*{_package(served)}.{served.kind}List)"
-            raise StatusFailure(406, "NotAcceptable", f"you requested PartialObjectMetadata, but {problem}")
-        kind, api_version = "PartialObjectMetadataList", f"meta.k8s.io/{form.metadata_only}"
-        items = b",".join(context.writer.stored(record.value) for record in page.records)
-    else:
-        kind, api_version = f"{served.kind}List", served.api_version
-        items = b",".join([b"{" + served.tail(record.value) for record in page.records])
-    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    listed = b"null" if form.metadata_only and not page.records else b"[%b]" % items
-    return b'%b,"items":%b}' % (head[:-1], listed)
-
-
-def _package(served: ServedResource) -> str:
-    """Where Go has a kind's type, which messages name."""
-    return served.stored_group.partition(".")[0] or "core"
-
-
 def _written(context: RequestContext, written: Written) -> ApiResponse:
-    answer = ApiResponse(201 if written.is_new else 200, written.body)
-    return _only_metadata(context, answer) if context.form.metadata_only else answer
+    return ApiResponse(201 if written.is_new else 200, context.representation.one(written.value))
 
 
-def _only_metadata(context: RequestContext, answer: ApiResponse) -> ApiResponse:
-    return replace(answer, body=context.writer.stored(answer.body[1:]))
-
-
-def _finished(context: RequestContext, answer: ApiResponse) -> ApiResponse:
-    """Add what the client is to be told, and write the answer in the format that it asked for."""
+def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
+    """Add the warnings, and encode the body in the media type that was negotiated."""
+    headers = response.headers
     if context.warnings:
-        told = tuple(warning_header(each) for each in kind_warnings.fit(context.warnings))
-        answer = replace(answer, headers=(*answer.headers, *told))
-    if context.form.content_type == answer.content_type:
-        if _is_for_eyes(context.request) and len(answer.body) <= _LONGEST_REWRITTEN:
-            return replace(answer, body=msgspec.json.format(answer.body, indent=2))
-        return answer
-    return replace(answer, body=_yaml_of(answer.body), content_type=context.form.content_type)
-
-
-_LONGEST_REWRITTEN: Final = 64 * 1024
-"""Bytes of JSON that are indented, or rewritten as YAML: where it nests deeply, either makes hundreds of each."""
-
-
-def _yaml_of(body: bytes) -> bytes:
-    """Write an answer as YAML; what is long or deep stays JSON, which is YAML too."""
-    if len(body) > _LONGEST_REWRITTEN:
-        return body
-    from masthead._meta import yaml
-
-    # The real server's YAML is in order of the keys.
-    ordered = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
-    try:
-        return yaml.dump(msgspec.json.decode(ordered)).encode()
-    except RecursionError:
-        return body
-
-
-def _is_for_eyes(request: ApiRequest) -> bool:
-    """Whether the answer is to be indented: for a client that says so, and for those that people look through."""
-    wanted = request.first("pretty")
-    if wanted:
-        return wanted not in {"0", "false"}
-    return request.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))
+        headers = (*headers, *(warning_header(each) for each in kind_warnings.fit(context.warnings)))
+    encoder = encoder_for(context.media.content_type, context.request)
+    return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

@@ -1,44 +1,38 @@
-"""Questions that are posted and answered, and not kept: who am I, may I, is this token good."""
+"""Reviews: objects that are posted and answered, and not stored."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.resources import user
-from masthead._server.verbs import bodies
+from masthead._server.verbs import bodies, subresources
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._server.cluster import ClusterState
-    from masthead._server.resources.resource import ServedResource
-    from masthead._server.wire.options import WriteOptions
+    from masthead._server.verbs.write import WriteContext
     from masthead._server.wire.request import ApiRequest
-    from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["create"]
 
+_PODS: Final = GroupVersionResource("", "v1", "pods")
 _USER: Final[Plain] = {"username": user.NAME, "groups": list(user.GROUPS)}
 
 
-def create(
-    cluster: ClusterState,
-    served: ServedResource,
-    info: RequestInfo,
-    request: ApiRequest,
-    options: WriteOptions,
-) -> ApiResponse:
-    """Answer a question.
+def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a review, which is not stored.
 
     Raises:
-        StatusFailure: The question cannot be read.
+        StatusFailure: If it cannot be read.
     """
-    found = bodies.read_part(request, served.cls, options)
+    cluster, served = context.cluster, context.served
+    found = bodies.decode(request, served.cls, context.options)
     if served.name == "bindings":
-        return _bind(cluster, info, request, found, options)
+        return _bind(context, request, found)
     if not part(found, "metadata"):
         found["metadata"] = {}
     if served.name == "selfsubjectreviews":
@@ -48,21 +42,15 @@ def create(
     if served.name == "tokenreviews":
         found["status"] = _is_authenticated(found, cluster.token)
     else:
-        found["status"] = _ANSWERS[served.name](found)
+        found["status"] = _STATUSES[served.name](found)
     return json_response(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
 
 
-def _bind(
-    cluster: ClusterState, info: RequestInfo, request: ApiRequest, found: Plain, options: WriteOptions
-) -> ApiResponse:
-    """The old way to bind a pod: a Binding that is named like it."""
-    from dataclasses import replace
-
-    from masthead._server.verbs import subresources
-
-    pods = cluster.catalog.require(GroupVersionResource("", "v1", "pods"))
-    pod = replace(info, resource="pods", name=text(part(found, "metadata"), "name"), subresource="binding")
-    return subresources.create(cluster, pods, pod, request, options)
+def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> ApiResponse:
+    """Bind a pod by a Binding of its name: the old form of ``pods/binding``."""
+    pods = context.cluster.catalog.require(_PODS)
+    name = text(part(found, "metadata"), "name")
+    return subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
 
 
 def _is_allowed(_: Plain) -> Plain:
@@ -89,7 +77,7 @@ def _is_authenticated(found: Plain, token: str | None) -> Plain:
     return {"authenticated": True, "user": _USER}
 
 
-_ANSWERS: Final[dict[str, Callable[[Plain], Plain]]] = {
+_STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
     "selfsubjectaccessreviews": _is_allowed,
     "subjectaccessreviews": _is_allowed,
     "localsubjectaccessreviews": _is_allowed,

@@ -1,9 +1,10 @@
-"""Parts of objects that are kinds of their own: scales, bindings, evictions, tokens."""
+"""Subresources, and those above all that are kinds of their own: scales, bindings, evictions, tokens."""
 
 from __future__ import annotations
 
 import base64
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from masthead._meta.v1 import LabelSelector
 from masthead._server import scheme
 from masthead._server.clock import stamp
 from masthead._server.verbs import bodies, eviction, write
+from masthead._server.verbs.write_steps import check_names
 from masthead._server.wire.failures import (
     StatusFailure,
     bad_request,
@@ -28,12 +30,14 @@ from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from masthead._meta.object import Object
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.resource import ServedResource
-    from masthead._server.wire.options import WriteOptions
+    from masthead._server.verbs.patch import Patch
+    from masthead._server.verbs.representation import Representation
+    from masthead._server.verbs.write import WriteContext
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
 
@@ -41,111 +45,93 @@ __all__ = ["create", "is_special", "patch", "read", "update"]
 
 _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
-"""Parts that are written as the object itself is."""
+"""Subresources that are written as the object itself is; empty for the object."""
 _SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _SHORTEST_TOKEN: Final = 600
 _LONGEST_TOKEN: Final = 2**32
-"""Seconds for which a token can be asked for, as of the real server."""
+"""The seconds that a token may be requested for, as of the real server."""
 
 
 def is_special(subresource: str) -> bool:
-    """Tell whether a part is a kind of its own."""
+    """Tell whether a subresource is a kind of its own."""
     return subresource not in _GENERIC
 
 
-def read(cluster: ClusterState, served: ServedResource, info: RequestInfo) -> ApiResponse:
-    """Answer a GET of a part.
+def read(
+    cluster: ClusterState, served: ServedResource, info: RequestInfo, representation: Representation
+) -> bytes:
+    """Write the body of the response to a GET of a subresource.
 
     Raises:
-        StatusFailure: There is no such object, or nothing behind it that could answer.
+        StatusFailure: If there is no such object, or if the subresource needs a node.
     """
     record = cluster.find(served, info.namespace, info.name)
     if info.subresource in _GENERIC:
-        return ApiResponse(200, served.write(record.value))
+        return representation.one(record.value)
     if info.subresource == _SCALE:
-        return json_response(200, _scale_of(served, served.load(record)))
-    raise _nobody_there(served, info)
+        return representation.encoded(msgspec.json.encode(_scale_of(served, served.load(record))))
+    raise _needs_a_node(served, info.subresource)
 
 
-def update(
-    cluster: ClusterState,
-    served: ServedResource,
-    info: RequestInfo,
-    request: ApiRequest,
-    options: WriteOptions,
-) -> ApiResponse:
-    """Answer a PUT of a part that is a kind of its own.
+def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a PUT of a subresource that is a kind of its own.
 
     Raises:
-        StatusFailure: It is refused.
+        StatusFailure: If it is refused.
     """
-    if info.subresource != _SCALE:
-        raise _nobody_there(served, info)
-    scale = bodies.read_part(request, _kind_of(served, info), options)
-    write.check_names(scale, info.namespace, info.name, is_namespaced=True)
-    return _rescale(cluster, served, info, lambda _: scale, options, is_put=True)
+    _check_is_scale(context)
+    scale = bodies.decode(request, _kind_of(context), context.options)
+    check_names(scale, context.namespace, context.name, is_namespaced=True)
+    return _rescale(context, lambda _: scale)
 
 
-def patch(
-    cluster: ClusterState,
-    served: ServedResource,
-    info: RequestInfo,
-    apply: Callable[[Plain], Plain],
-    options: WriteOptions,
-) -> ApiResponse:
-    """Answer a PATCH of a part that is a kind of its own.
+def patch(context: WriteContext, patch: Patch) -> ApiResponse:
+    """Answer a PATCH of a subresource that is a kind of its own.
 
     Raises:
-        StatusFailure: It is refused.
+        StatusFailure: If it is refused.
     """
-    if info.subresource != _SCALE:
-        raise _nobody_there(served, info)
-    kind = _kind_of(served, info)
+    _check_is_scale(context)
+    kind, options = _kind_of(context), context.options
 
     def patched(scale: Plain) -> Plain:
-        return bodies.clean(apply(scale), kind, options, [], refused_patch)
+        changed = patch.apply(scale, lenient=options.field_validation == "Ignore")
+        return bodies.drop_unknown(changed, kind, options, [], refused_patch)
 
-    return _rescale(cluster, served, info, patched, options)
+    return _rescale(context, patched)
 
 
-def create(
-    cluster: ClusterState,
-    served: ServedResource,
-    info: RequestInfo,
-    request: ApiRequest,
-    options: WriteOptions,
-) -> ApiResponse:
-    """Answer a POST to a part of an object.
+def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a POST to a subresource.
 
     Raises:
-        StatusFailure: It is refused.
+        StatusFailure: If it is refused.
     """
-    acts = {"binding": _bind, "eviction": _evict, "token": _issue_token}
-    act = acts.get(info.subresource)
+    act = _CREATE.get(context.subresource)
     if act is None:
-        raise _nobody_there(served, info)
-    older = eviction.OLDER_VERSIONS if info.subresource == "eviction" else ()
-    body = bodies.read_part(request, _kind_of(served, info), options, older=older)
-    write.check_names(body, info.namespace, "", is_namespaced=True)
-    return act(cluster, served, info, body, options)
+        raise _needs_a_node(context.served, context.subresource)
+    older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
+    body = bodies.decode(request, _kind_of(context), context.options, older=older)
+    check_names(body, context.namespace, "", is_namespaced=True)
+    return act(context, body)
 
 
-def _rescale(
-    cluster: ClusterState,
-    served: ServedResource,
-    info: RequestInfo,
-    change: Callable[[Plain], Plain],
-    options: WriteOptions,
-    *,
-    is_put: bool = False,
-) -> ApiResponse:
-    def rescaled(old: Plain | None) -> Plain:
-        found: Plain = old or {}
+def _check_is_scale(context: WriteContext) -> None:
+    if context.subresource != _SCALE:
+        raise _needs_a_node(context.served, context.subresource)
+
+
+def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResponse:
+    """Change the scale of an object, which is a view of the object itself."""
+    served = context.served
+
+    def rescaled(found: Plain) -> Plain:
         scale = change(_scale_of(served, found))
         replicas = part(scale, "spec").get("replicas", 0)
         if replicas < 0:
             problem = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise refused_fields("autoscaling", "Scale", info.name, [problem])
+            raise refused_fields("autoscaling", "Scale", context.name, [problem])
+        # The preconditions of the scale are those of the object.
         for field in ("resourceVersion", "uid"):
             wanted = text(part(scale, "metadata"), field)
             if wanted:
@@ -155,8 +141,8 @@ def _rescale(
         found.setdefault("spec", {})["replicas"] = replicas
         return found
 
-    written = write.update(cluster, served, info.namespace, info.name, rescaled, options, is_put=is_put)
-    return json_response(200, _scale_of(served, msgspec.json.decode(written.body)))
+    written = write.update(replace(context, subresource=""), rescaled)
+    return json_response(200, _scale_of(served, msgspec.json.decode(b"{" + written.value)))
 
 
 def _scale_of(served: ServedResource, found: Plain) -> Plain:
@@ -178,11 +164,10 @@ def _scale_of(served: ServedResource, found: Plain) -> Plain:
     }
 
 
-def _bind(
-    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
-) -> ApiResponse:
+def _bind(context: WriteContext, body: Plain) -> ApiResponse:
     """Give a pod its node."""
-    if text(part(body, "metadata"), "name") != info.name:
+    name = context.name
+    if text(part(body, "metadata"), "name") != name:
         raise bad_request("name in URL does not match name in Binding object")
     node = text(part(body, "target"), "name")
     kind = text(part(body, "target"), "kind")
@@ -192,60 +177,62 @@ def _bind(
     if not node:
         raise StatusFailure(500, "", str(required("target.name")))
 
-    def bound(old: Plain | None) -> Plain:
-        found: Plain = old or {}
+    def bound(found: Plain) -> Plain:
         current = part(found, "spec").get("nodeName")
         if current:
-            problem = f"pod {info.name} is already assigned to node {current!r}".replace("'", '"')
-            raise conflict(served.group, "pods/binding", info.name, problem)
+            problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
+            raise conflict(context.served.group, "pods/binding", name, problem)
         found.setdefault("spec", {})["nodeName"] = node
         found.setdefault("status", {}).setdefault("conditions", []).append(
             {
                 "type": "PodScheduled",
                 "status": "True",
                 "lastProbeTime": None,
-                "lastTransitionTime": cluster.now(),
+                "lastTransitionTime": context.cluster.now(),
             }
         )
         return found
 
-    write.update(cluster, served, info.namespace, info.name, bound, options, subresource="binding")
+    write.update(context, bound)
     return json_response(201, {**_SUCCESS, "code": 201})
 
 
-def _evict(
-    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
-) -> ApiResponse:
-    """Delete a pod as kindly as the eviction and its budget say."""
-    eviction.evict(cluster, served, info.namespace, info.name, body, options)
+def _evict(context: WriteContext, body: Plain) -> ApiResponse:
+    """Delete a pod as the eviction and its disruption budget say."""
+    eviction.evict(context, body)
     return json_response(201, {**_SUCCESS, "code": 201})
 
 
-def _issue_token(
-    cluster: ClusterState, served: ServedResource, info: RequestInfo, body: Plain, options: WriteOptions
-) -> ApiResponse:
-    """Make a token for a service account; it opens nothing, but looks like one and says when it expires."""
-    del options
-    cluster.find(served, info.namespace, info.name)
+def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
+    """Issue a token for a service account; no server accepts it, but it has a token's form and expiry."""
+    cluster, namespace, name = context.cluster, context.namespace, context.name
+    cluster.find(context.served, namespace, name)
     spec = part(body, "spec")
     spec.setdefault("expirationSeconds", 3600)
     _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
-    subject = f"system:serviceaccount:{info.namespace}:{info.name}"
+    subject = f"system:serviceaccount:{namespace}:{name}"
     claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
     pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]
     token = ".".join(base64.urlsafe_b64encode(each).rstrip(b"=").decode() for each in pieces)
-    meta = {"name": info.name, "namespace": info.namespace, "creationTimestamp": cluster.now()}
     return json_response(
         201,
         {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",
-            "metadata": meta,
+            "metadata": {"name": name, "namespace": namespace, "creationTimestamp": cluster.now()},
             "spec": spec,
             "status": {"token": token, "expirationTimestamp": stamp(expires)},
         },
     )
+
+
+_CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], ApiResponse]]] = {
+    "binding": _bind,
+    "eviction": _evict,
+    "token": _issue_token,
+}
+"""What a POST to each subresource does."""
 
 
 def _check_lifetime(seconds: int) -> None:
@@ -259,16 +246,16 @@ def _check_lifetime(seconds: int) -> None:
     raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
-def _kind_of(served: ServedResource, info: RequestInfo) -> type[Object]:
-    described = served.resource.subresource(info.subresource)
+def _kind_of(context: WriteContext) -> type[Object]:
+    described = context.served.resource.subresource(context.subresource)
     if described is None:
-        raise _nobody_there(served, info)
+        raise _needs_a_node(context.served, context.subresource)
     return scheme.object_class(described.kind)
 
 
-def _nobody_there(served: ServedResource, info: RequestInfo) -> StatusFailure:
+def _needs_a_node(served: ServedResource, subresource: str) -> StatusFailure:
     message = (
-        f"{served.name}/{info.subresource} needs a node that runs pods, and this server has none; "
+        f"{served.name}/{subresource} needs a node that runs pods, and this server has none; "
         "point the same code at a cluster for that"
     )
     return StatusFailure(501, "NotImplemented", message)

@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.verbs.events import INITIAL_EVENTS_END, error_line, event_of, line
+from masthead._server.verbs.events import INITIAL_EVENTS_END, error_line, event_of
 from masthead._server.verbs.lists import ahead_of
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.options import read_version
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import ClusterState
-    from masthead._server.verbs.events import Representation
+    from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.selection import SelectionPredicate
     from masthead._server.wire.options import CollectionOptions
     from masthead._server.wire.plain import Plain
@@ -62,7 +62,7 @@ class Watcher:
         cluster: What is watched.
         selection: Which objects.
         options: From when, and how.
-        writer: In which form.
+        representation: How objects appear in its events.
         limits: How long and how far behind.
         on_idle: Called when there is nothing left to tell.
         headers: What its answer says besides.
@@ -76,7 +76,7 @@ class Watcher:
         cluster: ClusterState,
         selection: SelectionPredicate,
         options: CollectionOptions,
-        writer: Representation,
+        representation: Representation,
         limits: WatchLimits,
         on_idle: Callable[[], object],
         *,
@@ -94,7 +94,7 @@ class Watcher:
         self._clock = cluster.clock
         self._selection = selection
         self._options = options
-        self._writer = writer
+        self._representation = representation
         self._limits = limits
         self._on_idle = on_idle
         self._wake = asyncio.Event()
@@ -212,7 +212,8 @@ class Watcher:
             return
         state = self._table.scan(self._selection.prefix, self.cursor)
         matching = filter(self._selection.matches, list(state))
-        yield from _pieces(line(b"ADDED", self._writer.stored(record.value)) for record in matching)
+        event = self._representation.event
+        yield from _pieces(event(b"ADDED", record.value) for record in matching)
         if self._owes_end:
             self._bookmark_now()
 
@@ -241,7 +242,7 @@ class Watcher:
             if record.revision > newest:
                 break
             self.cursor = record.revision
-            event = event_of(record, self._selection, self._writer)
+            event = event_of(record, self._selection, self._representation)
             if event is not None:
                 yield event
         self.cursor = max(self.cursor, newest)
@@ -251,7 +252,7 @@ class Watcher:
         if self._owes_end:
             self._owes_end = False
             meta["annotations"] = {INITIAL_EVENTS_END: "true"}
-        return line(b"BOOKMARK", self._writer.bookmark(meta))
+        return self._representation.bookmark(meta)
 
     def _schedule_bookmark(self) -> None:
         self._timers["bookmark"] = self._clock.call_later(self._limits.bookmark_every, self._on_bookmark_time)

@@ -1,4 +1,4 @@
-"""What a client can read: its Accept header, clause by clause."""
+"""Content negotiation: from the Accept header to the media type and form of a response."""
 
 from __future__ import annotations
 
@@ -6,68 +6,67 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.request import JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Form", "negotiate"]
+__all__ = ["MediaTypeOptions", "negotiate"]
 
-_YAML: Final = "application/yaml"
-_JSON: Final = "application/json"
 _WRITABLE: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 _MOST_CLAUSES: Final = 1_000
-"""How many forms are looked at; clients name three."""
+"""How many clauses are read; clients send three."""
 _MOST_PARAMETERS: Final = 16
-"""How many parameters of a form are looked at; clients give three."""
-_ANY: Final = frozenset({"*/*", _JSON})
+"""How many parameters of a clause are read; clients send three."""
+_ANY: Final = frozenset({"*/*", JSON_TYPE})
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """How an answer is written.
+class MediaTypeOptions:
+    """How a response is written, as the client accepts it.
 
     Attributes:
         content_type: ``application/json`` or ``application/yaml``.
-        metadata_only: The version of meta.k8s.io, if only metadata is wanted.
-        is_list: Whether that metadata is to be a list's.
+        metadata_version: The version of meta.k8s.io, if only metadata is accepted; empty for whole objects.
+        is_list: Whether that metadata is accepted as a list.
     """
 
-    content_type: str = _JSON
-    metadata_only: str = ""
+    content_type: str = JSON_TYPE
+    metadata_version: str = ""
     is_list: bool = False
 
 
-_DEFAULT: Final = Form()
+_DEFAULT: Final = MediaTypeOptions()
 
 
-def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = False) -> Form:
-    """Choose the first form that the client accepts and the server can write.
+def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = False) -> MediaTypeOptions:
+    """Choose the first media type that the client accepts and the server can write.
 
     Protobuf is not among them, and neither are tables: clients that ask for those accept plain JSON as well.
 
     Args:
         accept: The header.
         of_collection: Whether the path is that of a collection.
-        is_watch: Whether the answer is a stream.
+        is_watch: Whether the response is a stream.
 
     Raises:
-        StatusFailure: There is none.
+        StatusFailure: If there is none.
     """
-    if not accept or accept == _JSON:
+    if not accept or accept == JSON_TYPE:
         return _DEFAULT
     is_understood = False
     for media_type, parameters in _clauses(accept):
         wanted = parameters.get("as", "")
         if media_type in _ANY and not wanted:
             return _DEFAULT
-        if media_type == _YAML and not wanted and not is_watch:
-            return Form(_YAML)
-        is_understood = is_understood or media_type in _ANY or media_type == _YAML
+        if media_type == YAML_TYPE and not wanted and not is_watch:
+            return MediaTypeOptions(YAML_TYPE)
+        is_understood = is_understood or media_type in _ANY or media_type == YAML_TYPE
         is_meta = parameters.get("g") == "meta.k8s.io" and parameters.get("v") in _META_VERSIONS
         if media_type in _ANY and wanted.startswith("PartialObjectMetadata") and is_meta:
-            return Form(_JSON, parameters["v"], wanted.endswith("List"))
+            return MediaTypeOptions(JSON_TYPE, parameters["v"], wanted.endswith("List"))
     if is_understood:
         raise _only_plain()
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE

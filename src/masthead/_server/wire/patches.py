@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 __all__ = [
+    "JSON_PATCH",
+    "MERGE_PATCH",
     "apply_json_patch",
     "apply_merge_patch",
     "json_patch_slips",
@@ -51,6 +53,8 @@ __all__ = [
     "refused_patch",
 ]
 
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
 MAX_OPERATIONS: Final = 10_000
 _MOST_COPIED: Final = BODY_LIMIT
 """Bytes that all copies of a patch may have together; as in the real server."""

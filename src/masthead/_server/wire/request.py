@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BAD_ESCAPE",
     "JSON_TYPE",
+    "PROTOBUF_TYPE",
+    "YAML_TYPE",
     "ApiResponse",
     "ApiRequest",
     "json_response",
@@ -27,6 +29,8 @@ __all__ = [
 ]
 
 JSON_TYPE: Final = "application/json"
+YAML_TYPE: Final = "application/yaml"
+PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,99 @@
+"""Patch: the formats that the server knows, and what a patch makes of an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead._server.verbs import bodies, write
+from masthead._server.verbs.write_steps import nameless
+from masthead._server.wire import patches
+from masthead._server.wire.failures import StatusFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead._server.resources.resource import ServedResource
+    from masthead._server.verbs.write import WriteContext, Written
+    from masthead._server.wire.plain import Plain
+    from masthead._server.wire.request import ApiRequest
+
+__all__ = ["PATCH_TYPES", "Patch", "PatchType", "patch_object"]
+
+
+class _Apply(Protocol):
+    def __call__(self, document: Plain, body: bytes, *, lenient: bool = False) -> Plain: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PatchType:
+    """A format of patches.
+
+    Attributes:
+        apply: Applies a patch to a copy of an object.
+        strict_errors: Lists what strict field validation finds in a patch that was applied.
+    """
+
+    apply: _Apply
+    strict_errors: Callable[[bytes], list[str]]
+
+
+PATCH_TYPES: Final[Mapping[str, PatchType]] = {
+    patches.JSON_PATCH: PatchType(patches.apply_json_patch, patches.json_patch_slips),
+    patches.MERGE_PATCH: PatchType(patches.apply_merge_patch, patches.merge_patch_slips),
+}
+"""The formats by media type. Which of them a resource accepts, it says itself: see `ServedResource.patch_types`."""
+
+
+class Patch:
+    """The patch that a request brings.
+
+    Args:
+        request: The request.
+        served: The resource that it is for.
+
+    Raises:
+        StatusFailure: If the resource does not accept its format.
+    """
+
+    def __init__(self, request: ApiRequest, served: ServedResource) -> None:
+        media_type = bodies.media_type(request)
+        if media_type not in served.patch_types:
+            raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+        self._type = PATCH_TYPES[media_type]
+        self._body = request.body
+
+    def apply(self, document: Plain, *, lenient: bool) -> Plain:
+        """Apply it to a copy of an object.
+
+        Raises:
+            StatusFailure: If it cannot be read, or does not apply.
+        """
+        return self._type.apply(document, self._body, lenient=lenient)
+
+    def strict_errors(self) -> list[str]:
+        """List what strict field validation finds in it, once it was applied."""
+        return self._type.strict_errors(self._body)
+
+
+def patch_object(context: WriteContext, patch: Patch) -> Written:
+    """Apply a patch to an object, in the version that the client uses, and store what comes of it.
+
+    Raises:
+        StatusFailure: If there is no such object, or if the patch or its result is refused.
+    """
+    served, options = context.served, context.options
+
+    def change(old: Plain) -> Plain:
+        document = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old)}
+        patched = patch.apply(document, lenient=options.field_validation == "Ignore")
+        if not patched.get("kind") and not patched.get("apiVersion"):
+            options.warnings.extend(f'unknown field "{name}"' for name in sorted(patched))
+            raise nameless(context.name)
+        if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
+            raise patches.refused_patch(patched, problem)
+        errors = patch.strict_errors() if options.field_validation != "Ignore" else []
+        decoded = bodies.drop_unknown(patched, served.cls, options, errors, patches.refused_patch)
+        return write.to_stored(context, decoded)
+
+    return write.update(context, change)

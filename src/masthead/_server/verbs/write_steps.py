@@ -1,0 +1,303 @@
+"""The steps of the write pipeline; `write` has them in order, and says what each is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources import warnings as kind_warnings
+from masthead._server.resources.defaults import apply_defaults
+from masthead._server.resources.metadata import create_errors, keep_system_fields, update_errors
+from masthead._server.resources.rules import rules_of
+from masthead._server.verbs.parts import ONLY
+from masthead._server.wire.failures import (
+    MODIFIED,
+    StatusFailure,
+    bad_request,
+    conflict,
+    gather,
+    invalid,
+    refused_fields,
+)
+from masthead._server.wire.plain import Plain, metadata, text
+
+if TYPE_CHECKING:
+    from masthead._server.cluster import ClusterState
+    from masthead._server.resources.resource import ServedResource
+    from masthead._server.resources.rules import KindRules
+    from masthead._server.wire.options import WriteOptions
+
+__all__ = [
+    "WriteContext",
+    "admit",
+    "admit_namespace",
+    "assign_metadata",
+    "check_names",
+    "check_uid",
+    "check_version",
+    "check_version_unset",
+    "convert",
+    "dedup_owners",
+    "drop_managed_fields",
+    "keep_unwritable",
+    "nameless",
+    "prepare_create",
+    "prepare_update",
+    "raise_generation",
+    "set_defaults",
+    "uid_problem",
+    "validate_create",
+    "validate_update",
+    "warn_of_update",
+]
+
+_RAISING: Final = frozenset({"ephemeralcontainers", "resize"})
+"""Subresources whose changes raise the generation as those of the object itself do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """What a write is about.
+
+    Attributes:
+        cluster: The cluster state.
+        served: The resource, in the version that the client uses.
+        namespace: The path's.
+        name: The path's; empty for a create.
+        options: The query's.
+        subresource: The part of the object that may change; empty for the main part.
+        is_put: Whether the object was sent whole, so that its uid is a precondition.
+    """
+
+    cluster: ClusterState
+    served: ServedResource
+    namespace: str
+    name: str
+    options: WriteOptions
+    subresource: str = ""
+    is_put: bool = False
+
+    @property
+    def rules(self) -> KindRules:
+        """The rules of what is written: the resource, or one of its subresources."""
+        served = self.served
+        return rules_of(served.group, self.subject) if self.subresource else served.rules
+
+    @property
+    def subject(self) -> str:
+        """The resource or subresource by name."""
+        return f"{self.served.name}/{self.subresource}" if self.subresource else self.served.name
+
+
+def set_defaults(served: ServedResource, found: Plain) -> Plain:
+    """Default: set the fields that a client left out."""
+    apply_defaults(served.group, served.version, served.kind, found)
+    return found
+
+
+def convert(served: ServedResource, found: Plain) -> Plain:
+    """Convert: from the client's version to the shape in which the kind is stored."""
+    return served.to_storage(found)
+
+
+def drop_managed_fields(found: Plain) -> None:
+    """Field managers: the server tracks none, so that what clients send of them is dropped."""
+    meta = metadata(found)
+    meta.pop("managedFields", None)
+    meta.pop("selfLink", None)
+
+
+def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
+    """Make sure that an object is the one that the path names; a namespace that it leaves out is filled in.
+
+    Raises:
+        StatusFailure: If it is another.
+    """
+    meta = metadata(found)
+    if is_namespaced:
+        if meta.get("namespace") and meta["namespace"] != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+    if not name:
+        return
+    if not meta.get("name"):
+        raise nameless(name)
+    if meta["name"] != name:
+        raise bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+        )
+
+
+def nameless(name: str) -> StatusFailure:
+    """The object that a client sent does not say its name, or not what it is."""
+    return bad_request(
+        f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    )
+
+
+def admit_namespace(context: WriteContext, found: Plain) -> None:
+    """Admit: the namespace must exist and not be terminating."""
+    if context.served.is_namespaced:
+        context.cluster.check_namespace(context.served, context.namespace, text(metadata(found), "name"))
+
+
+def dedup_owners(context: WriteContext, found: Plain, *, is_patch: bool = False) -> None:
+    """Drop owner references that stand twice, with a warning."""
+    context.options.warnings.extend(kind_warnings.dedup_owner_references(found, is_patch=is_patch))
+
+
+def check_version_unset(context: WriteContext, found: Plain) -> None:
+    """Refuse a new object that names a version; kube-apiserver's storage does, which a dry run does not reach."""
+    version = text(metadata(found), "resourceVersion")
+    if not context.options.is_dry_run and version.isascii() and version.isdigit() and version.strip("0"):
+        raise StatusFailure(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def assign_metadata(context: WriteContext, found: Plain) -> None:
+    """Give a new object the metadata that the server alone decides, and an empty status."""
+    cluster, served = context.cluster, context.served
+    meta, strategy = metadata(found), served.strategy
+    if served.is_namespaced:
+        meta["namespace"] = context.namespace
+    else:
+        meta.pop("namespace", None)
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        meta.pop(name, None)
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = cluster.new_name(meta["generateName"])
+    meta["uid"] = cluster.new_uid()
+    meta["creationTimestamp"] = cluster.now()
+    if strategy.first_generation is not None:
+        meta["generation"] = strategy.first_generation
+    if not meta.get("generation"):
+        meta.pop("generation", None)
+    if strategy.drops_status and "status" in found:
+        found["status"] = served.stored_schema.blank("status")
+
+
+def admit(context: WriteContext, found: Plain) -> None:
+    """Admit: what admission plugins decide about a new object of this kind."""
+    if refusal := context.rules.admit_create(found, context.cluster.allocator):
+        raise refusal
+
+
+def prepare_create(context: WriteContext, found: Plain) -> None:
+    """Prepare: set what the server decides about a new object of this kind."""
+    context.rules.prepare_create(found, context.cluster.allocator)
+
+
+def validate_create(context: WriteContext, found: Plain) -> None:
+    """Validate a new object; all that is wrong with it makes one refusal."""
+    served, rules = context.served, context.rules
+    errors = gather(
+        lambda: [
+            *create_errors(found, served.strategy, namespaced=served.is_namespaced),
+            *rules.validate_create(found),
+        ]
+    )
+    if errors:
+        raise refused_fields(served.stored_group, served.kind, text(metadata(found), "name"), errors)
+
+
+def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Take the uid of an object that was sent whole as a precondition."""
+    served, stored = context.served, metadata(old)
+    uid = text(metadata(new), "uid")
+    if uid and uid != stored["uid"]:
+        problem = uid_problem(served, stored, uid, stored["uid"])
+        raise conflict(served.group, served.name, stored["name"], problem)
+
+
+def uid_problem(served: ServedResource, meta: Plain, expected: str, actual: str) -> str:
+    """The message of kube-apiserver's storage about a precondition that is not met."""
+    key = served.key(text(meta, "namespace"), text(meta, "name"))
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{served.name}/{key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
+    )
+
+
+def check_version(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Take the version of an update as a precondition; kinds differ in whether it may be left out."""
+    served, stored = context.served, metadata(old)
+    name = text(stored, "name")
+    version = text(metadata(new), "resourceVersion")
+    if not version or version == "0":
+        if not served.strategy.unconditional_update:
+            problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise refused_fields(served.group, served.name, name, [problem])
+    elif not (version.isascii() and version.isdigit()):
+        raise StatusFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    elif version != stored["resourceVersion"]:
+        raise conflict(served.group, served.name, name, MODIFIED)
+
+
+def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:
+    """Keep what a client cannot change: system metadata, and all that lies outside what is written."""
+    meta, stored = metadata(new), metadata(old)
+    keep_system_fields(new, old)
+    meta["resourceVersion"] = stored["resourceVersion"]
+    _keep("generation", meta, stored)
+    if context.subresource == "status":
+        return _only_status(context.served, new, old)
+    if context.subresource:
+        return ONLY[context.subresource](new, old)
+    if context.served.strategy.has_status:
+        _keep("status", new, old)
+    return new
+
+
+def _only_status(served: ServedResource, new: Plain, old: Plain) -> Plain:
+    merged = {**old, "metadata": metadata(new)}
+    _keep("status", merged, new)
+    for field in served.strategy.status_keeps:
+        _keep(field, merged["metadata"], metadata(old))
+    return merged
+
+
+def prepare_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Prepare: keep or set what the server decides about a change of this kind or subresource."""
+    rules, allocator = context.rules, context.cluster.allocator
+    if context.subresource:
+        rules.prepare_status(new, old, allocator)
+    else:
+        rules.reallocate(new, old, allocator)
+        rules.prepare_update(new, old)
+
+
+def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Count a change of what the kind's generation is about."""
+    strategy = context.served.strategy
+    if strategy.watches and (not context.subresource or context.subresource in _RAISING):
+        metadata(new)["generation"] = strategy.next_generation(new, old)
+        if not metadata(new)["generation"]:  # Go leaves out what is 0
+            del metadata(new)["generation"]
+
+
+def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Validate a change; all that is wrong with it makes one refusal."""
+    served, rules = context.served, context.rules
+    validate = rules.validate_status if context.subresource else rules.validate_update
+    errors = gather(
+        lambda: [
+            *update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
+            *validate(new, old),
+        ]
+    )
+    if errors:
+        raise refused_fields(served.stored_group, served.kind, text(metadata(old), "name"), errors)
+
+
+def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Add the warnings of a change to those that the client gets."""
+    context.options.warnings.extend(kind_warnings.on_update(context.served.group, context.subject, new, old))
+
+
+def _keep(field: str, new: Plain, old: Plain) -> None:
+    """Give a field the value that it has in the other object, or remove it if it has none there."""
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
