@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from masthead._server.faults import Fault, Faults, Where
+    from masthead._server.faults import Fault, Faults, RequestFilter
     from masthead._server.server import Server
 
 _BOOKMARK_EVERY: Final = 0.4
@@ -29,7 +29,7 @@ _FIRST_HALF: Final[_Troubles] = {
         retry_after=1, verb="watch", resource="pods"
     ),
     "a watch of pods that breaks off": lambda faults: faults.drop_watch(after=20, resource="pods"),
-    "503 for a list of pods": lambda faults: faults.answer(503, verb="list", resource="pods"),
+    "503 for a list of pods": lambda faults: faults.fail(503, verb="list", resource="pods"),
     "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
         after=6, resource="pods"
     ),
@@ -40,7 +40,7 @@ _FIRST_HALF: Final[_Troubles] = {
 _SECOND_HALF: Final[_Troubles] = {
     "a watch of pods that falls silent": lambda faults: faults.silence_watch(after=6, resource="pods"),
     "a watch of pods that ends with 410": lambda faults: faults.expire_watch(after=4, resource="pods"),
-    "500 for a list of deployments": lambda faults: faults.answer(500, verb="list", resource="deployments"),
+    "500 for a list of deployments": lambda faults: faults.fail(500, verb="list", resource="deployments"),
     "a watch of deployments that breaks off": lambda faults: faults.drop_watch(
         after=6, resource="deployments"
     ),
@@ -53,7 +53,7 @@ class Cluster:
     """An API server that can be restarted: at the same address, with the data that it had.
 
     Args:
-        folder: Where to keep the data.
+        folder: RequestFilter to keep the data.
 
     Attributes:
         server: The server that runs now.
@@ -108,7 +108,7 @@ class Cluster:
         # Each fault takes one watch, in this order: the last one is over when a sound watch was opened behind it.
         calls = [seen.info for seen in self.server.requests]
         watches = sum(call.verb == "watch" and call.resource == resource for call in calls)
-        where: Where = {"verb": "watch", "resource": resource}
+        where: RequestFilter = {"verb": "watch", "resource": resource}
         met = [fault for fault in self._armed.values() if fault.hits and fault.where == where]
         return met[-1:] if len(met) >= watches else []
 

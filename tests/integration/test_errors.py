@@ -56,7 +56,7 @@ async def test_a_refusal_says_everything(
     cluster: Cluster, client: Any, namespace: str, kind: type[StatusError]
 ) -> None:
     assert cluster.embedded is not None
-    cluster.embedded.faults.answer(
+    cluster.embedded.faults.fail(
         kind.usual_code, reason=kind.reason_name, message="because.", namespace=namespace, times=None
     )
 
@@ -342,7 +342,7 @@ async def test_log_lines_name_the_server(
     assert cluster.embedded is not None
     place = cluster.config.server.partition("://")[2]
     caplog.set_level(logging.DEBUG, "masthead")
-    cluster.embedded.faults.answer(503, verb="get", namespace=namespace)
+    cluster.embedded.faults.fail(503, verb="get", namespace=namespace)
     maps = client.core_v1.config_maps(namespace)
     await maps.create({"metadata": {"name": "a"}, "dta": {}}, field_validation="Warn")
     await maps.get("a")

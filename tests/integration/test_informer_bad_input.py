@@ -39,7 +39,7 @@ async def test_a_resource_that_may_not_be_read_is_told_and_read_once_it_may(
     cluster: Cluster, maps: Any, caplog: pytest.LogCaptureFixture, code: int, name: str
 ) -> None:
     await put(maps, "a")
-    refused = embedded(cluster).faults.answer(
+    refused = embedded(cluster).faults.fail(
         code, verb=("list", "watch"), namespace=maps.namespace, times=None
     )
     errors: list[Exception] = []
@@ -78,7 +78,7 @@ async def test_a_resource_that_vanishes_and_returns_is_what_it_is_then(
     handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        gone = faults.answer(code, verb=("list", "watch"), namespace=place, times=None)
+        gone = faults.fail(code, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "a", "2")
         await turns_until(lambda: gone.hits >= 3)
         assert copy_of(informer).keys() == {"a", "b", "c"}  # what was known last

@@ -126,7 +126,7 @@ async def test_a_server_that_cannot_begin_a_watch_so_is_asked_for_a_list_and_rem
 ) -> None:
     server = cluster.embedded
     assert server is not None
-    refusal = server.faults.answer(422, verb="watch", resource="configmaps")
+    refusal = server.faults.fail(422, verb="watch", resource="configmaps")
 
     first = await maps.watch_list(label_selector=OURS)
     again = await maps.watch_list(label_selector=OURS)
@@ -150,7 +150,7 @@ async def test_a_token_that_expires_between_pages_says_to_list_again(cluster: Cl
 @pytest.mark.embedded_only
 async def test_a_list_says_why_it_was_refused(cluster: Cluster, maps: Any) -> None:
     assert cluster.embedded is not None
-    cluster.embedded.faults.answer(500, message="the disk is on fire", verb="list", times=1)
+    cluster.embedded.faults.fail(500, message="the disk is on fire", verb="list", times=1)
 
     with pytest.raises(StatusError, match="the disk is on fire"):
         await maps.list()

@@ -151,9 +151,7 @@ async def test_an_empty_cluster_can_be_told_from_one_that_is_not_listed_yet(
     cluster: Cluster, maps: Any
 ) -> None:
     """There was no way to know whether the first list had come."""
-    outage = embedded(cluster).faults.answer(
-        503, verb=("list", "watch"), namespace=maps.namespace, times=None
-    )
+    outage = embedded(cluster).faults.fail(503, verb=("list", "watch"), namespace=maps.namespace, times=None)
     async with quick(maps) as informer:
         assert not informer.has_synced
         outage.remove()
@@ -220,7 +218,7 @@ async def test_a_deletion_that_was_missed_is_heard_behind_the_change_of_the_cach
     handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=None)
+        outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "b")
         await recorder.until("add b=1")
         await maps.delete("a")
@@ -242,7 +240,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
     handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-        outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=None)
+        outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "b")
         await maps.delete("a")
         version = await put(maps, "a", "2")
@@ -370,7 +368,7 @@ async def test_deletions_are_not_lost_when_a_version_is_forgotten(
     faults.expire_watch(after=5 if watch_list else 1, namespace=place)
     async with quick(maps, watch_list=watch_list) as informer:
         await informer.wait_synced(30)
-        outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=None)
+        outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "d")
         await maps.delete("a")
         await maps.delete("b")
@@ -440,7 +438,7 @@ async def test_an_informer_of_a_namespace_asks_for_nothing_else(
 async def test_an_error_at_the_start_is_overcome(cluster: Cluster, maps: Any, code: int) -> None:
     """One ended the informer for good, and empty lists passed for the truth from then on."""
     await put(maps, "a")
-    refused = embedded(cluster).faults.answer(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
+    refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
     async with quick(maps) as informer:
         await informer.wait_synced(30)
         assert copy_of(informer) == {"a": "1"}
@@ -577,7 +575,7 @@ async def test_a_long_outage_is_outlasted(cluster: Cluster, maps: Any) -> None:
     """After a minute of 5xx, it was given up."""
     faults, place = embedded(cluster).faults, maps.namespace
     faults.drop_watch(after=1, namespace=place)
-    outage = faults.answer(503, verb=("list", "watch"), namespace=place, times=60)
+    outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=60)
     async with quick(maps) as informer:
         await informer.wait_for(await put(maps, "a"), 60)
         assert informer.health.failures == 0

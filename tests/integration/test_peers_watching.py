@@ -320,7 +320,7 @@ async def test_a_refusal_disturbs_no_other_call(tmp_path: Path, facade: str, cod
             async with maps.watch(since=str(server.revision)) as events:
                 await maps.create(ConfigMap.new("a"))
                 assert await told(events, 1) == [("ADDED", "a")]
-                server.faults.answer(code, verb="get", resource="configmaps", times=1)
+                server.faults.fail(code, verb="get", resource="configmaps", times=1)
                 with pytest.raises(masthead.StatusError):
                     await maps.get("a")
                 await maps.create(ConfigMap.new("b"))

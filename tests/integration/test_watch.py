@@ -86,7 +86,7 @@ async def test_bookmarks_are_delivered_only_if_they_were_asked_for(
 ) -> None:
     await put(maps, "a")
     if refuses:  # then it is a list that the watch begins with
-        faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+        faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
     async with maps.watch(label_selector=OURS) as events:
         assert await told(events, 1) == [("ADDED", "a", "1")]
         await change(maps, "a", "2")
@@ -201,7 +201,7 @@ async def test_a_silent_connection_is_noticed(cluster: Cluster, facade: str, map
 async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -> None:
     since = await version_of(maps)
     faults = faults_of(cluster).faults
-    refused = faults.answer(503, verb="watch", namespace=maps.namespace, times=2)
+    refused = faults.fail(503, verb="watch", namespace=maps.namespace, times=2)
     await put(maps, "a")
 
     async with maps.watch(since=since) as events:
@@ -225,7 +225,7 @@ async def test_an_expired_stream_says_to_list_again(cluster: Cluster, maps: Any)
 @pytest.mark.embedded_only
 async def test_a_refusal_is_final(cluster: Cluster, maps: Any) -> None:
     since = await version_of(maps)
-    refused = faults_of(cluster).faults.answer(403, verb="watch", namespace=maps.namespace)
+    refused = faults_of(cluster).faults.fail(403, verb="watch", namespace=maps.namespace)
 
     async with maps.watch(since=since) as events:
         with pytest.raises(ForbiddenError):
@@ -236,7 +236,7 @@ async def test_a_refusal_is_final(cluster: Cluster, maps: Any) -> None:
 @pytest.mark.embedded_only
 async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster, maps: Any) -> None:
     await put(maps, "a")
-    faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+    faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
         assert await told(events, 1) == [("ADDED", "a", "1")]
@@ -262,8 +262,8 @@ async def test_a_server_that_never_says_where_what_there_is_ends_is_listed(
 async def test_a_list_that_fails_at_first_is_not_the_end_of_a_watch(cluster: Cluster, maps: Any) -> None:
     await put(maps, "a")
     faults = faults_of(cluster).faults
-    faults.answer(422, verb="watch", namespace=maps.namespace)
-    failed = faults.answer(500, verb="list", namespace=maps.namespace)
+    faults.fail(422, verb="watch", namespace=maps.namespace)
+    failed = faults.fail(500, verb="list", namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
         assert await told(events, 1) == [("ADDED", "a", "1")]
@@ -305,7 +305,7 @@ async def test_the_end_of_what_there_is_is_told_whether_the_server_knows_how_or_
 ) -> None:
     await put(maps, "a")
     if refuses:
-        faults_of(cluster).faults.answer(422, verb="watch", namespace=maps.namespace)
+        faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS, bookmarks=True) as events:
         first, second = await anext(events), await anext(events)
@@ -326,7 +326,7 @@ async def test_a_connection_that_dies_at_the_beginning_does_not_speak_against_th
 
     async with maps.watch(label_selector=OURS) as events:
         assert await told(events, 1) == [("ADDED", "a", "1")]
-    lists = faults.answer(500, verb="list", namespace=maps.namespace)
+    lists = faults.fail(500, verb="list", namespace=maps.namespace)
     async with maps.watch(label_selector=OURS) as events:
         assert await told(events, 1) == [("ADDED", "a", "1")]
 

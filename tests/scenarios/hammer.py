@@ -39,7 +39,7 @@ _FAULTS: Final[tuple[Callable[[Server], object], ...]] = (
     lambda server: server.faults.cut_watch(after=random.randint(0, 50)),
     lambda server: server.faults.silence_watch(after=random.randint(0, 50)),
     lambda server: server.faults.expire_watch(after=random.randint(0, 50)),
-    lambda server: server.faults.answer(503, verb="watch"),
+    lambda server: server.faults.fail(503, verb="watch"),
     lambda server: server.faults.expire(),
     lambda server: server.faults.stale_lists(by=3, times=1),
     lambda server: server.compact(),

@@ -272,7 +272,7 @@ _FAULTS: Final[Mapping[str, Callable[[Random], dict[str, object]]]] = {
     "cut_watch": lambda chance: {"after": chance.randint(0, 4)},
     "silence_watch": lambda chance: {"after": chance.randint(0, 4)},
     "expire_watch": lambda chance: {"after": chance.randint(0, 4)},
-    "answer": lambda chance: {
+    "fail": lambda chance: {
         "code": chance.choice((403, 404, 429, 500, 503)),
         "verb": chance.choice(("list", "watch", "read")),
     },

@@ -185,7 +185,7 @@ def test_a_server_in_trouble_is_asked_less_and_less_often(code: int) -> None:
     @in_virtual_time
     async def run_scenario() -> None:
         async with running_harness(there=["a"]) as harness:
-            harness.faults.answer(code, times=6, verb="read")
+            harness.faults.fail(code, times=6, verb="read")
             async with harness.informer:
                 await harness.settled()
                 assert len(harness.asked) <= 10
@@ -203,7 +203,7 @@ def test_a_refusal_is_not_final_and_what_happened_meanwhile_is_found(code: int) 
             harness.faults.drop_watch(after=3)
             async with harness.informer:
                 await harness.informer.wait_synced()
-                refusal = harness.faults.answer(code, times=None, verb="read")
+                refusal = harness.faults.fail(code, times=None, verb="read")
                 await asyncio.sleep(300)
                 health = harness.informer.health
                 assert (health.is_healthy, health.state) == (False, "waiting")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_filters_that_fit_let_a_fault_strike(server: Server, caller: Caller, where: dict[str, Any]) -> None:
-    server.faults.answer(503, **where)
+    server.faults.fail(503, **where)
 
     assert caller.call("GET", MAPS).code == 503
 
@@ -47,14 +47,14 @@ def test_filters_that_fit_let_a_fault_strike(server: Server, caller: Caller, whe
 def test_one_filter_that_does_not_fit_is_enough_to_be_spared(
     server: Server, caller: Caller, where: dict[str, Any]
 ) -> None:
-    fault = server.faults.answer(503, **where)
+    fault = server.faults.fail(503, **where)
 
     assert caller.call("GET", MAPS).code == 200
     assert fault.hits == 0
 
 
 def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, times=2)
+    fault = server.faults.fail(503, times=2)
 
     assert [caller.call("GET", MAPS).code for _ in range(3)] == [503, 503, 200]
     assert fault.hits == 2
@@ -62,7 +62,7 @@ def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) 
 
 
 def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, times=None)
+    fault = server.faults.fail(503, times=None)
 
     assert {caller.call("GET", MAPS).code for _ in range(5)} == {503}
     fault.remove()
@@ -71,14 +71,14 @@ def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, ca
 
 
 def test_the_oldest_of_several_strikes_first(server: Server, caller: Caller) -> None:
-    server.faults.answer(500)
-    server.faults.answer(503)
+    server.faults.fail(500)
+    server.faults.fail(503)
 
     assert [caller.call("GET", MAPS).code for _ in range(3)] == [500, 503, 200]
 
 
 def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
-    server.faults.answer(500, times=None)
+    server.faults.fail(500, times=None)
     server.faults.drop_watch()
 
     server.faults.clear()
@@ -105,13 +105,13 @@ def test_a_fault_that_could_never_strike_is_refused(
     server: Server, where: dict[str, Any], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        server.faults.answer(503, **where)
+        server.faults.fail(503, **where)
 
 
 @pytest.mark.parametrize("code", [200, 399, 600])
 def test_an_answer_that_is_no_failure_is_refused(server: Server, code: int) -> None:
     with pytest.raises(ValueError, match=f"between 400 and 599, not {code}"):
-        server.faults.answer(code)
+        server.faults.fail(code)
 
 
 def test_numbers_that_make_no_sense_are_refused(server: Server) -> None:
@@ -144,12 +144,12 @@ def test_faults_that_are_about_one_verb_take_no_other(server: Server) -> None:
     ("group", "resource"), [("", "events"), ("events.k8s.io", "events"), ("apps", "deployments"), ("", "")]
 )
 def test_whatever_is_served_can_be_made_to_fail(server: Server, group: str, resource: str) -> None:
-    server.faults.answer(503, group=group, resource=resource)
-    server.faults.answer(503, resource=resource)
+    server.faults.fail(503, group=group, resource=resource)
+    server.faults.fail(503, resource=resource)
 
 
 def test_the_name_of_an_object_to_be_created_is_in_its_body(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, resource="configmaps", name="b", times=None)
+    fault = server.faults.fail(503, resource="configmaps", name="b", times=None)
 
     assert [caller.call("POST", MAPS, config_map(name)).code for name in "ab"] == [201, 503]
     assert caller.call("POST", MAPS, {"metadata": {"generateName": "b"}}).code == 201
@@ -165,13 +165,13 @@ def test_the_name_of_an_object_in_protobuf_counts_too(server: Server, caller: Ca
 
     envelope = part(1, part(1, b"v1") + part(2, b"ConfigMap")) + part(2, part(1, part(1, b"b")))
     protobuf = "application/vnd.kubernetes.protobuf"
-    server.faults.answer(503, verb="create", name="b")
+    server.faults.fail(503, verb="create", name="b")
 
     answers = [caller.call("POST", MAPS, b"k8s\0" + envelope, content_type=protobuf) for _ in range(2)]
     assert [each.code for each in answers] == [503, 201]
 
 
 def test_a_create_fits_a_fault_for_paths_that_name_nothing(server: Server, caller: Caller) -> None:
-    server.faults.answer(503, verb="create", name="")
+    server.faults.fail(503, verb="create", name="")
 
     assert caller.call("POST", MAPS, config_map("a")).code == 503

@@ -34,7 +34,7 @@ def rest_of(stream: http.client.HTTPResponse) -> bytes:
 
 
 def test_an_answer_is_given_instead_of_doing_what_was_asked(server: Server, caller: Caller) -> None:
-    fault = server.faults.answer(503, verb="create", resource="configmaps")
+    fault = server.faults.fail(503, verb="create", resource="configmaps")
 
     assert caller.call("POST", MAPS, config_map("a")).failure[:2] == (503, "ServiceUnavailable")
     assert caller.call("GET", f"{MAPS}/a").code == 404
@@ -48,13 +48,13 @@ def test_an_answer_is_given_instead_of_doing_what_was_asked(server: Server, call
 def test_a_code_brings_the_reason_that_goes_with_it(
     server: Server, caller: Caller, code: int, reason: str
 ) -> None:
-    server.faults.answer(code)
+    server.faults.fail(code)
 
     assert caller.call("GET", MAPS).failure[:2] == (code, reason)
 
 
 def test_reason_message_and_time_to_wait_can_be_chosen(server: Server, caller: Caller) -> None:
-    server.faults.answer(429, reason="Mine", message="not now", retry_after=7)
+    server.faults.fail(429, reason="Mine", message="not now", retry_after=7)
 
     answer = caller.call("GET", MAPS)
 
@@ -74,20 +74,20 @@ def test_a_throttled_request_gets_a_line_of_text_and_a_time_to_wait(server: Serv
 
 
 def test_a_watch_is_refused_by_its_http_status(server: Server, caller: Caller) -> None:
-    server.faults.answer(503, verb="watch")
+    server.faults.fail(503, verb="watch")
 
     assert caller.call("GET", f"{MAPS}?watch=1").failure[:2] == (503, "ServiceUnavailable")
 
 
 def test_what_is_no_resource_can_fail_too(server: Server, caller: Caller) -> None:
-    server.faults.answer(500, verb="get", resource="")
+    server.faults.fail(500, verb="get", resource="")
 
     assert caller.call("GET", "/version").code == 500
     assert caller.call("GET", "/version").code == 200
 
 
 def test_nobody_without_a_token_meets_a_fault(server: Server) -> None:
-    fault = server.faults.answer(503)
+    fault = server.faults.fail(503)
 
     stranger = Caller(server.url, "wrong")
     assert stranger.call("GET", MAPS).code == 401
@@ -318,7 +318,7 @@ def test_bookmarks_are_held_back_until_the_fault_is_removed(server: Server, call
         server.advance(150)
         [version] = create(caller, "a")
         server.wait_until_quiet()
-        server.faults.answer(500).remove()  # which is none of its business
+        server.faults.fail(500).remove()  # which is none of its business
         held.remove()
         server.advance(31)
         server.wait_until_quiet()

@@ -161,11 +161,11 @@ import pytest
 @pytest.mark.parametrize("time", [1, 2])
 def test_with_a_namespace(shared_kube_server, kube_namespace, time):
     assert not list(shared_kube_server.faults)
-    shared_kube_server.faults.answer(503, times=None)
+    shared_kube_server.faults.fail(503, times=None)
 
 def test_without(shared_kube_server):
     assert not list(shared_kube_server.faults)
-    shared_kube_server.faults.answer(503, times=None)
+    shared_kube_server.faults.fail(503, times=None)
 
 def test_with_a_namespace_again(shared_kube_server, kube_namespace):
     assert call(shared_kube_server, f"/api/v1/namespaces/{kube_namespace}")["status"]["phase"] == "Active"

@@ -52,7 +52,7 @@ async def test_a_write_that_nobody_was_told_of_yet_is_no_rest() -> None:
         stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
         await server.quiesce()
         [watch] = server._handler.watches
-        assert watch.is_told
+        assert watch.is_caught_up
         cluster_map = config_map("a")
         async with client.post(MAPS, json=cluster_map) as answer:
             assert answer.status == 201

@@ -168,7 +168,7 @@ def test_after_the_block_it_tells_what_was_and_cannot_be_steered() -> None:
     for steer in (server.compact, server.wait_until_quiet, lambda: server.advance(1)):
         with pytest.raises(ClosedError, match="has stopped"):
             steer()
-    server.faults.answer(500).remove()
+    server.faults.fail(500).remove()
     assert repr(server) == f"<Server {server.url}, stopped>"
 
 

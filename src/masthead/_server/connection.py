@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[[BaseRequest], Awaitable[StreamResponse]]
 
-__all__ = ["TOO_LARGE", "ClientConnection", "HttpServer", "hang_up"]
+__all__ = ["TOO_LARGE", "ClientConnection", "HttpServer", "abort_connection"]
 
 TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _REFUSAL: Final = (
@@ -44,7 +44,7 @@ _FRAMING: Final = 16
 """Bytes of framing that each byte of a chunked body may bring along, as in Go."""
 
 
-def hang_up(transport: asyncio.Transport) -> None:
+def abort_connection(transport: asyncio.Transport) -> None:
     """End a connection at once, whatever is still to be sent."""
     with suppress(
         AttributeError
@@ -230,7 +230,7 @@ class ClientConnection(RequestHandler):
     def _on_timeout(self) -> None:
         """Hang up on a client that does not come to the point; Go's server says nothing either."""
         if self.transport is not None and not self._messages and not self._request_in_progress:
-            hang_up(self.transport)
+            abort_connection(self.transport)
 
     def _refuse(self) -> None:
         """Send 431 and listen no more; where another request is being answered, just hang up."""
@@ -239,7 +239,7 @@ class ClientConnection(RequestHandler):
         transport = self.transport
         assert transport is not None
         if self._request_in_progress or len(self._messages) > 1:
-            hang_up(transport)
+            abort_connection(transport)
             return
         if self._messages:
             return  # the handler is about to run, and says it: see `HttpHandler`
@@ -247,4 +247,4 @@ class ClientConnection(RequestHandler):
         transport.write(_REFUSAL)
         if transport.can_write_eof():
             transport.write_eof()
-        self._loop.call_later(_LINGER, hang_up, transport)
+        self._loop.call_later(_LINGER, abort_connection, transport)

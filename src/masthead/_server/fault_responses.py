@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FaultContext",
     "FaultResponder",
-    "response_of",
-    "answering",
-    "conflicting",
-    "expiring",
-    "name_in",
-    "throttling",
+    "to_response",
+    "status_responder",
+    "conflict_response",
+    "expired_response",
+    "object_name",
+    "throttle_responder",
     "too_large",
 ]
 
@@ -72,7 +72,9 @@ FaultResponder: TypeAlias = Callable[[FaultContext], StatusFailure | ApiResponse
 """Makes the answer to a request that a fault strikes."""
 
 
-def answering(code: int, reason: str | None, message: str, *, retry_after: int | None) -> FaultResponder:
+def status_responder(
+    code: int, reason: str | None, message: str, *, retry_after: int | None
+) -> FaultResponder:
     """Answer with a Status of this code."""
     usual_reason, usual_message = _KNOWN.get(code, ("", _ASKED_FOR))
     failure = StatusFailure(
@@ -85,21 +87,21 @@ def answering(code: int, reason: str | None, message: str, *, retry_after: int |
     return lambda _: failure
 
 
-def throttling(retry_after: int) -> FaultResponder:
+def throttle_responder(retry_after: int) -> FaultResponder:
     """Answer as the filter does that lets only so many requests in at a time."""
     headers = (("Retry-After", str(retry_after)),)
     return lambda _: ApiResponse(429, _TOO_MANY, "text/plain; charset=utf-8", headers)
 
 
-def conflicting(context: FaultContext) -> StatusFailure:
+def conflict_response(context: FaultContext) -> StatusFailure:
     """Answer as if somebody else had been faster."""
     info = context.info
     if info.verb == "create" and not info.name:
-        return already_exists(info.group, info.resource, name_in(context.request.body))
+        return already_exists(info.group, info.resource, object_name(context.request.body))
     return conflict(info.group, info.resource, info.name, MODIFIED)
 
 
-def expiring(context: FaultContext) -> StatusFailure:
+def expired_response(context: FaultContext) -> StatusFailure:
     """Answer that the moment of a list is forgotten."""
     token = context.request.first("continue")
     return expired(ContinueToken.of(token) if token else None)
@@ -119,7 +121,7 @@ class _WithName(msgspec.Struct):
     metadata: _Named = msgspec.field(default_factory=_Named)
 
 
-def name_in(body: bytes) -> str:
+def object_name(body: bytes) -> str:
     """The name of the object that a request brings, in JSON or protobuf; empty where it has none, or none is found."""
     try:
         return typeinfo.decode_json(body, _WithName).metadata.name
@@ -133,6 +135,6 @@ def name_in(body: bytes) -> str:
         return ""
 
 
-def response_of(refused: StatusFailure | ApiResponse) -> ApiResponse:
+def to_response(refused: StatusFailure | ApiResponse) -> ApiResponse:
     """Write a refusal out."""
     return refused if isinstance(refused, ApiResponse) else status_response(refused)

@@ -2,7 +2,7 @@
 
 ::
 
-    server.faults.answer(503, verb="list", resource="pods")          # the next list of pods fails
+    server.faults.fail(503, verb="list", resource="pods")          # the next list of pods fails
     server.faults.conflict(resource="deployments", times=2)          # two changes of deployments meet a conflict
     server.faults.drop_watch(after=3, resource="pods")               # the next watch of pods breaks after three events
     late = server.faults.hold_bookmarks(resource="pods")             # no bookmarks for now ...
@@ -11,7 +11,7 @@
 
 Each call adds a `Fault` and returns it: `Fault.hits` tells how often it struck, `Fault.remove` takes it away. A fault
 strikes the next ``times`` requests that fit, and None means all of them; where several fit, the oldest strikes. What
-fits is said by the filters of `Where`; those that are left out match everything. All of this may be called from any
+fits is said by the filters of `RequestFilter`; those that are left out match everything. All of this may be called from any
 thread, before a request or in the middle of a watch; a watch meets the faults of streams when it begins.
 """
 
@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.fault_responses import (
     FaultResponder,
-    answering,
-    conflicting,
-    expiring,
-    name_in,
-    throttling,
+    conflict_response,
+    expired_response,
+    object_name,
+    status_responder,
+    throttle_responder,
     too_large,
 )
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from masthead._server.resources.catalog import Catalog
     from masthead._server.wire.request_info import RequestInfo
 
-__all__ = ["Effect", "Fault", "Faults", "Where"]
+__all__ = ["Effect", "Fault", "Faults", "RequestFilter"]
 
 _CHANGES: Final = ("update", "patch")
 _READS: Final = ("get", "list", "watch")
@@ -68,7 +68,7 @@ class Effect(Enum):
     STALE = "stale"
 
 
-class Where(TypedDict, total=False):
+class RequestFilter(TypedDict, total=False):
     """Which requests a fault is meant for.
 
     Attributes:
@@ -101,28 +101,28 @@ class Fault:
         after: For streams: after how many events.
         amount: How stale, or how often.
         refuse: What it answers.
-        in_stream: Whether a watch gets that answer as an event.
+        is_in_stream: Whether a watch gets that answer as an event.
         home: Where it waits.
     """
 
     effect: Effect
-    where: Where
+    where: RequestFilter
     times: int | None = 1
     hits: int = 0
     after: int = 0
     amount: int = 0
     refuse: FaultResponder | None = field(default=None, repr=False)
-    in_stream: bool = False
+    is_in_stream: bool = False
     home: Faults | None = field(default=None, repr=False)
 
-    def fits(self, info: RequestInfo, body: bytes = b"") -> bool:
+    def matches(self, info: RequestInfo, body: bytes = b"") -> bool:
         """Tell whether a request is one that this fault is meant for."""
         for name, wanted in self.where.items():
             found: str = getattr(info, name)
             if name == "verb":
                 is_met = found in _meant(wanted)
             elif name == "name" and wanted and not found and info.verb == "create":
-                is_met = name_in(body) == wanted
+                is_met = object_name(body) == wanted
             else:
                 is_met = found == wanted
             if not is_met:
@@ -151,7 +151,7 @@ class Faults:
         self._lock = threading.Lock()
         self._on_removed = on_removed
 
-    def answer(
+    def fail(
         self,
         code: int,
         *,
@@ -159,7 +159,7 @@ class Faults:
         message: str = "",
         retry_after: int | None = None,
         times: int | None = 1,
-        **where: Unpack[Where],
+        **where: Unpack[RequestFilter],
     ) -> Fault:
         """Answer a request with a failure instead of doing it.
 
@@ -174,64 +174,73 @@ class Faults:
         if code not in _FAILURES:
             raise ValueError(f"a failure's code is between 400 and 599, not {code}")
         return self._add(
-            Effect.REFUSE, where, times, refuse=answering(code, reason, message, retry_after=retry_after)
+            Effect.REFUSE,
+            where,
+            times,
+            refuse=status_responder(code, reason, message, retry_after=retry_after),
         )
 
-    def throttle(self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def throttle(
+        self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[RequestFilter]
+    ) -> Fault:
         """Answer 429 with a Retry-After header and a line of text, as a server does that has too much to do.
 
-        (Nothing on the way there makes a Status of it. For a 429 that is one, say ``answer(429, retry_after=...)``.)
+        (Nothing on the way there makes a Status of it. For a 429 that is one, say ``fail(429, retry_after=...)``.)
         """
-        return self._add(Effect.REFUSE, where, times, refuse=throttling(retry_after))
+        return self._add(Effect.REFUSE, where, times, refuse=throttle_responder(retry_after))
 
-    def conflict(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def conflict(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Answer a write as if somebody else had been faster: updates and patches, unless ``verb`` says otherwise.
 
         A change meets "the object has been modified", and a create, if it is asked for, "already exists".
         """
-        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, refuse=conflicting)
+        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, refuse=conflict_response)
 
-    def too_large_version(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def too_large_version(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Answer a read with 504, as a server does that has not seen the version yet; a watch gets it as an event."""
-        return self._add(Effect.REFUSE, {"verb": "read", **where}, times, refuse=too_large, in_stream=True)
+        return self._add(Effect.REFUSE, {"verb": "read", **where}, times, refuse=too_large, is_in_stream=True)
 
-    def expire(self, *, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def expire(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Answer a list with 410: its version, or its continue token, is said to be forgotten."""
-        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, refuse=expiring)
+        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, refuse=expired_response)
 
-    def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """End a watch with 410 after so many events, by an event within the stream, as kube-apiserver does."""
         return self._add(Effect.EXPIRE, _only("watch", where), times, after=after)
 
-    def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection after so many events, bookmarks among them."""
         return self._add(Effect.DROP, _only("watch", where), times, after=after)
 
-    def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection in the middle of the line that follows so many events."""
         return self._add(Effect.CUT, _only("watch", where), times, after=after)
 
-    def silence_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[Where]) -> Fault:
+    def silence_watch(
+        self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]
+    ) -> Fault:
         """Let a watch fall silent after so many events: its connection stays open, and nothing is sent any more.
 
         It does not end when its time is up either, as if what lies between had died; it ends with the server.
         """
         return self._add(Effect.SILENCE, _only("watch", where), times, after=after)
 
-    def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
+    def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Hold back the bookmarks that fall due, the one that ends a watch-list among them.
 
         When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
         """
         return self._add(Effect.HOLD_BOOKMARKS, _only("watch", where), times)
 
-    def repeat_bookmarks(self, count: int = 2, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
+    def repeat_bookmarks(
+        self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]
+    ) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
         if count < 1:
             raise ValueError(f"a bookmark is sent at least once, not {count} times; or say hold_bookmarks()")
         return self._add(Effect.REPEAT_BOOKMARKS, _only("watch", where), times, amount=count)
 
-    def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[Where]) -> Fault:
+    def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Answer lists that take any version with what was so many revisions ago, as a lagging cache would.
 
         A list that wants the newest, which it does by naming no version, gets it; one that names a version gets
@@ -258,15 +267,15 @@ class Faults:
         with self._lock:
             return iter(tuple(self._waiting))
 
-    def awaits(self, info: RequestInfo, effect: Effect) -> bool:
+    def has_pending(self, info: RequestInfo, effect: Effect) -> bool:
         """Tell whether a fault waits for such a request, without letting it strike."""
-        return any(fault.effect is effect and fault.fits(info) for fault in self)
+        return any(fault.effect is effect and fault.matches(info) for fault in self)
 
-    def strike(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
+    def trigger(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
         """The oldest fault that is meant for a request, counted as having struck; the body may tell its name."""
         with self._lock:
             for fault in self._waiting:
-                if fault.effect in effects and fault.fits(info, body):
+                if fault.effect in effects and fault.matches(info, body):
                     fault.hits += 1
                     if fault.times is not None:
                         fault.times -= 1
@@ -278,13 +287,13 @@ class Faults:
     def _add(
         self,
         effect: Effect,
-        where: Where,
+        where: RequestFilter,
         times: int | None,
         *,
         after: int = 0,
         amount: int = 0,
         refuse: FaultResponder | None = None,
-        in_stream: bool = False,
+        is_in_stream: bool = False,
     ) -> Fault:
         _check(where, times)
         _check_served(self._catalog, where)
@@ -297,7 +306,7 @@ class Faults:
             after=after,
             amount=amount,
             refuse=refuse,
-            in_stream=in_stream,
+            is_in_stream=is_in_stream,
             home=self,
         )
         with self._lock:
@@ -312,18 +321,18 @@ def _meant(verb: object) -> Collection[str]:
     return [each for one in cast("Collection[str]", verb) for each in _meant(one)]
 
 
-def _only(verb: str, where: Where) -> Where:
+def _only(verb: str, where: RequestFilter) -> RequestFilter:
     """Add the one verb that a fault is about."""
     if "verb" in where:
         raise ValueError(f"this fault is about the verb {verb} alone, and takes no other")
     return {**where, "verb": verb}
 
 
-def _check(where: Where, times: int | None) -> None:
+def _check(where: RequestFilter, times: int | None) -> None:
     """Refuse what could never strike, so that a slip in a test is found where it is made."""
-    if unknown := sorted(where.keys() - Where.__annotations__.keys()):
+    if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
         raise TypeError(
-            f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(Where.__annotations__)}"
+            f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(RequestFilter.__annotations__)}"
         )
     if times is not None and times < 1:
         raise ValueError(f"a fault strikes at least once, not {times} times")
@@ -335,7 +344,7 @@ def _check(where: Where, times: int | None) -> None:
         raise ValueError(f"a {' or '.join(verbs)} names no object, so that none named {name!r} fits")
 
 
-def _check_served(catalog: Catalog, where: Where) -> None:
+def _check_served(catalog: Catalog, where: RequestFilter) -> None:
     groups = catalog.groups()
     if (group := where.get("group", "")) not in groups:
         raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")

@@ -12,7 +12,7 @@ from aiohttp.web_response import Response, StreamResponse
 from masthead._server import stream
 from masthead._server.body import BodyLimiter
 from masthead._server.connection import TOO_LARGE, ClientConnection
-from masthead._server.fault_responses import FaultContext, response_of
+from masthead._server.fault_responses import FaultContext, to_response
 from masthead._server.faults import Effect
 from masthead._server.request_recorder import RecordedRequest, RequestRecorder
 from masthead._server.requestlog import LogLine
@@ -63,7 +63,7 @@ class HttpHandler:
         on_idle: Callable[[], object],
     ) -> None:
         self.recorder = RequestRecorder()
-        self.under_way: set[RecordedRequest] = set()
+        self.in_flight: set[RecordedRequest] = set()
         """Requests that came in whole and are not answered; a watch is answered when its stream begins."""
         self.watches: dict[Watcher, RequestInfo] = {}
         """The streams that are open, and what they are about."""
@@ -110,13 +110,13 @@ class HttpHandler:
         line: LogLine,
     ) -> StreamResponse:
         self.recorder.add(recorded)
-        self.under_way.add(recorded)
+        self.in_flight.add(recorded)
         try:
             if bodies.is_slow(request):
                 request = await asyncio.to_thread(bodies.read_ahead, request)
             return await self._answer(incoming, request, recorded, line)
         finally:
-            self.under_way.discard(recorded)
+            self.in_flight.discard(recorded)
             self._on_idle()
 
     async def _answer(
@@ -129,16 +129,16 @@ class HttpHandler:
         info = recorded.info
         try:
             answer: ApiResponse | Watcher
-            fault = self._faults.strike(info, Effect.REFUSE, body=request.body)
+            fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.refuse is None:
                 answer = self._rest.answer(request, info)
             else:
                 refused = fault.refuse(FaultContext(info, request, self._revision()))
-                if info.verb == "watch" and fault.in_stream and isinstance(refused, StatusFailure):
+                if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
                     recorded.code = 200
                     line.write(200)
                     return await stream.refuse_in_stream(incoming, refused)
-                answer = response_of(refused)
+                answer = to_response(refused)
         except StatusFailure as failure:
             answer = status_response(failure)
         except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and the others are served
@@ -166,7 +166,7 @@ class HttpHandler:
         self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: LogLine
     ) -> StreamResponse:
         info = recorded.info
-        fault = self._faults.strike(info, *stream.STREAM_EFFECTS)
+        fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
         watch.count_bookmarks = lambda: self._count_bookmarks(info)
         self.watches[watch] = info
         try:
@@ -174,7 +174,7 @@ class HttpHandler:
             recorded.code = response.status
             line.write(response.status)
             # From here on it is a stream, and nobody waits for its end.
-            self.under_way.discard(recorded)
+            self.in_flight.discard(recorded)
             with suppress(ConnectionError):  # the client went away, or a fault hung up
                 with watch:
                     await stream.send(incoming, response, watch, fault)
@@ -184,9 +184,9 @@ class HttpHandler:
         return response
 
     def _count_bookmarks(self, info: RequestInfo) -> int:
-        if self._faults.strike(info, Effect.HOLD_BOOKMARKS):
+        if self._faults.trigger(info, Effect.HOLD_BOOKMARKS):
             return 0
-        repeated = self._faults.strike(info, Effect.REPEAT_BOOKMARKS)
+        repeated = self._faults.trigger(info, Effect.REPEAT_BOOKMARKS)
         return repeated.amount if repeated else 1
 
 

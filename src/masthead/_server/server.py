@@ -18,7 +18,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
-from masthead._server.connection import HttpServer, hang_up
+from masthead._server.connection import HttpServer, abort_connection
 from masthead._server.controllers.manager import ControllerManager
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
@@ -102,7 +102,7 @@ class Server:
         self._settings = settings
         self._certificates = certificates
         self._loop = asyncio.get_running_loop()
-        self._moved = asyncio.Event()
+        self._progress = asyncio.Event()
         self._has_stopped = False
         self._storage = Storage(
             settings.journal(), window=settings.history, most_bytes=settings.history_bytes
@@ -110,7 +110,7 @@ class Server:
         self._cluster = ClusterState(
             self._storage, settings.clock, catalog, seed=settings.seed, token=settings.token
         )
-        self._controllers = ControllerManager(self._cluster, settings.controllers, self._moved.set)
+        self._controllers = ControllerManager(self._cluster, settings.controllers, self._progress.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
@@ -118,16 +118,16 @@ class Server:
             has_watch_list=settings.watch_list,
         )
         self._handler = HttpHandler(
-            Rest(self._cluster, self.faults, limits, self._moved.set),
+            Rest(self._cluster, self.faults, limits, self._progress.set),
             self.faults,
             access=AccessControl(settings.token, settings.hosts()),
             clock=settings.clock,
             revision=lambda: self._storage.revision,
-            on_idle=self._moved.set,
+            on_idle=self._progress.set,
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
-        self._ageing: Timer | None = None
+        self._compaction_timer: Timer | None = None
         self._earlier = self._storage.revision
 
     async def start(self) -> None:
@@ -150,7 +150,7 @@ class Server:
         self._controllers.start()
         host = _ANYWHERE.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-        self._ageing = settings.clock.call_later(_COMPACT_EVERY, self._age)
+        self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     async def stop(self) -> None:
         """End every watch, answer what is under way, and let go of the port, the timers and the file.
@@ -169,8 +169,8 @@ class Server:
             await asyncio.sleep(0)
         for listener in self._listeners:
             listener.close()
-        if self._ageing is not None:
-            self._ageing.cancel()
+        if self._compaction_timer is not None:
+            self._compaction_timer.cancel()
         self._controllers.stop()
         for watch in tuple(self._handler.watches):
             watch.end()
@@ -179,10 +179,10 @@ class Server:
         await self._http.shutdown(_STOP_WITHIN)
         for transport in transports:
             if transport is not None:
-                hang_up(transport)  # or one whose client does not read would stay open for ever
+                abort_connection(transport)  # or one whose client does not read would stay open for ever
         await asyncio.sleep(0)
         self._storage.close()
-        self._moved.set()
+        self._progress.set()
 
     def __repr__(self) -> str:
         return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._has_stopped else ''}>"
@@ -324,39 +324,39 @@ class Server:
         restless: list[str] = []
         try:
             async with asyncio.timeout(within):
-                while restless := await self._still_restless():
-                    self._moved.clear()
-                    await self._moved.wait()
+                while restless := await self._pending_work_soon():
+                    self._progress.clear()
+                    await self._progress.wait()
                     self._check_running()
         except TimeoutError:
             what = "; ".join(restless)
             raise TimeoutError(f"the server did not come to rest within {within:g} seconds: {what}") from None
 
-    async def _still_restless(self) -> list[str]:
+    async def _pending_work_soon(self) -> list[str]:
         """What keeps the server from being at rest, once it has seen what already lies in its sockets."""
         for _ in range(_TURNS_TO_ACCEPT):
             await asyncio.sleep(0)
-        return self._restless()
+        return self._pending_work()
 
-    def _restless(self) -> list[str]:
+    def _pending_work(self) -> list[str]:
         """What keeps the server from being at rest."""
-        found = [f"{each.info} is not answered" for each in self._handler.under_way]
+        found = [f"{each.info} is not answered" for each in self._handler.in_flight]
         if not self._controllers.is_idle:
             found.append("the controllers have work to do")
-        unread = [info for watch, info in self._handler.watches.items() if not watch.is_told]
+        unread = [info for watch, info in self._handler.watches.items() if not watch.is_caught_up]
         return found + [f"the client of {info} does not take what it is sent" for info in unread]
 
-    def _age(self) -> None:
+    def _compact_and_reschedule(self) -> None:
         """Forget what was there two times ago, and come back."""
         with suppress(JournalError):  # the disk is full; perhaps it is not the next time
             self._storage.compact(self._earlier)
         self._earlier = self._storage.revision
-        self._ageing = self._settings.clock.call_later(_COMPACT_EVERY, self._age)
+        self._compaction_timer = self._settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     def _release_bookmarks(self) -> None:
         def release() -> None:
             for watch, info in tuple(self._handler.watches.items()):
-                if not self.faults.awaits(info, Effect.HOLD_BOOKMARKS):
+                if not self.faults.has_pending(info, Effect.HOLD_BOOKMARKS):
                     watch.release_bookmarks()
 
         with suppress(ClosedError):

@@ -47,7 +47,7 @@ class StreamTruncator:
         self.is_due = not after and not cuts
         """Whether it is time."""
 
-    def pass_on(self, piece: bytes) -> bytes:
+    def truncate(self, piece: bytes) -> bytes:
         """What is still sent of a piece."""
         lines = piece.splitlines(keepends=True)
         sent = lines[: self._left]
@@ -105,10 +105,10 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, 
         ConnectionError: The client went away.
     """
     if incoming.transport is not None:
-        watch.abandon = incoming.transport.abort
+        watch.abort = incoming.transport.abort
     spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
-        sent = spoiler.pass_on(piece) if spoiler else piece
+        sent = spoiler.truncate(piece) if spoiler else piece
         if sent:
             await response.write(sent)
     if fault and spoiler and spoiler.is_due:

@@ -22,7 +22,7 @@ from masthead._lazy import exports
 
 if TYPE_CHECKING:
     from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
-    from masthead._server.faults import Effect, Fault, Faults, Where
+    from masthead._server.faults import Effect, Fault, Faults, RequestFilter
     from masthead._server.request_recorder import RecordedRequest
     from masthead._server.runner import ServerRunner, run
     from masthead._server.server import Change, Server
@@ -43,7 +43,7 @@ __all__ = [
     "Timer",
     "Token",
     "VirtualClock",
-    "Where",
+    "RequestFilter",
     "run",
 ]
 
@@ -55,7 +55,7 @@ _HOMES = {
     "Effect": "masthead._server.faults",
     "Fault": "masthead._server.faults",
     "Faults": "masthead._server.faults",
-    "Where": "masthead._server.faults",
+    "RequestFilter": "masthead._server.faults",
     "ServerRunner": "masthead._server.runner",
     "run": "masthead._server.runner",
     "RecordedRequest": "masthead._server.request_recorder",

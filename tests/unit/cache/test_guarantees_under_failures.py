@@ -35,13 +35,13 @@ STREAMS: dict[str, Callable[[Faults], object]] = {
 }
 ANSWERS: dict[str, Callable[[Faults], object]] = {
     "nothing else": lambda faults: faults,
-    "429": lambda faults: faults.answer(429, times=2, **READS),
+    "429": lambda faults: faults.fail(429, times=2, **READS),
     "a plain 429": lambda faults: faults.throttle(retry_after=0, times=2, **READS),
-    "500": lambda faults: faults.answer(500, times=2, **READS),
-    "503": lambda faults: faults.answer(503, times=3, **READS),
-    "403": lambda faults: faults.answer(403, times=2, **READS),
-    "404": lambda faults: faults.answer(404, times=2, **READS),
-    "410": lambda faults: faults.answer(410, reason="Expired", times=2, **READS),
+    "500": lambda faults: faults.fail(500, times=2, **READS),
+    "503": lambda faults: faults.fail(503, times=3, **READS),
+    "403": lambda faults: faults.fail(403, times=2, **READS),
+    "404": lambda faults: faults.fail(404, times=2, **READS),
+    "410": lambda faults: faults.fail(410, reason="Expired", times=2, **READS),
     "a version that is too large": lambda faults: faults.too_large_version(times=2, **MAPS),
     "lists that lag behind": lambda faults: faults.stale_lists(by=3, **MAPS),
 }
@@ -62,7 +62,7 @@ async def test_nothing_is_lost_and_nothing_invented(
     handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        outage = faults.answer(503, times=None, **READS)
+        outage = faults.fail(503, times=None, **READS)
         await embedded.put("a", "2")  # the last that comes over this stream
         await embedded.remove("b")
         await embedded.put("c", "3")
@@ -86,7 +86,7 @@ async def test_trouble_before_the_first_state_is_there_invents_nothing(
         await embedded.put(name)
     faults = embedded.server.faults
     faults.drop_watch(after=3, **MAPS)
-    faults.answer(503, times=2, **READS)
+    faults.fail(503, times=2, **READS)
     faults.expire(times=1, **MAPS)
     recorder = RecordingHandler()
     informer = embedded.informer(watch_list=watch_list, page_size=2)
@@ -144,7 +144,7 @@ async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_hea
     handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        outage = embedded.server.faults.answer(503, times=None, **READS)
+        outage = embedded.server.faults.fail(503, times=None, **READS)
         await recorder.until("initial c=1")
         await embedded.put("c", "2")
         await recorder.until("update c=1>2")
@@ -170,7 +170,7 @@ async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: E
     handle = informer.add_event_handler(recorder)
     async with informer:
         await informer.wait_synced(30)
-        outage = embedded.server.faults.answer(503, times=None, **READS)
+        outage = embedded.server.faults.fail(503, times=None, **READS)
         await embedded.put("trigger")
         await embedded.remove("a")
         version = await embedded.put("a", "2")

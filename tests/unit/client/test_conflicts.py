@@ -200,14 +200,14 @@ async def test_races_about_being_there_are_run_again(kube_server: Server) -> Non
     async with config_maps(kube_server) as maps:
         await maps.create(ConfigMap.new("a"))
         # It seems not to be there, so it is created, which fails; the next attempt finds it.
-        kube_server.faults.answer(404, reason="NotFound", verb="get")
+        kube_server.faults.fail(404, reason="NotFound", verb="get")
         _, outcome = await maps.create_or_update(ConfigMap.new("a", data={"b": "c"}), attempts=AT_ONCE)
         assert outcome == "updated"
         # It goes between being read and being written.
-        kube_server.faults.answer(404, reason="NotFound", verb="update")
+        kube_server.faults.fail(404, reason="NotFound", verb="update")
         again, outcome = await maps.create_or_update(ConfigMap.new("a", data={"b": "d"}), attempts=AT_ONCE)
         assert (again.data, outcome) == ({"b": "d"}, "updated")
-        kube_server.faults.answer(404, reason="NotFound", verb="update", times=None)
+        kube_server.faults.fail(404, reason="NotFound", verb="update", times=None)
         with pytest.raises(ConflictError, match="was deleted after it was read"):
             await maps.create_or_update(ConfigMap.new("a", data={"b": "e"}), attempts=AT_ONCE)
 

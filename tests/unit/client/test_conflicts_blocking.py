@@ -105,8 +105,8 @@ def test_an_object_is_created_then_left_alone_then_updated(kube_server: Server) 
         ]
         assert outcomes == ["created", "unchanged", "updated"]
         assert maps.create_or_update(ConfigMap.new("a"), add_one)[1] == "updated"
-        kube_server.faults.answer(404, reason="NotFound", verb="get")
+        kube_server.faults.fail(404, reason="NotFound", verb="get")
         assert maps.create_or_update(ConfigMap.new("a"), add_one, attempts=AT_ONCE)[1] == "updated"
-        kube_server.faults.answer(404, reason="NotFound", verb="update", times=None)
+        kube_server.faults.fail(404, reason="NotFound", verb="update", times=None)
         with pytest.raises(ConflictError, match="was deleted after it was read"):
             maps.create_or_update(ConfigMap.new("a"), add_one, attempts=AT_ONCE)

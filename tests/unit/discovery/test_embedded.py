@@ -92,7 +92,7 @@ async def test_names_mean_what_they_mean_to_kubectl(rest: RestClient) -> None:
 
 
 async def test_an_outage_is_an_error_and_passes(rest: RestClient, kube_server: Server) -> None:
-    fault = kube_server.faults.answer(503, verb="get", times=None)
+    fault = kube_server.faults.fail(503, verb="get", times=None)
     discovery = DiscoveryClient(rest, aggregated=False)
     with pytest.raises(ServiceUnavailableError):
         await discovery.resources()

@@ -20,7 +20,7 @@ def sent_by(spoiler: StreamTruncator, pieces: list[list[bytes]]) -> bytes:
     for piece in pieces:
         if spoiler.is_due:
             break
-        sent += spoiler.pass_on(b"".join(piece))
+        sent += spoiler.truncate(b"".join(piece))
     return sent
 
 

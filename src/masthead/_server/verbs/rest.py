@@ -149,7 +149,7 @@ class Rest:
     def _list(self, context: RequestContext) -> ApiResponse:
         options = CollectionOptions.of(context.request)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
-        stale = self._faults.strike(context.info, Effect.STALE) if options.version else None
+        stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
         page = read_page(storage, selection, options, latest=latest)

@@ -87,7 +87,7 @@ class Watcher:
         """Set when the watch is told to end."""
         self.count_bookmarks: Callable[[], int] = lambda: 1
         """How often a bookmark that falls due is sent; a fault changes it, and 0 holds it back."""
-        self.abandon: Callable[[], object] = lambda: None
+        self.abort: Callable[[], object] = lambda: None
         """Breaks the connection, for a client that does not take even the end of the stream."""
         self._storage = cluster.storage
         self._table = cluster.storage.table(selection.served.table)
@@ -137,7 +137,7 @@ class Watcher:
         self._on_idle()
 
     @property
-    def is_told(self) -> bool:
+    def is_caught_up(self) -> bool:
         """Whether everything that happened was sent; also so once nothing more will be."""
         return self._is_closed or (self._is_resting and not self._wake.is_set())
 
@@ -199,7 +199,7 @@ class Watcher:
             self._on_idle()
 
     def _abandon_later(self) -> None:
-        self._timers["abandon"] = self._clock.call_later(_PATIENCE, self.abandon)
+        self._timers["abandon"] = self._clock.call_later(_PATIENCE, self.abort)
 
     def _beginning(self, wanted: int) -> Iterator[bytes]:
         storage = self._storage
