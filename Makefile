@@ -4,6 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 SPEC   ?= ../shared/kubernetes-1.36
+LEGACY ?= ../shared/kubernetes-legacy
 
 # uv is quicker where it is installed; a plain Python is enough.
 UV := $(shell command -v uv 2>/dev/null)
@@ -52,11 +53,12 @@ format: $(READY) ## Format the code and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
+codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36 and ../shared/kubernetes-legacy
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
-	$(BIN)/python -m tools.api --openapi $(SPEC) --out src/masthead/api
+	@test -d $(LEGACY) || { echo "There is no $(LEGACY); name the folder with make codegen LEGACY=..." >&2; exit 1; }
+	$(BIN)/python -m tools.api --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead/api
 	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out src/masthead/_server/wire/protobuf_table.py
-	$(BIN)/python -m tools.clientset --openapi $(SPEC) --out src/masthead/_client/clientset.py --informers src/masthead/_cache/factory/groups.py
+	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
 	$(BIN)/python -m tools.facade --root src
 
 conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md

@@ -1,55 +1,64 @@
-"""``python -m tools.api``: the typed objects of `masthead.api`, from the documents of a Kubernetes release."""
+"""``python -m tools.api``: the typed objects of `masthead.api`, from the documents of Kubernetes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import generate, sources
+from masthead._codegen import generate, render, types
 from masthead.errors import MastheadError
+from tools import files, releases
 from tools.headers import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import PurePosixPath
 
-__all__ = ["PACKAGE", "from_folder", "main"]
+__all__ = ["FOLDERS", "PACKAGE", "from_folders", "main"]
 
 PACKAGE: Final = "masthead.api"
+FOLDERS: Final = ("",)
+"""All of the package is written here."""
+_INDEX: Final = PurePosixPath("index.py")
+_REMOVED: Final = PurePosixPath("removed.py")
 
 
-def from_folder(folder: Path) -> dict[PurePosixPath, str]:
+def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
     """Write every file of the package.
 
+    API versions that the release no longer serves have an index of their own, for lookups that name the version.
+
     Args:
-        folder: The OpenAPI v3 and discovery documents of the release.
+        openapi: The documents of the release.
+        legacy: The documents of the API versions that it no longer serves.
 
     Raises:
         GenerateError: If documents are missing or malformed.
     """
-    return generate.files_for(sources.from_folder(folder), PACKAGE, command=COMMAND)
+    modules = types.modules_of(releases.read(openapi, legacy), PACKAGE)
+    removed = [each for each in modules if each.removed]
+    return {
+        **generate.module_files(modules, COMMAND),
+        _INDEX: render.render_index([each for each in modules if not each.removed], COMMAND),
+        _REMOVED: render.render_index(
+            removed, COMMAND, title="The module of each kind that is no longer served"
+        ),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.api", description=__doc__)
-    parser.add_argument(
-        "--openapi",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="a folder of OpenAPI v3 and discovery documents",
-    )
+    releases.add_options(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
     options = parser.parse_args(arguments)
     try:
-        files = from_folder(options.openapi)
-        changed = generate.changes(files, options.out)
+        made = from_folders(options.openapi, options.legacy)
+        changed = files.changes(made, options.out, FOLDERS)
         if not options.check:
-            generate.write(files, options.out)
+            files.write(made, options.out, FOLDERS)
     except (MastheadError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -88,16 +88,21 @@ MIRRORS: Final = (
     Mirror("masthead._client.metadata", ("MetadataResource",)),
     Mirror("masthead._client.scales", ("Scales",)),
     Mirror("masthead._client.group", ("Group",)),
-    Mirror("masthead._client.clientset"),
     Mirror("masthead._client.client", ("Client",)),
     Mirror("masthead._cache.informer.registration", ("Registration",)),
     Mirror("masthead._cache.informer.core", ("Arranged",), "arranged"),
     Mirror("masthead._cache.informer.informer", ("SharedInformer",)),
     Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
-    Mirror("masthead._cache.factory.groups"),
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
 )
-"""Every class with a blocking namesake."""
+"""Every class with a blocking namesake that is made here."""
+_CLIENTSET: Final = {
+    Reference("masthead._client.clientset", "Clientset"): Reference("masthead._sync.clientset", "Clientset"),
+    Reference("masthead._cache.factory.groups", "InformerGroups"): Reference(
+        "masthead._sync.groups", "InformerGroups"
+    ),
+}
+"""The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
     "Registration": "RegistrationFacade[AsyncRegistration]",
@@ -206,7 +211,8 @@ def files_for(root: Path) -> dict[str, str]:
             Reference(mirror.source, name): Reference(mirror.target, name)
             for mirror, names in zip(MIRRORS, classes, strict=True)
             for name in (*names, *mirror.functions)
-        },
+        }
+        | _CLIENTSET,
         bases=_BASES,
         constructions=_CONSTRUCTIONS,
         wrappers=_WRAPPERS,

@@ -1,111 +1,129 @@
-"""The groups of a factory of informers: a class for every group and version, an attribute for every resource.
-
-They are those of the clientset, under the same names, as far as something can be listed and watched.
-"""
+"""The groups of an informer factory: those of the clientset, with an attribute for each resource that can be watched."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from masthead._codegen.layout import Brackets, lay_out, quoted, text
 from tools.headers import first_line
+from tools.layout import NARROWS, Root, attribute, import_of, indented, render_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tools.clientset import GroupDef, Method
+    from tools.groups import GroupDef, Method
 
-__all__ = ["render_informers"]
+__all__ = ["FOLDERS", "files_of", "render_informer_group", "render_informer_groups"]
 
-_GROUPS: Final = "InformerGroups"
+FOLDERS: Final = ("_cache/factory/informer_groups", "_sync/informer_groups")
+"""The folders that hold nothing else than what is written here."""
+_ROOT: Final = Root(
+    name="InformerGroups",
+    title="The groups of an informer factory",
+    about="The informers of",
+    package="masthead._cache.factory.informer_groups",
+    blocking_package="masthead._sync.informer_groups",
+    home="masthead._cache.factory.groups",
+    blocking_base=("FactoryFacade", "masthead._sync.lifecycle"),
+    argument=("provide", "Provide", "masthead._cache.factory.informers"),
+)
 
 
-def render_informers(groups: Sequence[GroupDef]) -> str:
-    """Write the module.
+def files_of(groups: Sequence[GroupDef]) -> dict[PurePosixPath, str]:
+    """Write every file, by its path below ``masthead``.
 
     Args:
         groups: The groups of the clientset.
     """
-    watched = [_watched(each) for each in groups if _watched(each).methods]
-    names = sorted([*map(_class_name, watched), _GROUPS])
+    made: dict[PurePosixPath, str] = {}
+    for folder, root, is_blocking in (
+        (FOLDERS[0], "_cache/factory/groups.py", False),
+        (FOLDERS[1], "_sync/groups.py", True),
+    ):
+        made[PurePosixPath(root)] = render_informer_groups(groups, is_blocking=is_blocking)
+        made[PurePosixPath(folder, "__init__.py")] = first_line("A module per group and version") + "\n"
+        for group in _watched(groups):
+            path = PurePosixPath(folder, f"{group.accessor}.py")
+            made[path] = render_informer_group(group, is_blocking=is_blocking)
+    return made
+
+
+def render_informer_groups(groups: Sequence[GroupDef], *, is_blocking: bool = False) -> str:
+    """Write the module of the class with a property for every group."""
+    return render_root(
+        _ROOT, [(each, _class_name(each)) for each in _watched(groups)], is_blocking=is_blocking
+    )
+
+
+def render_informer_group(group: GroupDef, *, is_blocking: bool = False) -> str:
+    """Write the module of a group."""
+    name = _class_name(group)
+    home, _, version = group.module.rpartition(".")
+    informers = "masthead._sync.informers" if is_blocking else "masthead._cache.factory.informers"
+    checked = import_of(home, f"{version} as {group.accessor}", indent=4)
+    if is_blocking:
+        source = f"{_ROOT.package}.{group.accessor}"
+        checked[:0] = import_of(source, f"{name} as Async{name}", indent=4)
+    else:
+        checked[:0] = import_of(informers, "Informers")
+    imports = [
+        f"from {informers} import InformerGroup{', Informers' if is_blocking else ''}",
+        "from masthead._meta.gvk import GroupVersion",
+    ]
     lines = [
-        *_header(watched),
+        first_line(f"The informers of {group.served}"),
         "",
-        *lay_out("__all__ = ", Brackets("[", quoted(names), "]", is_call=False)),
-        *(line for each in watched for line in ["", "", *_group_class(each)]),
+        *([*NARROWS, ""] if is_blocking else []),
+        "from __future__ import annotations",
+        "",
+        "from functools import cached_property",
+        "from typing import TYPE_CHECKING",
+        "",
+        *(reversed(imports) if is_blocking else imports),
+        "",
+        "if TYPE_CHECKING:",
+        *indented(checked),
+        "",
+        f'__all__ = ["{name}"]',
         "",
         "",
-        *_groups_class(watched),
+        *_group_class(group, is_blocking=is_blocking),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _watched(group: GroupDef) -> GroupDef:
-    return replace(group, methods=tuple(each for each in group.methods if each.is_watched))
+def _watched(groups: Sequence[GroupDef]) -> list[GroupDef]:
+    return [each.watched for each in groups if each.watched.methods]
 
 
 def _class_name(group: GroupDef) -> str:
     return f"{group.name}Informers"
 
 
-def _header(groups: Sequence[GroupDef]) -> list[str]:
-    types = sorted((*group.module.rpartition(".")[::2], group.accessor) for group in groups)
-    return [
-        first_line("The informers of every group that Kubernetes serves"),
-        "",
-        "from __future__ import annotations",
-        "",
-        "from functools import cached_property",
-        "from typing import TYPE_CHECKING",
-        "",
-        "from masthead._cache.factory.informers import InformerGroup",
-        "from masthead._meta.gvk import GroupVersion",
-        "",
-        "if TYPE_CHECKING:",
-        "    from masthead._cache.factory.informers import Informers, Provide",
-        *(f"    from {home} import {version} as {accessor}" for home, version, accessor in types),
-    ]
-
-
-def _group_class(group: GroupDef) -> list[str]:
+def _group_class(group: GroupDef, *, is_blocking: bool) -> list[str]:
     served = Brackets("GroupVersion(", quoted([group.served.group, group.served.version]))
     lines = [
         f"class {_class_name(group)}(InformerGroup):",
-        f'    """The informers of {group.served}."""',
+        *indented(attribute(f"The informers of {group.served}.", group.removal)),
         "",
-        *(f"    {line}" for line in lay_out("GROUP_VERSION = ", served, indent=4)),
+        *([f"    _async: Async{_class_name(group)}"] if is_blocking else []),
+        *indented(lay_out("GROUP_VERSION = ", served, indent=4)),
     ]
     for method in group.methods:
-        lines += ["", *(f"    {line}" for line in _property(method))]
+        # One reason for all of its resources is given by the group.
+        removal = "" if method.removal == group.removal else method.removal
+        lines += ["", *indented(_property(method, removal, is_blocking=is_blocking))]
     return lines
 
 
-def _property(method: Method) -> list[str]:
+def _property(method: Method, removal: str, *, is_blocking: bool) -> list[str]:
     # The formatter puts a comma behind a parameter that stands alone on its line.
     head = Brackets(f"{method.name}(", ["self"], is_call=False)
+    awaited = f"Informers(self._portal, self._async.{method.name})"
     return [
         "@cached_property",
         *lay_out("def ", head, f" -> Informers[{method.type}]:", indent=4),
-        f'    """{method.plural}."""',
-        f"    return self._informers({text(method.kind)})",
+        *indented(attribute(f"{method.plural}.", removal)),
+        f"    return {awaited if is_blocking else f'self._informers({text(method.kind)})'}",
     ]
-
-
-def _groups_class(groups: Sequence[GroupDef]) -> list[str]:
-    lines = [
-        f"class {_GROUPS}:",
-        '    """Every group at every version, made when it is first asked for."""',
-        "",
-        "    def __init__(self, provide: Provide) -> None:",
-        "        self._provide = provide",
-    ]
-    for group in groups:
-        lines += [
-            "",
-            "    @cached_property",
-            f"    def {group.accessor}(self) -> {_class_name(group)}:",
-            f'        """The informers of {group.served}."""',
-            f"        return {_class_name(group)}(self._provide)",
-        ]
-    return lines

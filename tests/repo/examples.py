@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 SOURCE = Path(__file__).parents[2] / "src"
-GENERATED = ("api/", "client/clientset.py", "cache/factory/groups.py", "sync/clientset.py", "sync/groups.py")
+GENERATED = ("api/", "clientset.py", "groups.py", "groups/")
 AWAITED = ("masthead.aio", "masthead._cache", "masthead._client", "masthead._discovery", "masthead._rest")
 
 IMPORTS = """
@@ -213,13 +213,13 @@ def _resources(client: Any) -> dict[str, Any]:
 
 def typed_module(example: Example) -> str:
     """The example as a module for type checkers: a function, with what it needs as parameters."""
-    side = "client" if example.is_awaited else "sync"
+    groups = "masthead._client.groups" if example.is_awaited else "masthead._sync.client_groups"
     types = {
         "client": f"masthead.{'aio.' if example.is_awaited else ''}Client",
         "informer": f"masthead.{'aio.' if example.is_awaited else ''}SharedInformer[Pod]",
-        "pods": f"masthead._{side}.clientset.Pods[Pod]",
-        "deployments": f"masthead._{side}.clientset.Deployments[Deployment]",
-        "jobs": f"masthead._{side}.clientset.Jobs[Job]",
+        "pods": f"{groups}.core_v1.Pods[Pod]",
+        "deployments": f"{groups}.apps_v1.Deployments[Deployment]",
+        "jobs": f"{groups}.batch_v1.Jobs[Job]",
         "listed": "masthead.ObjectList[Pod]",
         "pod": "Pod",
         "server": "masthead.server.Server",
@@ -235,7 +235,7 @@ def typed_module(example: Example) -> str:
     return "\n".join(
         [
             IMPORTS,
-            f"import masthead._{side}.clientset",
+            *(f"import {groups}.{each}" for each in ("apps_v1", "batch_v1", "core_v1")),
             "import masthead.metrics",
             *imports,
             f"{'async ' if is_async else ''}def example({parameters}) -> None:",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from masthead._meta.resource import removal_sentence
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -108,6 +110,26 @@ class ModuleDef:
     def local(self, reference: Reference) -> str:
         """What a name is called in this module."""
         return self.aliases.get(reference, reference.name)
+
+    @property
+    def removed(self) -> list[Resource]:
+        """Its resources that Kubernetes no longer serves; either none or all of them."""
+        return [each.resource for each in self.classes if each.resource and each.resource.replacement]
+
+    @property
+    def removed_in(self) -> str | None:
+        """The release that stopped serving the last of its resources; None if that is not known."""
+        releases = [each.removed_in for each in self.removed]
+        known = [each for each in releases if each is not None]
+        if not known or len(known) < len(releases):
+            return None
+        return max(known, key=lambda each: tuple(map(int, each.split("."))))
+
+    @property
+    def removal(self) -> str:
+        """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
+        replacements = sorted({each.replacement for each in self.removed if each.replacement})
+        return removal_sentence(self.removed_in, *replacements) if replacements else ""
 
     def needs(self) -> set[str]:
         """The modules that it imports from; itself may be one of them."""

@@ -44,15 +44,25 @@ def files_for(
     """
     _check_package(package)
     modules = _chosen(types.modules_of(spec, package, docs=docs), frozenset(groups))
-    files = {
-        _INDEX: render.render_index(modules, command),
-        _PACKAGE: render.first_line("Typed objects, one module per group and version", command) + "\n",
-    }
+    files = module_files(modules, command)
+    files[_INDEX] = render.render_index(modules, command)
+    return dict(sorted(files.items()))
+
+
+def module_files(modules: Iterable[ModuleDef], command: str) -> dict[PurePosixPath, str]:
+    """Work out the files of these modules and of the packages that they lie in, but no index.
+
+    Args:
+        modules: The modules.
+        command: The command that regenerates the files, for their first lines.
+    """
+    package = render.first_line("Typed objects, one module per group and version", command)
+    files = {_PACKAGE: f"{package}\n"}
     for module in modules:
         path = _path(module.name)
         files[path] = render.render_module(module, command)
         files[path.parent / _PACKAGE] = render.first_line(_group_title(module), command) + "\n"
-    return dict(sorted(files.items()))
+    return files
 
 
 def _check_package(package: str) -> None:

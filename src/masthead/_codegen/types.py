@@ -32,6 +32,7 @@ SEQUENCE: Final = Reference("collections.abc", "Sequence")
 TYPE_CHECKING_: Final = Reference("typing", "TYPE_CHECKING")
 CLASS_VAR: Final = Reference("typing", "ClassVar")
 SELF: Final = Reference("typing", "Self")
+FINAL: Final = Reference("typing", "Final")
 GVK: Final = homes.meta("GroupVersionKind")
 MERGE: Final = homes.meta("Merge")
 FIELD: Final = homes.meta("field")
@@ -42,7 +43,7 @@ OBJECT_LIST: Final = homes.meta("ObjectList")
 RESOURCE: Final = homes.meta("Resource")
 SUBRESOURCE: Final = homes.meta("Subresource")
 FRAME: Final = (
-    *(MAPPING, SEQUENCE, CLASS_VAR, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
+    *(MAPPING, SEQUENCE, CLASS_VAR, FINAL, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
     *(DATA, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
 )
 """What a module may import whatever its fields are."""

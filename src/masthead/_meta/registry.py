@@ -1,7 +1,10 @@
 """Kind ↔ class ↔ resource, looked up by name so that only the module that is needed is imported.
 
-A package of generated types has an index that says which module holds which kind. The registry reads indexes,
-and imports a module when one of its kinds is asked for. Classes that were written by hand are added one by one.
+A package of generated types has an index of its modules and their kinds. The registry reads indexes, and imports a module
+when one of its kinds is first looked up. Classes that are written by hand are registered one by one.
+
+Kinds that Kubernetes no longer serves are in an index of their own. They are found by their full names, never by the name
+of the kind alone, and are not listed.
 """
 
 from __future__ import annotations
@@ -23,24 +26,31 @@ KindT = TypeVar("KindT", bound="type[Object | ObjectList[Any]]")
 
 BUILT_IN: Final = "masthead.api.index"
 """The index of Kubernetes' own kinds."""
-
+REMOVED: Final = "masthead.api.removed"
+"""The index of the kinds that Kubernetes no longer serves."""
 
 _changing: Final = fork_safe_lock()
 
 
 class Registry:
-    """Knows which class stands for a kind or resource.
+    """Maps kinds and resources to classes.
 
     Threads: all methods may be called from any thread.
     """
 
-    def __init__(self, *indexes: str) -> None:
-        """Start with the kinds of these index modules, none of which is imported yet."""
+    def __init__(self, *indexes: str, removed: str | None = None) -> None:
+        """Start with the kinds of some indexes. No index is imported before the first lookup.
+
+        Args:
+            indexes: The dotted names of index modules.
+            removed: The index of kinds that are no longer served. It is consulted for kinds that no other index has.
+        """
         self._pending = indexes
         """Indexes that have not been read; one leaves only when all of its kinds can be found."""
         self._modules: dict[GroupVersionKind, str] = {}
         self._resources: dict[GroupVersionResource, GroupVersionKind] = {}
         self._classes: dict[GroupVersionKind, Kind] = {}
+        self._removed = Registry(removed) if removed else None
 
     def add_index(self, module: str) -> None:
         """Add the kinds of a package of generated types.
@@ -52,12 +62,12 @@ class Registry:
             self._pending = (*self._pending, module)
 
     def register(self, cls: KindT) -> KindT:
-        """Add a class that was written by hand; may be used as a decorator.
+        """Register a class that is written by hand; may be used as a decorator.
 
         A class that is registered later replaces one of the same kind.
 
         Raises:
-            UnknownKindError: if the class does not say what it is.
+            UnknownKindError: If the class has no GVK.
         """
         if not cls.GVK.kind:
             raise UnknownKindError(
@@ -73,13 +83,12 @@ class Registry:
         """The class of a kind or list kind.
 
         Raises:
-            UnknownKindError: if there is none.
+            UnknownKindError: If the kind is not registered.
         """
-        self._read_indexes()
         registered = self._classes.get(gvk)
         if registered is not None:
             return registered
-        module = self._modules.get(gvk)
+        module = self._module_of(gvk)
         if module is None:
             raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
         # Not kept: if the module is imported a second time, its class is another one.
@@ -89,7 +98,7 @@ class Registry:
         """The class of a kind of objects.
 
         Raises:
-            UnknownKindError: if there is none, or it is a list.
+            UnknownKindError: If the kind is not registered, or is a list.
         """
         found = self.class_of(gvk)
         if not issubclass(found, Object):
@@ -100,11 +109,11 @@ class Registry:
         """The class of the list of a kind.
 
         Raises:
-            UnknownKindError: if there is none.
+            UnknownKindError: If the kind is not registered, or has no list.
         """
         item = self.object_class(gvk)
         usual = gvk.group_version.kind(f"{gvk.kind}List")
-        if usual in self._modules or usual in self._classes:
+        if usual in self._classes or self._module_of(usual):
             found = self.class_of(usual)
             if issubclass(found, ObjectList):
                 return found
@@ -118,21 +127,21 @@ class Registry:
         """The kind that a resource serves.
 
         Raises:
-            UnknownKindError: if no kind is known for it.
+            UnknownKindError: If no registered kind is served there.
         """
         self._read_indexes()
-        try:
-            return self._resources[gvr]
-        except KeyError:
-            raise UnknownKindError(
-                f"there is no kind for {gvr}; register its class, or use Unstructured"
-            ) from None
+        found = self._resources.get(gvr)
+        if found is not None:
+            return found
+        if self._removed is not None:
+            return self._removed.kind_of(gvr)
+        raise UnknownKindError(f"there is no kind for {gvr}; register its class, or use Unstructured")
 
     def resource_of(self, gvk: GroupVersionKind) -> GroupVersionResource:
         """The resource that serves a kind.
 
         Raises:
-            UnknownKindError: if the kind is not known, or is not served by itself.
+            UnknownKindError: If the kind is not registered, or is not served by itself.
         """
         found = self.object_class(gvk)
         if found.RESOURCE is None:
@@ -140,11 +149,21 @@ class Registry:
         return gvk.group_version.resource(found.RESOURCE.name)
 
     def kinds(self) -> Iterator[GroupVersionKind]:
-        """Every kind and list kind, in the order of group, version and name; imports nothing."""
+        """Every kind and list kind, in the order of group, version and name; no kind that is no longer served.
+
+        No module of types is imported.
+        """
         self._read_indexes()
         with _changing:
             known = {*self._modules, *self._classes}
         return iter(sorted(known))
+
+    def _module_of(self, gvk: GroupVersionKind) -> str | None:
+        self._read_indexes()
+        found = self._modules.get(gvk)
+        if found is None and self._removed is not None:
+            return self._removed._module_of(gvk)  # noqa: SLF001 - it is of this class
+        return found
 
     def _read_indexes(self) -> None:
         # Every thread that finds an index pending reads it, because waiting for another thread that imports, with a
@@ -182,8 +201,8 @@ def _kinds_in(module: str) -> Mapping[str, tuple[str, dict[str, str]]]:
         raise UnknownKindError(f"{module} is not an index of generated types: {error}") from error
 
 
-registry: Final = Registry(BUILT_IN)
-"""The registry that everything uses unless told otherwise."""
+registry: Final = Registry(BUILT_IN, removed=REMOVED)
+"""The registry that clients use."""
 
 register: Final = registry.register
-"""Add a class to the shared registry; may be used as a decorator."""
+"""Register a class in the shared registry; may be used as a decorator."""

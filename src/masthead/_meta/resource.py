@@ -32,6 +32,8 @@ class Resource(msgspec.Struct, frozen=True):
         short_names: What kubectl accepts: ``po``.
         categories: Groups of resources that kubectl lists together: ``all``.
         subresources: The parts with verbs of their own.
+        removed_in: The Kubernetes release that stopped serving it: ``1.16``; None if it is served, or if that is not known.
+        replacement: The API version that serves the kind instead: ``apps/v1``; None if the resource is served.
     """
 
     name: str
@@ -41,7 +43,20 @@ class Resource(msgspec.Struct, frozen=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
+    removed_in: str | None = None
+    replacement: str | None = None
+
+    @property
+    def removal(self) -> str:
+        """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
+        return removal_sentence(self.removed_in, self.replacement) if self.replacement else ""
 
     def subresource(self, name: str) -> Subresource | None:
         """Find a subresource by its name."""
         return next((each for each in self.subresources if each.name == name), None)
+
+
+def removal_sentence(release: str | None, *replacements: str) -> str:
+    """Say since which release something is not served, and what to use instead."""
+    since = f"since Kubernetes {release}" if release else "by current releases of Kubernetes"
+    return f"Not served {since}: use {' or '.join(replacements)}."

@@ -1,4 +1,4 @@
-"""The documents of Kubernetes 1.36, read without the generator's help, for tests to compare its work with."""
+"""The documents of Kubernetes 1.36 and of the API versions that it no longer serves, read without the generator's help."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT.parent / "shared" / "kubernetes-1.36"
+LEGACY = FOLDER.with_name("kubernetes-legacy")
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
-needs_documents = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"there is no {FOLDER}")
+needs_documents = pytest.mark.skipif(
+    not (FOLDER.is_dir() and LEGACY.is_dir()), reason=f"there is no {FOLDER}, or no {LEGACY}"
+)
 
 
 @functools.cache
-def documents() -> dict[str, dict[str, Any]]:
+def documents(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """The OpenAPI documents by their files' names; none where they are absent."""
-    return {path.name: json.loads(path.read_bytes()) for path in sorted(FOLDER.glob("openapi-v3/*.json"))}
+    return {path.name: json.loads(path.read_bytes()) for path in sorted(folder.glob("openapi-v3/*.json"))}
 
 
 @functools.cache
 def schemas() -> dict[str, dict[str, Any]]:
-    """Every schema by its full name."""
+    """Every schema by its full name: as the newest document has it."""
     return {
         name: schema
-        for document in documents().values()
+        for document in (*documents(LEGACY).values(), *documents().values())
         for name, schema in document["components"]["schemas"].items()
     }
 
@@ -65,9 +68,9 @@ def target_of(schema: dict[str, Any]) -> str:
 
 
 def discovered() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The group, version and description of every resource."""
-    for name in ("discovery-api.json", "discovery.json"):
-        for group in json.loads((FOLDER / name).read_bytes())["items"]:
+    """The group, version and description of every resource, those that are no longer served among them."""
+    for path in (FOLDER / "discovery-api.json", FOLDER / "discovery.json", LEGACY / "discovery.json"):
+        for group in json.loads(path.read_bytes())["items"]:
             for version in group["versions"]:
                 for resource in version["resources"]:
                     yield group["metadata"].get("name", ""), version["version"], resource

@@ -11,14 +11,14 @@ from tests.unit.codegen.kubernetes import needs_documents, schemas
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.model import Struct
-from masthead._meta.registry import BUILT_IN, Registry
+from masthead._meta.registry import BUILT_IN, REMOVED, Registry
 
 if TYPE_CHECKING:
     from masthead._meta.registry import Kind
 
 pytestmark = needs_documents
 
-REGISTRY = Registry(BUILT_IN)
+REGISTRY = Registry(BUILT_IN, REMOVED)
 
 KINDS: dict[str, tuple[GroupVersionKind, dict[str, Any]]] = {
     f"{gvk.api_version} {gvk.kind}": (gvk, schema)

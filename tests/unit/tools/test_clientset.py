@@ -8,10 +8,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import pytest
 from tests.unit.codegen.kubernetes import discovered, needs_documents
 from tests.unit.codegen.tools import reformatted
-from tools import clientset
+from tools import clientset, groups
 
 from masthead._client import clientset as generated
 from masthead._client.base import BaseResource, ClientContext, Defaults
@@ -83,8 +84,8 @@ def methods_of(group: type[Group]) -> dict[str, Any]:
 def test_methods_are_called_as_in_go_but_in_snake_case(
     kind: str, plural: str, spelled: str, method: str
 ) -> None:
-    assert clientset.plural_of(kind, plural) == spelled
-    assert clientset.Method(kind, "", spelled, (), is_namespaced=True, returns="").name == method
+    assert groups.plural_of(kind, plural) == spelled
+    assert groups.Method(kind, "", spelled, (), is_namespaced=True, returns="").name == method
 
 
 def test_a_class_stands_on_what_its_subresources_call_for() -> None:
@@ -94,7 +95,7 @@ def test_a_class_stands_on_what_its_subresources_call_for() -> None:
         Plain_v1=resource("plains"),
     )
 
-    (group,) = clientset.groups_of(spec)
+    (group,) = groups.groups_of(spec)
 
     assert {each.name: (each.returns, each.bases) for each in group.methods} == {
         "plains": ("ResourceClient", ("ResourceClient",)),
@@ -103,36 +104,41 @@ def test_a_class_stands_on_what_its_subresources_call_for() -> None:
     }
 
 
-def test_versions_of_a_kind_share_a_class_unless_one_can_do_more() -> None:
-    spec = spec_of(
-        Pod_v1=resource("pods", "status"),
-        Pod_v2=resource("pods", "status"),
-        Job_v1=resource("jobs", "status"),
-        Job_v2=resource("jobs", "status", "scale"),
-    )
+def test_each_version_of_a_kind_has_the_verbs_of_its_own_subresources() -> None:
+    spec = spec_of(Job_v1=resource("jobs", "status"), Job_v2=resource("jobs", "status", "scale"))
 
-    named = {
-        (group.accessor, each.name): each.returns
-        for group in clientset.groups_of(spec)
-        for each in group.methods
-    }
+    one, two = (clientset.render_group(each) for each in groups.groups_of(spec))
 
-    assert set(named.values()) == {"Pods", "ExampleComV1Jobs", "ExampleComV2Jobs"}
+    assert "class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):" in one
+    assert "class Jobs(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):" in two
+
+
+def test_what_is_no_longer_served_is_documented_with_its_replacement() -> None:
+    facts = msgspec.structs.replace(resource("jobs"), removed_in="1.16", replacement="example.com/v2")
+    other = msgspec.structs.replace(resource("tasks"), removed_in="1.22", replacement="example.com/v3")
+    (group,) = groups.groups_of(spec_of(Job_v1=facts, Task_v1=other))
+
+    text = clientset.render_group(group)
+
+    assert "Not served since Kubernetes 1.22: use example.com/v2 or example.com/v3." in text
+    assert "Not served since Kubernetes 1.16: use example.com/v2." in text
+    assert "Not served since" in clientset.render_clientset([group])
 
 
 def test_what_cannot_be_called_by_itself_has_no_method() -> None:
     spec = spec_of(Pod_v1=resource("pods"), Part_v1=resource("parts", verbs=()))
 
-    (group,) = clientset.groups_of(spec)
+    (group,) = groups.groups_of(spec)
 
     assert [each.name for each in group.methods] == ["pods"]
 
 
 def test_two_classes_of_one_name_are_refused() -> None:
-    spec = spec_of(Scaling_v1=resource("scaling", "status"), Other_v1=resource("others", "scale"))
+    spec = spec_of(ScaleVerb_v1=resource("scaleverbs", "status", "scale"))
+    (group,) = groups.groups_of(spec)
 
-    with pytest.raises(GenerateError, match="several classes called Scaling"):
-        clientset.render_clientset(clientset.groups_of(spec))
+    with pytest.raises(GenerateError, match="several classes called ScaleVerbs"):
+        clientset.render_group(group)
 
 
 def test_what_is_written_needs_no_formatter() -> None:
@@ -143,13 +149,18 @@ def test_what_is_written_needs_no_formatter() -> None:
         ),
     )
 
-    text = clientset.render_clientset(clientset.groups_of(spec))
+    (group,) = groups.groups_of(spec)
 
-    assert reformatted(text) == text
+    for is_blocking in (False, True):
+        for text in (
+            clientset.render_group(group, is_blocking=is_blocking),
+            clientset.render_clientset([group], is_blocking=is_blocking),
+        ):
+            assert reformatted(text) == text
 
 
 @needs_documents
-def test_every_resource_that_is_served_has_a_method_that_leads_to_it() -> None:
+def test_every_resource_has_a_method() -> None:
     offered = Offered()
     found: set[tuple[str, str, str, bool]] = set()
     for accessor in dir(generated.Clientset):
@@ -206,11 +217,11 @@ def test_a_group_is_made_once_and_a_resource_for_every_call() -> None:
     assert offered.core_v1.pods().namespace is None
 
 
-def test_importing_the_clientset_imports_no_types() -> None:
+def test_importing_the_clientset_imports_no_group_and_no_types() -> None:
     script = (
         "import sys\n"
         "import masthead._client.clientset, masthead._sync.clientset\n"
-        "print([name for name in sys.modules if name.startswith('masthead.api.')])"
+        "print([name for name in sys.modules if name.startswith('masthead.api.') or 'groups.' in name])"
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -218,8 +229,27 @@ def test_importing_the_clientset_imports_no_types() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_using_a_group_imports_that_group_alone() -> None:
+    script = (
+        "import sys, masthead\n"
+        "client = masthead.Client(masthead.Config(server='http://localhost:1'))\n"
+        "client.extensions_v1beta1\n"
+        "print(sorted(name for name in sys.modules if 'groups.' in name))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert (
+        done.stdout
+        == str(
+            ["masthead._client.groups.extensions_v1beta1", "masthead._sync.client_groups.extensions_v1beta1"]
+        )
+        + "\n"
+    )
+
+
 def test_the_command_says_what_is_wrong(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    status = clientset.main(["--openapi", str(tmp_path), "--out", str(tmp_path / "clientset.py")])
+    status = clientset.main(["--openapi", str(tmp_path), "--legacy", str(tmp_path), "--out", str(tmp_path)])
 
     assert status == 2
     assert "holds no OpenAPI v3 document" in capsys.readouterr().err

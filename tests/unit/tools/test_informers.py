@@ -1,18 +1,21 @@
-"""The groups of a factory of informers: those of the clientset, as far as they can be watched."""
+"""The groups of an informer factory: those of the clientset, with the resources that can be watched."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import subprocess
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tests.unit.codegen.kubernetes import FOLDER, discovered, needs_documents
+from tests.unit.codegen.kubernetes import FOLDER, LEGACY, discovered, needs_documents
 from tests.unit.codegen.tools import reformatted
 from tests.unit.tools.test_clientset import ALL, resource, spec_of
 from tools import clientset
-from tools.informers import render_informers
+from tools.groups import groups_of
+from tools.headers import first_line
+from tools.informers import render_informer_group, render_informer_groups
 
 from masthead._cache.factory import groups as generated
 from masthead._client import clientset as clients
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from masthead._cache.factory.informers import InformerGroup
+
+GROUPS = "masthead._cache.factory.informer_groups"
 
 
 def properties_of(cls: type) -> dict[str, str]:
@@ -35,7 +40,10 @@ def properties_of(cls: type) -> dict[str, str]:
 
 def groups() -> dict[str, type[InformerGroup]]:
     found = properties_of(generated.InformerGroups)
-    return {accessor: getattr(generated, name) for accessor, name in found.items()}
+    return {
+        accessor: getattr(importlib.import_module(f"{GROUPS}.{accessor}"), name)
+        for accessor, name in found.items()
+    }
 
 
 def test_what_can_be_listed_and_watched_has_an_attribute_called_as_the_clients_method() -> None:
@@ -44,8 +52,9 @@ def test_what_can_be_listed_and_watched_has_an_attribute_called_as_the_clients_m
         Review_v1=resource("reviews", verbs=("create",)),
         Status_v1=resource("statuses", verbs=("get", "list")),
     )
+    (group,) = groups_of(spec)
 
-    text = render_informers(clientset.groups_of(spec))
+    text = render_informer_group(group.watched)
 
     assert "def config_maps(self) -> Informers[example_com_v1.ConfigMap]:" in text
     assert 'return self._informers("ConfigMap")' in text
@@ -56,7 +65,7 @@ def test_what_can_be_listed_and_watched_has_an_attribute_called_as_the_clients_m
 def test_a_group_of_which_nothing_can_be_watched_is_left_out() -> None:
     spec = spec_of(Pod_v1=resource("pods"), Review_v2=resource("reviews", verbs=("create",)))
 
-    text = render_informers(clientset.groups_of(spec))
+    text = render_informer_groups(groups_of(spec))
 
     assert "example_com_v1" in text
     assert "v2" not in text
@@ -70,9 +79,14 @@ def test_what_is_written_needs_no_formatter() -> None:
         ),
     )
 
-    text = render_informers(clientset.groups_of(spec))
+    groups = groups_of(spec)
 
-    assert reformatted(text) == text
+    for is_blocking in (False, True):
+        text = render_informer_groups(groups, is_blocking=is_blocking)
+        assert reformatted(text) == text
+        for group in groups:
+            text = render_informer_group(group, is_blocking=is_blocking)
+            assert reformatted(text) == text
 
 
 @needs_documents
@@ -94,7 +108,8 @@ def test_every_resource_that_can_be_watched_has_informers() -> None:
 def test_names_are_those_of_the_clientset() -> None:
     accessors = properties_of(clients.Clientset)
     for accessor, group in groups().items():
-        methods = vars(getattr(clients, accessors[accessor]))
+        home = importlib.import_module(f"masthead._client.groups.{accessor}")
+        methods = vars(getattr(home, accessors[accessor]))
         assert set(properties_of(group)) <= {*methods}
         for name, kind in properties_of(group).items():
             returns = inspect.signature(methods[name]).return_annotation
@@ -114,9 +129,15 @@ def test_importing_the_factory_imports_no_types() -> None:
 
 
 @needs_documents
-def test_the_command_writes_both(tmp_path: Path) -> None:
-    out, informers = tmp_path / "clientset.py", tmp_path / "groups.py"
+def test_the_command_writes_clients_and_informers_and_removes_leftovers(tmp_path: Path) -> None:
+    stale = tmp_path / "_client" / "groups" / "stale_v1.py"
+    stale.parent.mkdir(parents=True)
+    stale.write_text(first_line("The resources of stale/v1"), "utf-8")
 
-    assert clientset.main(["--openapi", str(FOLDER), "--out", str(out), "--informers", str(informers)]) == 0
-    assert out.read_text("utf-8").startswith('"""Every group that Kubernetes serves')
-    assert informers.read_text("utf-8").startswith('"""The informers of every group that Kubernetes serves')
+    assert clientset.main(["--openapi", str(FOLDER), "--legacy", str(LEGACY), "--out", str(tmp_path)]) == 0
+
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.py")}
+    assert {"_client/clientset.py", "_client/groups/apps_v1beta1.py", "_sync/clientset.py"} <= written
+    assert {"_cache/factory/groups.py", "_cache/factory/informer_groups/apps_v1.py"} <= written
+    assert {"_sync/groups.py", "_sync/informer_groups/apps_v1.py"} <= written
+    assert not stale.exists()
