@@ -152,7 +152,6 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformer.is_running",
         "SharedInformer.start_nowait",
         "SharedInformer.stop_nowait",
-        "SharedInformerFactory.INFORMER",
         "SharedInformerFactory.check_at_end",
         "SharedInformerFactory.is_called_from_handler",
         "SharedInformerFactory.stop_nowait",

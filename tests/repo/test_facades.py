@@ -44,7 +44,7 @@ ASYNC_ONLY = {
         "check_at_end",
         "check_startable",
     },
-    "SharedInformerFactory": {"is_called_from_handler", "stop_nowait"},
+    "SharedInformerFactory": {"check_at_end", "is_called_from_handler", "stop_nowait"},
 }
 # What the generated classes stand on: it has no namesake, and nothing public of its own.
 BASES = {

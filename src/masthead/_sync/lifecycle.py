@@ -85,7 +85,7 @@ class PortalFactory(SharedInformerFactory):
         spawn: Starts a task of the portal.
     """
 
-    INFORMER = PortalInformer
+    _INFORMER = PortalInformer
     spawn: Spawn
 
     def _make(

@@ -77,7 +77,7 @@ class SharedInformerFactory(InformerGroups):
         new ──start──> running ──shutdown──> closed; what was made can still be read
     """
 
-    INFORMER: ClassVar[type[SharedInformer[Any]]] = SharedInformer
+    _INFORMER: ClassVar[type[SharedInformer[Any]]] = SharedInformer
     """The class of its informers."""
 
     def __init__(
@@ -448,7 +448,7 @@ class SharedInformerFactory(InformerGroups):
 
     # Any: only the callers know the type of the objects.
     def _make(self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], **options: Any) -> SharedInformer[Any]:  # noqa: ANN401
-        return self.INFORMER(source, **options)
+        return self._INFORMER(source, **options)
 
     def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(found.what, type):
