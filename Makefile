@@ -43,6 +43,7 @@ lint: audit ## Check format, style, types, the import rows and what is known of 
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
+	$(BIN)/python -m tools.verify_types
 
 audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
 	$(BIN)/python -m tests.repo.audit

@@ -214,7 +214,7 @@ class MutationError(MastheadError):
 
     def __init__(self, message: str, *, keys: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.keys = tuple(keys)
+        self.keys: tuple[str, ...] = tuple(keys)
 
 
 class InconsistentListError(MastheadError):
@@ -234,8 +234,8 @@ class ManifestError(MastheadError):
         self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
     ) -> None:
         super().__init__(message)
-        self.problems = tuple(problems)
-        self.done = tuple(done)
+        self.problems: tuple[str, ...] = tuple(problems)
+        self.done: tuple[Unstructured, ...] = tuple(done)
 
 
 class StatusError(MastheadError):
@@ -281,8 +281,8 @@ class StatusError(MastheadError):
         self.resource = resource
         self.namespace = namespace
         self.name = name
-        self.code = code or self.usual_code
-        self.reason = reason or self.reason_name
+        self.code: int = code or self.usual_code
+        self.reason: str = reason or self.reason_name
         self.details = details
 
     @property
@@ -333,84 +333,96 @@ def _restore_status_error(cls: type[StatusError], message: str, state: dict[str,
 class BadRequestError(StatusError):
     """The request itself is wrong."""
 
-    reason_name, usual_code = "BadRequest", 400
+    reason_name: ClassVar[str] = "BadRequest"
+    usual_code: ClassVar[int] = 400
     advice = "Change what the message names; sending the same again will not help."
 
 
 class UnauthorizedError(StatusError):
     """The server does not know who is asking."""
 
-    reason_name, usual_code = "Unauthorized", 401
+    reason_name: ClassVar[str] = "Unauthorized"
+    usual_code: ClassVar[int] = 401
     advice = "Renew the credentials, or check which user the kubeconfig's current context names."
 
 
 class ForbiddenError(StatusError):
     """The server knows who is asking, and says no."""
 
-    reason_name, usual_code = "Forbidden", 403
+    reason_name: ClassVar[str] = "Forbidden"
+    usual_code: ClassVar[int] = 403
     advice = "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
 
 
 class NotFoundError(StatusError):
     """There is no such object, or no such resource."""
 
-    reason_name, usual_code = "NotFound", 404
+    reason_name: ClassVar[str] = "NotFound"
+    usual_code: ClassVar[int] = 404
     advice = "Check name and namespace."
 
 
 class MethodNotAllowedError(StatusError):
     """The resource does not have this verb."""
 
-    reason_name, usual_code = "MethodNotAllowed", 405
+    reason_name: ClassVar[str] = "MethodNotAllowed"
+    usual_code: ClassVar[int] = 405
     advice = "Ask discovery which verbs the resource has."
 
 
 class NotAcceptableError(StatusError):
     """The server has no representation that the client accepts."""
 
-    reason_name, usual_code = "NotAcceptable", 406
+    reason_name: ClassVar[str] = "NotAcceptable"
+    usual_code: ClassVar[int] = 406
     advice = "Ask for application/json."
 
 
 class AlreadyExistsError(StatusError):
     """An object of that name is there already."""
 
-    reason_name, usual_code = "AlreadyExists", 409
+    reason_name: ClassVar[str] = "AlreadyExists"
+    usual_code: ClassVar[int] = 409
     advice = "Update or apply it instead, or create under another name."
 
 
 class ConflictError(StatusError):
     """Somebody else changed the object, or owns the field."""
 
-    reason_name, usual_code = "Conflict", 409
+    reason_name: ClassVar[str] = "Conflict"
+    usual_code: ClassVar[int] = 409
     advice = "Read the object again, repeat the change on the new version, and retry."
 
 
 class GoneError(StatusError):
     """What was asked for is no longer there, and will not come back."""
 
-    reason_name, usual_code = "Gone", 410
+    reason_name: ClassVar[str] = "Gone"
+    usual_code: ClassVar[int] = 410
     advice = "List again and continue from the new resource version."
 
 
 class ExpiredError(StatusError):
     """The resource version or continue token is older than what the server remembers."""
 
-    reason_name, usual_code = "Expired", 410
+    reason_name: ClassVar[str] = "Expired"
+    usual_code: ClassVar[int] = 410
     advice = "List again and continue from the new resource version."
 
 
 class RequestEntityTooLargeError(StatusError):
     """The body is larger than the server takes."""
 
-    reason_name, usual_code = "RequestEntityTooLarge", 413
+    reason_name: ClassVar[str] = "RequestEntityTooLarge"
+    usual_code: ClassVar[int] = 413
     advice = "Split the object, or keep large data outside the API."
 
 
 class UnsupportedMediaTypeError(StatusError):
     """The server cannot read the body's content type."""
 
-    reason_name, usual_code = "UnsupportedMediaType", 415
+    reason_name: ClassVar[str] = "UnsupportedMediaType"
+    usual_code: ClassVar[int] = 415
     advice = (
         "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
     )
@@ -419,49 +431,56 @@ class UnsupportedMediaTypeError(StatusError):
 class InvalidError(StatusError):
     """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
 
-    reason_name, usual_code = "Invalid", 422
+    reason_name: ClassVar[str] = "Invalid"
+    usual_code: ClassVar[int] = 422
     advice = "Fix the fields that the message names; error.details.causes lists them."
 
 
 class TooManyRequestsError(StatusError):
     """The server is protecting itself."""
 
-    reason_name, usual_code = "TooManyRequests", 429
+    reason_name: ClassVar[str] = "TooManyRequests"
+    usual_code: ClassVar[int] = 429
     advice = "Wait a little (error.retry_after, where the server says how long), then try again."
 
 
 class InternalError(StatusError):
     """Something broke inside the server."""
 
-    reason_name, usual_code = "InternalError", 500
+    reason_name: ClassVar[str] = "InternalError"
+    usual_code: ClassVar[int] = 500
     advice = "Try again; if it stays, the API server's log says more."
 
 
 class StoreReadError(StatusError):
     """The server cannot read the object from its storage, for example because it cannot decrypt it."""
 
-    reason_name, usual_code = "StorageReadError", 500
+    reason_name: ClassVar[str] = "StorageReadError"
+    usual_code: ClassVar[int] = 500
     advice = "Check the API server's encryption configuration; a retry will not help."
 
 
 class ServerTimeoutError(StatusError):
     """The server could not finish in time, and may or may not have done it."""
 
-    reason_name, usual_code = "ServerTimeout", 500
+    reason_name: ClassVar[str] = "ServerTimeout"
+    usual_code: ClassVar[int] = 500
     advice = "Read the object to see whether the change was made, then try again."
 
 
 class ServiceUnavailableError(StatusError):
     """The server, or the aggregated API behind it, is not ready."""
 
-    reason_name, usual_code = "ServiceUnavailable", 503
+    reason_name: ClassVar[str] = "ServiceUnavailable"
+    usual_code: ClassVar[int] = 503
     advice = "Try again a little later."
 
 
 class GatewayTimeoutError(StatusError):
     """The request ran out of time on the server."""
 
-    reason_name, usual_code = "Timeout", 504
+    reason_name: ClassVar[str] = "Timeout"
+    usual_code: ClassVar[int] = 504
     advice = "Try again, with a smaller page or a longer timeout."
 
 

@@ -95,10 +95,10 @@ class Server:
     """
 
     def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
-        self.url = ""
-        self.token = settings.token
+        self.url: str = ""
+        self.token: str | None = settings.token
         catalog = Catalog.builtin()
-        self.faults = Faults(catalog, self._release_bookmarks)
+        self.faults: Faults = Faults(catalog, self._release_bookmarks)
         self._settings = settings
         self._certificates = certificates
         self._loop = asyncio.get_running_loop()

@@ -67,11 +67,11 @@ class Record:
     def __init__(
         self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
     ) -> None:
-        self.revision = revision
-        self.key = key
-        self.value = value
-        self.previous = previous
-        self.is_deleted = is_deleted
+        self.revision: int = revision
+        self.key: str = key
+        self.value: bytes = value
+        self.previous: Record | None = previous
+        self.is_deleted: bool = is_deleted
         self.labels: dict[str, str] | None = None
 
     @property

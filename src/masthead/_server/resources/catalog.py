@@ -30,7 +30,7 @@ class Catalog:
     """
 
     def __init__(self) -> None:
-        self.generation = 0
+        self.generation: int = 0
         self._kinds: dict[GroupVersionResource, GroupVersionKind] = {}
         self._names: dict[GroupVersionKind, GroupVersionResource] = {}
         self._resources: dict[GroupVersionResource, ServedResource] = {}
