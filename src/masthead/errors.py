@@ -3,562 +3,148 @@
 ::
 
     MastheadError
-     ├─ InvalidValueError            a value that the API's own grammar refuses (also a ValueError)
-     │   ├─ DecodeError              bytes or data that are not the object they should be
+     ├─ InvalidValueError            a value that the API's grammar does not allow (also a ValueError)
+     │   ├─ DecodeError              bytes or data that do not decode to the expected type
      │   ├─ QuantityError            "12 Gigs"
      │   ├─ TimeError                "yesterday"
      │   ├─ SelectorError            "app in web"
      │   ├─ NameFormatError          "My_Pod"
-     │   └─ AlreadyControlledError   another owner manages the object
-     ├─ UnknownKindError             nothing registered under that kind, resource or class (also a LookupError)
-     ├─ GenerateError                a schema that no types can be made from
-     ├─ ConfigError                  where the cluster is could not be found out
-     ├─ AuthError                    who we are could not be shown
-     ├─ TransportError               no answer came
-     │   ├─ ConnectError             ... because no connection was made
-     │   │   └─ CertificateError     ... with whom it should be, by the certificates
-     │   ├─ DeadlineError            ... in time (also a TimeoutError)
-     │   ├─ ProtocolError            ... that could be understood
-     │   └─ ResponseTooLargeError    ... that is not larger than the client takes
+     │   ├─ AlreadyControlledError   the object already has a controller
+     │   └─ IndexConflictError       an indexer with that name exists already
+     ├─ UnknownKindError             unknown kind, resource or class (also a LookupError)
+     ├─ GenerateError                a schema from which no types can be generated
+     ├─ ConfigError                  a missing or invalid kubeconfig or in-cluster configuration
+     ├─ AuthError                    a missing, invalid or unrenewable credential
+     ├─ TransportError               no usable response:
+     │   ├─ ConnectError             ... the connection failed
+     │   │   └─ CertificateError     ... TLS verification failed
+     │   ├─ DeadlineError            ... not in time (also a TimeoutError)
+     │   ├─ ProtocolError            ... truncated, or not HTTP
+     │   └─ ResponseTooLargeError    ... larger than max_response_bytes
      ├─ ClosedError                  the client, informer or stream is closed
-     ├─ InformerStateError           too late, or too early, in an informer's life
-     ├─ IndexConflictError           an index of that name is there already
-     ├─ UnknownIndexError            there is no index of that name
-     ├─ SnapshotError                a cache's snapshot cannot be written or read
-     ├─ MutationError                somebody changed what a cache shares
-     ├─ InconsistentListError        two ways of listing disagree: the server is at fault
+     ├─ InformerStateError           not possible in the informer's current state (also a RuntimeError)
+     ├─ UnknownIndexError            no indexer with that name (also a LookupError)
+     ├─ SnapshotError                a cache snapshot cannot be written or read
+     ├─ MutationError                a shared object of a cache was modified
+     ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ManifestError                manifests could not be read, applied or deleted
-     └─ StatusError                  the server answered with a failure: one subclass per reason
+     └─ StatusError                  the server returned a failure: one subclass per reason
          ├─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
 
-A message says what happened, to which object, and what to do next.
+A message names the operation, the object, the problem and the next step.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, ClassVar
-
-from masthead._advice import FailedRequest, advice_for, names_another
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from masthead._meta.unstructured import Unstructured
-    from masthead._meta.v1 import Status, StatusDetails
-
-
-_SHOWN = 10_000
-"""How much of a server's sentence a message repeats."""
-_INVALID_VALUE = re.compile(r'(Invalid value: )(?:"[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
-_LONGEST_WAIT = 2**31 - 1
-"""What the API's own type of ``retryAfterSeconds`` can say."""
-_HIGHEST_CODE = 999
-
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
-"""What a terminal obeys: colours, movements, titles."""
-
-
-def printable(text: str) -> str:
-    """A text of somebody else's, as it can go to a terminal or into a log: no escapes, no control characters.
-
-    Lines stay lines, but are indented from the second on: none can pass for a line of our own.
-    """
-    if text.isprintable():
-        return text
-    lines = _ESCAPES.sub("", text).splitlines()
-    return "\n  ".join("".join([each if each.isprintable() else " " for each in line]) for line in lines)
-
-
-class MastheadError(Exception):
-    """The root: ``except MastheadError`` catches everything of ours and nothing else."""
-
-
-class InvalidValueError(MastheadError, ValueError):
-    """A value that the API's own grammar refuses.
-
-    Attributes:
-        value: What was given.
-    """
-
-    def __init__(self, message: str, *, value: object = None) -> None:
-        super().__init__(message)
-        self.value = value
-
-
-class DecodeError(InvalidValueError):
-    """Bytes or data that are not the object they should be.
-
-    Attributes:
-        kind: The kind that was expected, such as ``Pod``.
-        subject: Which object it was, as ``namespace/name``, where that could still be read.
-        path: The field at fault, such as ``spec.containers[0].ports``; empty for the whole object.
-        problem: What is wrong with it.
-    """
-
-    def __init__(self, problem: str, *, kind: str = "", subject: str = "", path: str = "") -> None:
-        where = " ".join(part for part in (kind, f'"{subject}"' if subject else "") if part)
-        super().__init__(printable(": ".join(part for part in (where, path, problem) if part)))
-        self.kind = kind
-        self.subject = subject
-        self.path = path
-        self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts; the default would take the whole message for the problem."""
-        return _restore_decode_error, (self.problem, self.kind, self.subject, self.path)
-
-
-def _restore_decode_error(problem: str, kind: str, subject: str, path: str) -> DecodeError:
-    return DecodeError(problem, kind=kind, subject=subject, path=path)
-
-
-class QuantityError(InvalidValueError):
-    """Not a quantity such as ``500m`` or ``128Mi``."""
-
-
-class TimeError(InvalidValueError):
-    """Not an RFC 3339 time, or a ``datetime`` without a time zone."""
-
-
-class SelectorError(InvalidValueError):
-    """Not a label or field selector."""
-
-
-class NameFormatError(InvalidValueError):
-    """A name, label or annotation key that the API refuses."""
-
-
-class AlreadyControlledError(InvalidValueError):
-    """Another owner manages the object."""
-
-
-class UnknownKindError(MastheadError, LookupError):
-    """Nothing is registered under that kind, resource or class."""
-
-
-class GenerateError(MastheadError):
-    """A schema that no types can be made from."""
-
-
-class ConfigError(MastheadError):
-    """Where the cluster is, and how to reach it, could not be found out."""
-
-
-class AuthError(MastheadError):
-    """Who we are could not be shown: a credential is missing, broken or could not be renewed."""
-
-
-class TransportError(MastheadError):
-    """No usable answer came from the server.
-
-    Attributes:
-        verb: The HTTP method, or empty when no request was under way.
-        url: The path that was asked for, without host or query.
-        attempts: How often it was tried.
-    """
-
-    def __init__(self, message: str, *, verb: str = "", url: str = "", attempts: int = 1) -> None:
-        super().__init__(message)
-        self.verb = verb
-        self.url = url
-        self.attempts = attempts
-
-
-class ConnectError(TransportError):
-    """No connection could be made."""
-
-
-class CertificateError(ConnectError):
-    """No connection could be made, because one side's certificate is not the right one; another attempt will not help."""
-
-
-class DeadlineError(TransportError, TimeoutError):
-    """No answer came in time."""
-
-
-class ProtocolError(TransportError):
-    """The answer was cut short or is not HTTP."""
-
-
-class ResponseTooLargeError(TransportError):
-    """The answer is larger than the client takes (``max_response_bytes``); another attempt will not help."""
-
-
-class ClosedError(MastheadError):
-    """The client, informer or stream has been closed and cannot be used again."""
-
-
-class InformerStateError(MastheadError, RuntimeError):
-    """An informer or factory is asked for something that is possible only before it starts, or only once it runs."""
-
-
-class IndexConflictError(InvalidValueError):
-    """An index of that name is there already; nothing was added."""
-
-
-class UnknownIndexError(MastheadError, LookupError):
-    """There is no index of that name."""
-
-
-class SnapshotError(MastheadError):
-    """A snapshot of a cache cannot be written, or cannot be read."""
-
-
-class MutationError(MastheadError):
-    """Objects of a cache, which are shared, were changed by somebody who should have copied them.
-
-    Attributes:
-        keys: Which.
-    """
-
-    def __init__(self, message: str, *, keys: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.keys: tuple[str, ...] = tuple(keys)
-
-
-class InconsistentListError(MastheadError):
-    """The same version of a collection, read in two ways, is not the same."""
-
-
-class ManifestError(MastheadError):
-    """Manifests could not be read, applied or deleted.
-
-    Attributes:
-        problems: What is wrong, each with its file and document; nothing was sent then. Empty if a call failed, which
-            is the error's cause.
-        done: What was applied or deleted before, in that order.
-    """
-
-    def __init__(
-        self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
-    ) -> None:
-        super().__init__(message)
-        self.problems: tuple[str, ...] = tuple(problems)
-        self.done: tuple[Unstructured, ...] = tuple(done)
-
-
-class StatusError(MastheadError):
-    """The server answered with a failure.
-
-    Catch the subclass for the reason that you can handle. This class itself stands for a reason that no
-    subclass knows, which a newer server or an aggregated API may give.
-
-    Attributes:
-        verb: What was tried, as the API names it: ``get``, ``create``, ``patch`` ...
-        resource: On which resource, such as ``pods`` or ``deployments.apps``.
-        namespace: In which namespace; empty for none.
-        name: On which object; empty for a collection.
-        code: The HTTP status code.
-        reason: The server's word for it, such as ``NotFound``.
-        message: The server's sentence, as it came; ``str(error)`` leaves out what could play tricks on a terminal, and
-            what is very long.
-        details: Causes, uid and retry delay, where the server gave them.
-    """
-
-    reason_name: ClassVar[str] = ""
-    """The ``reason`` of a Status that this class stands for."""
-    usual_code: ClassVar[int] = 0
-    """The HTTP code that goes with the reason."""
-    advice: ClassVar[str] = ""
-    """What to do next; ends the message."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        verb: str = "",
-        resource: str = "",
-        namespace: str = "",
-        name: str = "",
-        code: int = 0,
-        reason: str = "",
-        details: StatusDetails | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.verb = verb
-        self.resource = resource
-        self.namespace = namespace
-        self.name = name
-        self.code: int = code or self.usual_code
-        self.reason: str = reason or self.reason_name
-        self.details = details
-
-    @property
-    def retry_after(self) -> float | None:
-        """The seconds that the server asked to wait, or None."""
-        seconds = self.details.retry_after_seconds if self.details is not None else None
-        return float(min(seconds, _LONGEST_WAIT)) if seconds and seconds > 0 else None
-
-    def __str__(self) -> str:
-        subject = "/".join(part for part in (self.namespace, self.name) if part)
-        tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
-        message = self.message
-        if self.resource.partition("/")[0] == "secrets":  # of which the server may repeat all that it refuses
-            message = _INVALID_VALUE.sub(r"\1<hidden>", message)
-        message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
-        said = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
-        told = f"{tried}: {said}." if tried else f"{said}."
-        return " ".join(part for part in (printable(told), self.next_step) if part)
-
-    @property
-    def next_step(self) -> str:
-        """What to do now: in this case, or else whenever the reason is this."""
-        if self.code == _NOT_IMPLEMENTED:
-            return ""
-        if "advice" in self.__dict__:  # whoever made this one knows better
-            return self.advice
-        refusal = FailedRequest(
-            reason=self.reason_name,
-            verb=self.verb,
-            resource=self.resource,
-            namespace=self.namespace,
-            message=self.message,
-            has_causes=bool(self.details is not None and self.details.causes),
-        )
-        return advice_for(refusal) or self.advice
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle with every attribute, so that an error survives a process pool."""
-        return _restore_status_error, (type(self), self.message, dict(self.__dict__))
-
-
-def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:
-    error = cls(message)
-    error.__dict__.update(state)
-    return error
-
-
-class BadRequestError(StatusError):
-    """The request itself is wrong."""
-
-    reason_name: ClassVar[str] = "BadRequest"
-    usual_code: ClassVar[int] = 400
-    advice = "Change what the message names; sending the same again will not help."
-
-
-class UnauthorizedError(StatusError):
-    """The server does not know who is asking."""
-
-    reason_name: ClassVar[str] = "Unauthorized"
-    usual_code: ClassVar[int] = 401
-    advice = "Renew the credentials, or check which user the kubeconfig's current context names."
-
-
-class ForbiddenError(StatusError):
-    """The server knows who is asking, and says no."""
-
-    reason_name: ClassVar[str] = "Forbidden"
-    usual_code: ClassVar[int] = 403
-    advice = "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
-
-
-class NotFoundError(StatusError):
-    """There is no such object, or no such resource."""
-
-    reason_name: ClassVar[str] = "NotFound"
-    usual_code: ClassVar[int] = 404
-    advice = "Check name and namespace."
-
-
-class MethodNotAllowedError(StatusError):
-    """The resource does not have this verb."""
-
-    reason_name: ClassVar[str] = "MethodNotAllowed"
-    usual_code: ClassVar[int] = 405
-    advice = "Ask discovery which verbs the resource has."
-
-
-class NotAcceptableError(StatusError):
-    """The server has no representation that the client accepts."""
-
-    reason_name: ClassVar[str] = "NotAcceptable"
-    usual_code: ClassVar[int] = 406
-    advice = "Ask for application/json."
-
-
-class AlreadyExistsError(StatusError):
-    """An object of that name is there already."""
-
-    reason_name: ClassVar[str] = "AlreadyExists"
-    usual_code: ClassVar[int] = 409
-    advice = "Update or apply it instead, or create under another name."
-
-
-class ConflictError(StatusError):
-    """Somebody else changed the object, or owns the field."""
-
-    reason_name: ClassVar[str] = "Conflict"
-    usual_code: ClassVar[int] = 409
-    advice = "Read the object again, repeat the change on the new version, and retry."
-
-
-class GoneError(StatusError):
-    """What was asked for is no longer there, and will not come back."""
-
-    reason_name: ClassVar[str] = "Gone"
-    usual_code: ClassVar[int] = 410
-    advice = "List again and continue from the new resource version."
-
-
-class ExpiredError(StatusError):
-    """The resource version or continue token is older than what the server remembers."""
-
-    reason_name: ClassVar[str] = "Expired"
-    usual_code: ClassVar[int] = 410
-    advice = "List again and continue from the new resource version."
-
-
-class RequestEntityTooLargeError(StatusError):
-    """The body is larger than the server takes."""
-
-    reason_name: ClassVar[str] = "RequestEntityTooLarge"
-    usual_code: ClassVar[int] = 413
-    advice = "Split the object, or keep large data outside the API."
-
-
-class UnsupportedMediaTypeError(StatusError):
-    """The server cannot read the body's content type."""
-
-    reason_name: ClassVar[str] = "UnsupportedMediaType"
-    usual_code: ClassVar[int] = 415
-    advice = (
-        "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
-    )
-
-
-class InvalidError(StatusError):
-    """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
-
-    reason_name: ClassVar[str] = "Invalid"
-    usual_code: ClassVar[int] = 422
-    advice = "Fix the fields that the message names; error.details.causes lists them."
-
-
-class TooManyRequestsError(StatusError):
-    """The server is protecting itself."""
-
-    reason_name: ClassVar[str] = "TooManyRequests"
-    usual_code: ClassVar[int] = 429
-    advice = "Wait a little (error.retry_after, where the server says how long), then try again."
-
-
-class InternalError(StatusError):
-    """Something broke inside the server."""
-
-    reason_name: ClassVar[str] = "InternalError"
-    usual_code: ClassVar[int] = 500
-    advice = "Try again; if it stays, the API server's log says more."
-
-
-class StoreReadError(StatusError):
-    """The server cannot read the object from its storage, for example because it cannot decrypt it."""
-
-    reason_name: ClassVar[str] = "StorageReadError"
-    usual_code: ClassVar[int] = 500
-    advice = "Check the API server's encryption configuration; a retry will not help."
-
-
-class ServerTimeoutError(StatusError):
-    """The server could not finish in time, and may or may not have done it."""
-
-    reason_name: ClassVar[str] = "ServerTimeout"
-    usual_code: ClassVar[int] = 500
-    advice = "Read the object to see whether the change was made, then try again."
-
-
-class ServiceUnavailableError(StatusError):
-    """The server, or the aggregated API behind it, is not ready."""
-
-    reason_name: ClassVar[str] = "ServiceUnavailable"
-    usual_code: ClassVar[int] = 503
-    advice = "Try again a little later."
-
-
-class GatewayTimeoutError(StatusError):
-    """The request ran out of time on the server."""
-
-    reason_name: ClassVar[str] = "Timeout"
-    usual_code: ClassVar[int] = 504
-    advice = "Try again, with a smaller page or a longer timeout."
-
-
-_NOT_IMPLEMENTED = 501
-"""What no second attempt will change."""
-
-_STATUS_ERRORS: tuple[type[StatusError], ...] = (
+from masthead._errors.base import (
+    AlreadyControlledError,
+    AuthError,
+    CertificateError,
+    ClosedError,
+    ConfigError,
+    ConnectError,
+    DeadlineError,
+    DecodeError,
+    GenerateError,
+    InconsistentListError,
+    IndexConflictError,
+    InformerStateError,
+    InvalidValueError,
+    ManifestError,
+    MastheadError,
+    MutationError,
+    NameFormatError,
+    ProtocolError,
+    QuantityError,
+    ResponseTooLargeError,
+    SelectorError,
+    SnapshotError,
+    TimeError,
+    TransportError,
+    UnknownIndexError,
+    UnknownKindError,
+)
+from masthead._errors.status import (
+    BY_CODE,
+    BY_REASON,
+    AlreadyExistsError,
     BadRequestError,
-    UnauthorizedError,
+    ConflictError,
+    ExpiredError,
     ForbiddenError,
-    NotFoundError,
+    GatewayTimeoutError,
+    GoneError,
+    InternalError,
+    InvalidError,
     MethodNotAllowedError,
     NotAcceptableError,
-    ConflictError,
-    AlreadyExistsError,
-    ExpiredError,
-    GoneError,
+    NotFoundError,
     RequestEntityTooLargeError,
-    UnsupportedMediaTypeError,
-    InvalidError,
-    TooManyRequestsError,
-    InternalError,
-    StoreReadError,
     ServerTimeoutError,
     ServiceUnavailableError,
-    GatewayTimeoutError,
+    StatusError,
+    StoreReadError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnsupportedMediaTypeError,
+    error_from_status,
+    status_error_class,
 )
 
-BY_REASON: Mapping[str, type[StatusError]] = {cls.reason_name: cls for cls in _STATUS_ERRORS}
-"""The one table: which class a Status' reason becomes."""
+__all__ = [
+    "BY_CODE",
+    "BY_REASON",
+    "AlreadyControlledError",
+    "AlreadyExistsError",
+    "AuthError",
+    "BadRequestError",
+    "CertificateError",
+    "ClosedError",
+    "ConfigError",
+    "ConflictError",
+    "ConnectError",
+    "DeadlineError",
+    "DecodeError",
+    "ExpiredError",
+    "ForbiddenError",
+    "GatewayTimeoutError",
+    "GenerateError",
+    "GoneError",
+    "InconsistentListError",
+    "IndexConflictError",
+    "InformerStateError",
+    "InternalError",
+    "InvalidError",
+    "InvalidValueError",
+    "ManifestError",
+    "MastheadError",
+    "MethodNotAllowedError",
+    "MutationError",
+    "NameFormatError",
+    "NotAcceptableError",
+    "NotFoundError",
+    "ProtocolError",
+    "QuantityError",
+    "RequestEntityTooLargeError",
+    "ResponseTooLargeError",
+    "SelectorError",
+    "ServerTimeoutError",
+    "ServiceUnavailableError",
+    "SnapshotError",
+    "StatusError",
+    "StoreReadError",
+    "TimeError",
+    "TooManyRequestsError",
+    "TransportError",
+    "UnauthorizedError",
+    "UnknownIndexError",
+    "UnknownKindError",
+    "UnsupportedMediaTypeError",
+    "error_from_status",
+    "status_error_class",
+]
 
-BY_CODE: Mapping[int, type[StatusError]] = {cls.usual_code: cls for cls in reversed(_STATUS_ERRORS)}
-"""The class for a code whose reason nobody knows; the first of `_STATUS_ERRORS` with that code."""
-
-
-def status_error_class(*, reason: str, code: int, verb: str = "") -> type[StatusError]:
-    """Choose the class for a failure: by its reason and, where that says nothing, by its code.
-
-    A 409 without a reason means that the name is taken when creating, and a conflict otherwise. Any other
-    code from 500 up is an internal error, as client-go has it.
-    """
-    if cls := BY_REASON.get(reason):
-        return cls
-    if code == AlreadyExistsError.usual_code and verb == "create":
-        return AlreadyExistsError
-    return BY_CODE.get(code, InternalError if code >= InternalError.usual_code else StatusError)
-
-
-def error_from_status(
-    status: Status, *, verb: str = "", resource: str = "", namespace: str = "", name: str = ""
-) -> StatusError:
-    """Turn a Status of failure into the error to raise.
-
-    What the caller does not know is taken from the Status' own details.
-
-    Args:
-        status: What the server answered.
-        verb: What was tried.
-        resource: On which resource.
-        namespace: In which namespace.
-        name: On which object.
-    """
-    details = status.details
-    if details is not None:
-        group = f".{details.group}" if details.group else ""
-        is_of_another = names_another(details.kind or "", resource)
-        resource = resource or (f"{details.kind}{group}" if details.kind else "")
-        name = name or ("" if is_of_another else details.name or "")
-    code, reason = status.code or 0, status.reason or ""
-    if not 0 <= code <= _HIGHEST_CODE:  # then it is no code of HTTP
-        code = 0
-    return status_error_class(reason=reason, code=code, verb=verb)(
-        status.message or "",
-        verb=verb,
-        resource=resource,
-        namespace=namespace,
-        name=name,
-        code=code,
-        reason=reason,
-        details=details,
-    )
+# Tracebacks, pickles and help() name the public module.
+for _error in list(globals().values()):
+    if isinstance(_error, type) and issubclass(_error, MastheadError):
+        _error.__module__ = __name__

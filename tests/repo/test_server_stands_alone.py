@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2] / "src" / "masthead"
-MAY_IMPORT = ("masthead.api", "masthead.errors", "masthead._lazy", "masthead._meta", "masthead._server")
+MAY_IMPORT = (
+    "masthead.api",
+    "masthead._errors",
+    "masthead.errors",
+    "masthead._lazy",
+    "masthead._meta",
+    "masthead._server",
+)
 
 
 def imported_by(module: Path) -> set[str]:

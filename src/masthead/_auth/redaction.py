@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.errors import printable
+from masthead._errors.base import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

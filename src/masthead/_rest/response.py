@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from masthead._errors.base import printable
 from masthead._meta.v1 import Status
 from masthead._rest.call import Shown
 from masthead.errors import (
@@ -15,7 +16,6 @@ from masthead.errors import (
     StatusError,
     TransportError,
     error_from_status,
-    printable,
     status_error_class,
 )
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead.errors import printable
+from masthead._errors.base import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,0 +1,8 @@
+"""Every error that masthead raises; `masthead.errors` exports them.
+
+| module | contents |
+|---|---|
+| `base` | `MastheadError` and the errors of the client's side |
+| `status` | `StatusError` and its subclasses, one per reason of a ``Status`` |
+| `advice` | what to do next, where the reason alone does not tell |
+"""

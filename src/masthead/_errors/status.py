@@ -1,0 +1,347 @@
+"""The errors that an API server returns as a ``Status``: one class per reason, and the table that chooses it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from masthead._errors.advice import FailedRequest, advice_for, names_another
+from masthead._errors.base import MastheadError, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._meta.v1 import Status, StatusDetails
+
+_SHOWN = 10_000
+"""How much of a server's sentence a message repeats."""
+_INVALID_VALUE = re.compile(r'(Invalid value: )(?:"[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
+_LONGEST_WAIT = 2**31 - 1
+"""What the API's own type of ``retryAfterSeconds`` can say."""
+_HIGHEST_CODE = 999
+
+
+class StatusError(MastheadError):
+    """The server answered with a failure.
+
+    Catch the subclass for the reason that you can handle. This class itself stands for a reason that no
+    subclass knows, which a newer server or an aggregated API may give.
+
+    Attributes:
+        verb: What was tried, as the API names it: ``get``, ``create``, ``patch`` ...
+        resource: On which resource, such as ``pods`` or ``deployments.apps``.
+        namespace: In which namespace; empty for none.
+        name: On which object; empty for a collection.
+        code: The HTTP status code.
+        reason: The server's word for it, such as ``NotFound``.
+        message: The server's sentence, as it came; ``str(error)`` leaves out what could play tricks on a terminal, and
+            what is very long.
+        details: Causes, uid and retry delay, where the server gave them.
+    """
+
+    reason_name: ClassVar[str] = ""
+    """The ``reason`` of a Status that this class stands for."""
+    usual_code: ClassVar[int] = 0
+    """The HTTP code that goes with the reason."""
+    advice: ClassVar[str] = ""
+    """What to do next; ends the message."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        verb: str = "",
+        resource: str = "",
+        namespace: str = "",
+        name: str = "",
+        code: int = 0,
+        reason: str = "",
+        details: StatusDetails | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.verb = verb
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+        self.code = code or self.usual_code
+        self.reason = reason or self.reason_name
+        self.details = details
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds that the server asked to wait, or None."""
+        seconds = self.details.retry_after_seconds if self.details is not None else None
+        return float(min(seconds, _LONGEST_WAIT)) if seconds and seconds > 0 else None
+
+    def __str__(self) -> str:
+        subject = "/".join(part for part in (self.namespace, self.name) if part)
+        tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
+        message = self.message
+        if self.resource.partition("/")[0] == "secrets":  # of which the server may repeat all that it refuses
+            message = _INVALID_VALUE.sub(r"\1<hidden>", message)
+        message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
+        said = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        told = f"{tried}: {said}." if tried else f"{said}."
+        return " ".join(part for part in (printable(told), self.next_step) if part)
+
+    @property
+    def next_step(self) -> str:
+        """What to do now: in this case, or else whenever the reason is this."""
+        if self.code == _NOT_IMPLEMENTED:
+            return ""
+        if "advice" in self.__dict__:  # whoever made this one knows better
+            return self.advice
+        refusal = FailedRequest(
+            reason=self.reason_name,
+            verb=self.verb,
+            resource=self.resource,
+            namespace=self.namespace,
+            message=self.message,
+            has_causes=bool(self.details is not None and self.details.causes),
+        )
+        return advice_for(refusal) or self.advice
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with every attribute, so that an error survives a process pool."""
+        return _restore_status_error, (type(self), self.message, dict(self.__dict__))
+
+
+def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:
+    error = cls(message)
+    error.__dict__.update(state)
+    return error
+
+
+class BadRequestError(StatusError):
+    """The request itself is wrong."""
+
+    reason_name: ClassVar[str] = "BadRequest"
+    usual_code: ClassVar[int] = 400
+    advice = "Change what the message names; sending the same again will not help."
+
+
+class UnauthorizedError(StatusError):
+    """The server does not know who is asking."""
+
+    reason_name: ClassVar[str] = "Unauthorized"
+    usual_code: ClassVar[int] = 401
+    advice = "Renew the credentials, or check which user the kubeconfig's current context names."
+
+
+class ForbiddenError(StatusError):
+    """The server knows who is asking, and says no."""
+
+    reason_name: ClassVar[str] = "Forbidden"
+    usual_code: ClassVar[int] = 403
+    advice = "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
+
+
+class NotFoundError(StatusError):
+    """There is no such object, or no such resource."""
+
+    reason_name: ClassVar[str] = "NotFound"
+    usual_code: ClassVar[int] = 404
+    advice = "Check name and namespace."
+
+
+class MethodNotAllowedError(StatusError):
+    """The resource does not have this verb."""
+
+    reason_name: ClassVar[str] = "MethodNotAllowed"
+    usual_code: ClassVar[int] = 405
+    advice = "Ask discovery which verbs the resource has."
+
+
+class NotAcceptableError(StatusError):
+    """The server has no representation that the client accepts."""
+
+    reason_name: ClassVar[str] = "NotAcceptable"
+    usual_code: ClassVar[int] = 406
+    advice = "Ask for application/json."
+
+
+class AlreadyExistsError(StatusError):
+    """An object of that name is there already."""
+
+    reason_name: ClassVar[str] = "AlreadyExists"
+    usual_code: ClassVar[int] = 409
+    advice = "Update or apply it instead, or create under another name."
+
+
+class ConflictError(StatusError):
+    """Somebody else changed the object, or owns the field."""
+
+    reason_name: ClassVar[str] = "Conflict"
+    usual_code: ClassVar[int] = 409
+    advice = "Read the object again, repeat the change on the new version, and retry."
+
+
+class GoneError(StatusError):
+    """What was asked for is no longer there, and will not come back."""
+
+    reason_name: ClassVar[str] = "Gone"
+    usual_code: ClassVar[int] = 410
+    advice = "List again and continue from the new resource version."
+
+
+class ExpiredError(StatusError):
+    """The resource version or continue token is older than what the server remembers."""
+
+    reason_name: ClassVar[str] = "Expired"
+    usual_code: ClassVar[int] = 410
+    advice = "List again and continue from the new resource version."
+
+
+class RequestEntityTooLargeError(StatusError):
+    """The body is larger than the server takes."""
+
+    reason_name: ClassVar[str] = "RequestEntityTooLarge"
+    usual_code: ClassVar[int] = 413
+    advice = "Split the object, or keep large data outside the API."
+
+
+class UnsupportedMediaTypeError(StatusError):
+    """The server cannot read the body's content type."""
+
+    reason_name: ClassVar[str] = "UnsupportedMediaType"
+    usual_code: ClassVar[int] = 415
+    advice = (
+        "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
+    )
+
+
+class InvalidError(StatusError):
+    """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
+
+    reason_name: ClassVar[str] = "Invalid"
+    usual_code: ClassVar[int] = 422
+    advice = "Fix the fields that the message names; error.details.causes lists them."
+
+
+class TooManyRequestsError(StatusError):
+    """The server is protecting itself."""
+
+    reason_name: ClassVar[str] = "TooManyRequests"
+    usual_code: ClassVar[int] = 429
+    advice = "Wait a little (error.retry_after, where the server says how long), then try again."
+
+
+class InternalError(StatusError):
+    """Something broke inside the server."""
+
+    reason_name: ClassVar[str] = "InternalError"
+    usual_code: ClassVar[int] = 500
+    advice = "Try again; if it stays, the API server's log says more."
+
+
+class StoreReadError(StatusError):
+    """The server cannot read the object from its storage, for example because it cannot decrypt it."""
+
+    reason_name: ClassVar[str] = "StorageReadError"
+    usual_code: ClassVar[int] = 500
+    advice = "Check the API server's encryption configuration; a retry will not help."
+
+
+class ServerTimeoutError(StatusError):
+    """The server could not finish in time, and may or may not have done it."""
+
+    reason_name: ClassVar[str] = "ServerTimeout"
+    usual_code: ClassVar[int] = 500
+    advice = "Read the object to see whether the change was made, then try again."
+
+
+class ServiceUnavailableError(StatusError):
+    """The server, or the aggregated API behind it, is not ready."""
+
+    reason_name: ClassVar[str] = "ServiceUnavailable"
+    usual_code: ClassVar[int] = 503
+    advice = "Try again a little later."
+
+
+class GatewayTimeoutError(StatusError):
+    """The request ran out of time on the server."""
+
+    reason_name: ClassVar[str] = "Timeout"
+    usual_code: ClassVar[int] = 504
+    advice = "Try again, with a smaller page or a longer timeout."
+
+
+_NOT_IMPLEMENTED = 501
+"""What no second attempt will change."""
+
+_STATUS_ERRORS: tuple[type[StatusError], ...] = (
+    BadRequestError,
+    UnauthorizedError,
+    ForbiddenError,
+    NotFoundError,
+    MethodNotAllowedError,
+    NotAcceptableError,
+    ConflictError,
+    AlreadyExistsError,
+    ExpiredError,
+    GoneError,
+    RequestEntityTooLargeError,
+    UnsupportedMediaTypeError,
+    InvalidError,
+    TooManyRequestsError,
+    InternalError,
+    StoreReadError,
+    ServerTimeoutError,
+    ServiceUnavailableError,
+    GatewayTimeoutError,
+)
+
+BY_REASON: Mapping[str, type[StatusError]] = {cls.reason_name: cls for cls in _STATUS_ERRORS}
+"""The one table: which class a Status' reason becomes."""
+
+BY_CODE: Mapping[int, type[StatusError]] = {cls.usual_code: cls for cls in reversed(_STATUS_ERRORS)}
+"""The class for a code whose reason nobody knows; the first of `_STATUS_ERRORS` with that code."""
+
+
+def status_error_class(*, reason: str, code: int, verb: str = "") -> type[StatusError]:
+    """Choose the class for a failure: by its reason and, where that says nothing, by its code.
+
+    A 409 without a reason means that the name is taken when creating, and a conflict otherwise. Any other
+    code from 500 up is an internal error, as client-go has it.
+    """
+    if cls := BY_REASON.get(reason):
+        return cls
+    if code == AlreadyExistsError.usual_code and verb == "create":
+        return AlreadyExistsError
+    return BY_CODE.get(code, InternalError if code >= InternalError.usual_code else StatusError)
+
+
+def error_from_status(
+    status: Status, *, verb: str = "", resource: str = "", namespace: str = "", name: str = ""
+) -> StatusError:
+    """Turn a Status of failure into the error to raise.
+
+    What the caller does not know is taken from the Status' own details.
+
+    Args:
+        status: What the server answered.
+        verb: What was tried.
+        resource: On which resource.
+        namespace: In which namespace.
+        name: On which object.
+    """
+    details = status.details
+    if details is not None:
+        group = f".{details.group}" if details.group else ""
+        is_of_another = names_another(details.kind or "", resource)
+        resource = resource or (f"{details.kind}{group}" if details.kind else "")
+        name = name or ("" if is_of_another else details.name or "")
+    code, reason = status.code or 0, status.reason or ""
+    if not 0 <= code <= _HIGHEST_CODE:  # then it is no code of HTTP
+        code = 0
+    return status_error_class(reason=reason, code=code, verb=verb)(
+        status.message or "",
+        verb=verb,
+        resource=resource,
+        namespace=namespace,
+        name=name,
+        code=code,
+        reason=reason,
+        details=details,
+    )
