@@ -1,13 +1,13 @@
-"""What informers and queues count, and where the figures go.
+"""Metrics of informers and queues, and the interface to metrics systems.
 
-A provider gives an instrument for a metric and its labels, once; then counting takes next to no time and may be done
-from any thread::
+A provider returns an instrument for a metric and its labels. Request it once and keep it; updating it is cheap and
+thread-safe::
 
     lists = metrics.counter(REFLECTOR_LISTS, name="pods", resource="v1/pods")
     lists.inc()
 
-By default nothing is counted. `PrometheusMetrics` needs the extra ``masthead[metrics]``. To send the figures elsewhere,
-write a class with the three methods of `Metrics`.
+By default no metrics are recorded. `PrometheusMetrics` needs the extra ``masthead[metrics]``. To use another metrics
+system, implement the three methods of `Metrics`.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
-"""What a metric is: it only grows, it goes up and down, or it is many values of which the spread matters."""
+"""The type of a metric, as Prometheus defines it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is to be known of a metric before it is counted.
+    """The description of a metric.
 
     Attributes:
-        name: Its name, in full.
-        kind: What it is.
-        help: What it tells.
+        name: The full name.
+        kind: The type.
+        help: The help text.
         labels: The names of its labels.
         buckets: The upper bounds of a histogram's buckets.
     """
@@ -65,63 +65,63 @@ _DURATIONS: Final = (0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0)
 _WATCHES: Final = (1.0, 10.0, 60.0, 120.0, 300.0, 450.0, 600.0)
 _ITEMS: Final = (1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
 
-# differs from client-go: what are summaries there are histograms here, which can be added up over processes.
+# differs from client-go: histograms instead of summaries, because they can be aggregated over processes.
 REFLECTOR_LISTS: Final = Metric(
-    "reflector_lists_total", "counter", "How often everything was asked for.", _INFORMER
+    "reflector_lists_total", "counter", "Number of lists.", _INFORMER
 )
 REFLECTOR_LIST_DURATION: Final = Metric(
     "reflector_list_duration_seconds",
     "histogram",
-    "How long that took, pages and all.",
+    "Duration of lists, all pages included.",
     _INFORMER,
     _DURATIONS,
 )
 REFLECTOR_ITEMS_PER_LIST: Final = Metric(
-    "reflector_items_per_list", "histogram", "How many objects there were.", _INFORMER, _ITEMS
+    "reflector_items_per_list", "histogram", "Number of objects per list.", _INFORMER, _ITEMS
 )
-# differs from client-go: counted when they end, like their durations and events, and with those that failed to open.
+# differs from client-go: watches are counted when they end, and those that failed to open are included.
 REFLECTOR_WATCHES: Final = Metric(
     "reflector_watches_total",
     "counter",
-    "How many watches have ended, those that began with what there is among them.",
+    "Number of watches that have ended, watch-lists included.",
     _INFORMER,
 )
 REFLECTOR_SHORT_WATCHES: Final = Metric(
-    "reflector_short_watches_total", "counter", "How many watches ended at once and told nothing.", _INFORMER
+    "reflector_short_watches_total", "counter", "Number of watches that ended at once without an event.", _INFORMER
 )
 REFLECTOR_WATCH_DURATION: Final = Metric(
-    "reflector_watch_duration_seconds", "histogram", "How long watches lasted.", _INFORMER, _WATCHES
+    "reflector_watch_duration_seconds", "histogram", "Duration of watches.", _INFORMER, _WATCHES
 )
 REFLECTOR_ITEMS_PER_WATCH: Final = Metric(
-    "reflector_items_per_watch", "histogram", "How many events they told.", _INFORMER, _ITEMS
+    "reflector_items_per_watch", "histogram", "Number of events per watch.", _INFORMER, _ITEMS
 )
 REFLECTOR_LAST_RESOURCE_VERSION: Final = Metric(
-    "reflector_last_resource_version", "gauge", "The last version that came from the server.", _INFORMER
+    "reflector_last_resource_version", "gauge", "The last resource version received from the server.", _INFORMER
 )
 INFORMER_QUEUED_ITEMS: Final = Metric(
-    "informer_queued_items", "gauge", "How many changes wait to be put into the store.", _INFORMER
+    "informer_queued_items", "gauge", "Number of changes that are queued for the store.", _INFORMER
 )
 INFORMER_PROCESSING_LATENCY: Final = Metric(
     "informer_processing_latency_seconds",
     "histogram",
-    "How long it takes to put changes into the store and announce them.",
+    "Time to apply changes to the store and dispatch notifications.",
     _INFORMER,
     _LATENCIES,
 )
 INFORMER_STORE_RESOURCE_VERSION: Final = Metric(
-    "informer_store_resource_version", "gauge", "The version up to which the store is complete.", _INFORMER
+    "informer_store_resource_version", "gauge", "The resource version of the store.", _INFORMER
 )
 INFORMER_HANDLER_PENDING: Final = Metric(
-    "informer_handler_pending", "gauge", "How many notices a handler has yet to hear.", _HANDLER
+    "informer_handler_pending", "gauge", "Number of notifications that are queued for a handler.", _HANDLER
 )
 INFORMER_HANDLER_FAILURES: Final = Metric(
-    "informer_handler_failures_total", "counter", "How often a handler raised.", _HANDLER
+    "informer_handler_failures_total", "counter", "Number of exceptions raised by a handler.", _HANDLER
 )
 INFORMER_BROKEN_OBJECTS: Final = Metric(
-    "informer_broken_objects", "gauge", "How many objects on the server cannot be read.", _INFORMER
+    "informer_broken_objects", "gauge", "Number of objects on the server that cannot be decoded.", _INFORMER
 )
 INFORMER_RELISTS: Final = Metric(
-    "informer_relists_total", "counter", "How often everything had to be asked for again.", _INFORMER
+    "informer_relists_total", "counter", "Number of relists after the first list.", _INFORMER
 )
 
 ALL: Final = (
@@ -141,54 +141,54 @@ ALL: Final = (
     INFORMER_BROKEN_OBJECTS,
     INFORMER_RELISTS,
 )
-"""What informers count."""
+"""The metrics of informers."""
 
 
 class Counter(Protocol):
-    """Something that only grows."""
+    """A value that only increases."""
 
     def inc(self, amount: float = 1) -> None:
-        """Count so many more."""
+        """Increase the value."""
         ...
 
 
 class Gauge(Protocol):
-    """Something that goes up and down."""
+    """A value that goes up and down."""
 
     def set(self, value: float) -> None:
-        """Say what it is now."""
+        """Set the current value."""
         ...
 
 
 class Histogram(Protocol):
-    """Many values of which the spread matters."""
+    """A distribution of observed values."""
 
     def observe(self, amount: float) -> None:
-        """Add a value."""
+        """Record a value."""
         ...
 
 
 class Metrics(Protocol):
-    """Gives instruments; the same for the same metric and labels.
+    """A provider of instruments: the same one for the same metric and labels.
 
-    Whoever counts asks once and keeps what is given. Everything may be called from any thread.
+    Threads: all methods, and those of the instruments, may be called from any thread.
     """
 
     def counter(self, metric: Metric, **labels: str) -> Counter:
-        """The counter of a metric with these labels."""
+        """Return the counter of a metric with these labels."""
         ...
 
     def gauge(self, metric: Metric, **labels: str) -> Gauge:
-        """The gauge of a metric with these labels."""
+        """Return the gauge of a metric with these labels."""
         ...
 
     def histogram(self, metric: Metric, **labels: str) -> Histogram:
-        """The histogram of a metric with these labels."""
+        """Return the histogram of a metric with these labels."""
         ...
 
 
 class _NoopInstrument:
-    """An instrument that forgets everything."""
+    """An instrument that records nothing."""
 
     __slots__ = ()
 
@@ -200,39 +200,39 @@ class _NoopInstrument:
 
 
 class NoMetrics:
-    """Counts nothing."""
+    """A provider that records nothing."""
 
     __slots__ = ()
 
     def counter(self, metric: Metric, **labels: str) -> Counter:
-        """A counter that forgets everything."""
+        """Return a counter that records nothing."""
         del metric, labels
-        return _NOTHING
+        return _NOOP
 
     def gauge(self, metric: Metric, **labels: str) -> Gauge:
-        """A gauge that forgets everything."""
+        """Return a gauge that records nothing."""
         del metric, labels
-        return _NOTHING
+        return _NOOP
 
     def histogram(self, metric: Metric, **labels: str) -> Histogram:
-        """A histogram that forgets everything."""
+        """Return a histogram that records nothing."""
         del metric, labels
-        return _NOTHING
+        return _NOOP
 
 
-_NOTHING: Final = _NoopInstrument()
+_NOOP: Final = _NoopInstrument()
 NO_METRICS: Final[Metrics] = NoMetrics()
-"""The default: nothing is counted."""
+"""The default provider: no metrics are recorded."""
 
 
 class PrometheusMetrics:
-    """Counts in a registry of prometheus_client. One is enough for all informers, and a registry takes one only.
+    """Records metrics in a registry of prometheus_client. Share one instance: a registry accepts each name only once.
 
     Args:
-        registry: Where; the process' own if there is none.
+        registry: The registry; by default the global one.
 
     Raises:
-        ConfigError: if prometheus-client is not installed.
+        ConfigError: If prometheus-client is not installed.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -245,29 +245,29 @@ class PrometheusMetrics:
         self._families: dict[Metric, MetricWrapperBase] = {}
 
     def counter(self, metric: Metric, **labels: str) -> Counter:
-        """The counter of a metric with these labels.
+        """Return the counter of a metric with these labels.
 
         Raises:
-            InvalidValueError: if the metric is none, or has other labels.
-            ConfigError: if the registry refuses it, mostly because it has something of that name.
+            InvalidValueError: If the metric has another type or other labels.
+            ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Counter", self._instrument("counter", metric, labels))
 
     def gauge(self, metric: Metric, **labels: str) -> Gauge:
-        """The gauge of a metric with these labels.
+        """Return the gauge of a metric with these labels.
 
         Raises:
-            InvalidValueError: if the metric is none, or has other labels.
-            ConfigError: if the registry refuses it, mostly because it has something of that name.
+            InvalidValueError: If the metric has another type or other labels.
+            ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Gauge", self._instrument("gauge", metric, labels))
 
     def histogram(self, metric: Metric, **labels: str) -> Histogram:
-        """The histogram of a metric with these labels.
+        """Return the histogram of a metric with these labels.
 
         Raises:
-            InvalidValueError: if the metric is none, or has other labels.
-            ConfigError: if the registry refuses it, mostly because it has something of that name.
+            InvalidValueError: If the metric has another type or other labels.
+            ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Histogram", self._instrument("histogram", metric, labels))
 
@@ -303,5 +303,5 @@ class PrometheusMetrics:
 
 
 def version_number(version: str) -> float:
-    """A resource version as a gauge can show it: its last 15 digits, which a float still holds; 0 if it is no number."""
+    """Convert a resource version to a gauge value: its last 15 digits, which a float holds exactly; 0 if not a number."""
     return float(version[-15:]) if version.isascii() and version.isdigit() else 0.0

@@ -1,8 +1,8 @@
-"""What to do next about a refusal, where its reason alone does not say.
+"""The next step for a failed request, where the reason of its Status is not specific enough.
 
-One reason stands for many mistakes: a 400 may be a field selector, a log without a container, or HTTP sent to a port that
-speaks TLS. The server's sentence tells them apart. Each row of `_CASES` has the words by which a case is recognised, and
-the advice for it; where no row fits, the error's class has the advice for its reason.
+One reason covers many mistakes: a 400 may be an unsupported field selector, a log request without a container, or plain
+HTTP sent to a TLS port. The message distinguishes them. Each entry of `_CASES` lists the words that identify a case and
+the advice for it. If no entry matches, the error's class supplies the advice for its reason.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 __all__ = ["FailedRequest", "advice_for", "names_another"]
 
 _READ: Final = 4096
-"""How much of the server's sentence is looked at, from each end. Some repeat a whole object in the middle."""
+"""How many characters of the message are searched at each end. Some messages repeat a whole object in the middle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedRequest:
-    """What is known of a refusal.
+    """A request that the server answered with a failure.
 
     Attributes:
-        reason: The server's word for it, such as ``NotFound``.
-        verb: What was tried: ``get``, ``create`` ...
-        resource: On which resource, such as ``pods/log``; a path where a raw call was refused.
-        namespace: In which namespace; empty for none.
-        message: The server's sentence.
-        has_causes: Whether the server lists the fields at fault.
+        reason: The reason of the Status, such as ``NotFound``.
+        verb: The verb: ``get``, ``create`` ...
+        resource: The resource, such as ``pods/log``; the path for a raw request.
+        namespace: The namespace; empty for none.
+        message: The message of the Status.
+        has_causes: Whether the Status lists the fields at fault.
     """
 
     reason: str
@@ -41,25 +41,25 @@ class FailedRequest:
 
     @property
     def part(self) -> str:
-        """The subresource, such as ``scale``; empty for none, and for raw calls."""
+        """The subresource, such as ``scale``; empty for none and for raw requests."""
         return "" if self.is_raw else self.resource.partition("/")[2]
 
     @property
     def is_raw(self) -> bool:
-        """Whether a path was called, and not a verb of a resource."""
+        """Whether the request names a path instead of a resource."""
         return self.resource.startswith("/")
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A row: all of the words must be in the message, and the verb must be one of these, if some are named."""
+    """Matches if the message contains all the words and the verb is one of `verbs`; no verbs match any."""
 
     words: tuple[str, ...]
     advice: str
     verbs: frozenset[str] = frozenset()
 
-    def fits(self, refusal: FailedRequest, message: str) -> bool:
-        return (not self.verbs or refusal.verb in self.verbs) and all(each in message for each in self.words)
+    def fits(self, request: FailedRequest, message: str) -> bool:
+        return (not self.verbs or request.verb in self.verbs) and all(each in message for each in self.words)
 
 
 _WRONG_TYPE: Final = "Fix the field that the message names: its value has the wrong type."
@@ -221,41 +221,42 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
 }
 
 
-def advice_for(refusal: FailedRequest) -> str:
-    """The advice for the case that a refusal is; empty where nothing more is known than its reason."""
-    said = refusal.message
-    message = said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"
-    for case in _CASES.get(refusal.reason, ()):
-        if case.fits(refusal, message):
+def advice_for(request: FailedRequest) -> str:
+    """Return the advice for a failed request; empty if only its reason is known."""
+    message = request.message
+    if len(message) > 2 * _READ:
+        message = f"{message[:_READ]}\n{message[-_READ:]}"
+    for case in _CASES.get(request.reason, ()):
+        if case.fits(request, message):
             return case.advice
-    if refusal.reason == "NotFound":
-        return _not_found(refusal, message)
-    if refusal.reason == "Invalid" and not refusal.has_causes:
+    if request.reason == "NotFound":
+        return _not_found(request, message)
+    if request.reason == "Invalid" and not request.has_causes:
         return "Fix what the message names."
     if "admission webhook" in message and "denied the request" in message:
         return "Change the object as the webhook asks, or ask whoever runs it."
-    if refusal.reason == "InternalError" and refusal.part == "log":
+    if request.reason == "InternalError" and request.part == "log":
         return "The API server could not get the log from the pod's node: check the node, then try again."
     return ""
 
 
-def _not_found(refusal: FailedRequest, message: str) -> str:
-    """What is missing: the namespace, the part, the resource, or the object itself."""
-    if refusal.namespace and message.startswith(f'namespaces "{refusal.namespace}" not found'):
+def _not_found(request: FailedRequest, message: str) -> str:
+    """Tell a missing namespace, subresource, resource and object apart."""
+    if request.namespace and message.startswith(f'namespaces "{request.namespace}" not found'):
         return "The namespace is missing: create it, or check its spelling."
     if "could not find the requested resource" in message or "404 page not found" in message:
-        if refusal.part:
-            whole = refusal.resource.partition("/")[0]
-            return f"{whole} have no {refusal.part}."
-        where = "at that path" if refusal.is_raw else "by that group, version and name"
+        if request.part:
+            whole = request.resource.partition("/")[0]
+            return f"{whole} have no {request.part}."
+        where = "at that path" if request.is_raw else "by that group, version and name"
         return f"The server has no resource {where}; if it is custom, install its definition."
-    return "" if refusal.namespace else "Check the name."
+    return "" if request.namespace else "Check the name."
 
 
 def names_another(kind: str, resource: str) -> bool:
-    """Whether a Status names something else than what was asked for, such as the namespace that it would be in.
+    """Whether a Status is about another resource than the requested one, such as a missing namespace.
 
-    Where something is missing, the details have a plural; elsewhere a kind, which says nothing about that.
+    The details of a NotFound hold a plural resource name, which can be compared. Those of other failures hold a kind.
     """
     if not resource or not kind.islower():
         return False

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
-"""What a terminal obeys: colours, movements, titles."""
+"""Terminal escape sequences: colours, cursor movements, titles."""
 
 
 def printable(text: str) -> str:
-    """A text of somebody else's, as it can go to a terminal or into a log: no escapes, no control characters.
+    """Make foreign text safe for terminals and logs: remove escape sequences and control characters.
 
-    Lines stay lines, but are indented from the second on: none can pass for a line of our own.
+    Line breaks are kept. Lines from the second on are indented, so that none passes for a log line of its own.
     """
     if text.isprintable():
         return text
@@ -26,14 +26,14 @@ def printable(text: str) -> str:
 
 
 class MastheadError(Exception):
-    """The root: ``except MastheadError`` catches everything of ours and nothing else."""
+    """The base class of every error that masthead raises."""
 
 
 class InvalidValueError(MastheadError, ValueError):
-    """A value that the API's own grammar refuses.
+    """A value that the API's grammar does not allow.
 
     Attributes:
-        value: What was given.
+        value: The invalid value.
     """
 
     def __init__(self, message: str, *, value: object = None) -> None:
@@ -42,13 +42,13 @@ class InvalidValueError(MastheadError, ValueError):
 
 
 class DecodeError(InvalidValueError):
-    """Bytes or data that are not the object they should be.
+    """Bytes or data that do not decode to the expected type.
 
     Attributes:
         kind: The kind that was expected, such as ``Pod``.
-        subject: Which object it was, as ``namespace/name``, where that could still be read.
+        subject: The object as ``namespace/name``, if that could be decoded.
         path: The field at fault, such as ``spec.containers[0].ports``; empty for the whole object.
-        problem: What is wrong with it.
+        problem: The problem with that field.
     """
 
     def __init__(self, problem: str, *, kind: str = "", subject: str = "", path: str = "") -> None:
@@ -60,7 +60,7 @@ class DecodeError(InvalidValueError):
         self.problem = problem
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts; the default would take the whole message for the problem."""
+        """Pickle the attributes: the default would pass the whole message as the problem."""
         return _restore_decode_error, (self.problem, self.kind, self.subject, self.path)
 
 
@@ -85,32 +85,32 @@ class NameFormatError(InvalidValueError):
 
 
 class AlreadyControlledError(InvalidValueError):
-    """Another owner manages the object."""
+    """The object already has a controller."""
 
 
 class UnknownKindError(MastheadError, LookupError):
-    """Nothing is registered under that kind, resource or class."""
+    """No class or resource is known for that kind, resource or class."""
 
 
 class GenerateError(MastheadError):
-    """A schema that no types can be made from."""
+    """A schema from which no types can be generated."""
 
 
 class ConfigError(MastheadError):
-    """Where the cluster is, and how to reach it, could not be found out."""
+    """The kubeconfig or in-cluster configuration is missing or invalid."""
 
 
 class AuthError(MastheadError):
-    """Who we are could not be shown: a credential is missing, broken or could not be renewed."""
+    """A credential is missing, invalid or could not be renewed."""
 
 
 class TransportError(MastheadError):
-    """No usable answer came from the server.
+    """No usable response came from the server.
 
     Attributes:
-        verb: The HTTP method, or empty when no request was under way.
-        url: The path that was asked for, without host or query.
-        attempts: How often it was tried.
+        verb: The HTTP method; empty if no request was in flight.
+        url: The path of the request, without host or query.
+        attempts: The number of attempts.
     """
 
     def __init__(self, message: str, *, verb: str = "", url: str = "", attempts: int = 1) -> None:
@@ -121,50 +121,50 @@ class TransportError(MastheadError):
 
 
 class ConnectError(TransportError):
-    """No connection could be made."""
+    """The connection failed."""
 
 
 class CertificateError(ConnectError):
-    """No connection could be made, because one side's certificate is not the right one; another attempt will not help."""
+    """The TLS handshake failed because a certificate was rejected. A retry does not help."""
 
 
 class DeadlineError(TransportError, TimeoutError):
-    """No answer came in time."""
+    """No response came before the deadline."""
 
 
 class ProtocolError(TransportError):
-    """The answer was cut short or is not HTTP."""
+    """The response was truncated, or is not HTTP."""
 
 
 class ResponseTooLargeError(TransportError):
-    """The answer is larger than the client takes (``max_response_bytes``); another attempt will not help."""
+    """The response is larger than ``max_response_bytes``. A retry does not help."""
 
 
 class ClosedError(MastheadError):
-    """The client, informer or stream has been closed and cannot be used again."""
+    """The client, informer or stream is closed and cannot be used again."""
 
 
 class InformerStateError(MastheadError, RuntimeError):
-    """An informer or factory is asked for something that is possible only before it starts, or only once it runs."""
+    """The operation is possible only before an informer or factory starts, or only while it runs."""
 
 
 class IndexConflictError(InvalidValueError):
-    """An index of that name is there already; nothing was added."""
+    """An indexer with that name exists already; nothing was added."""
 
 
 class UnknownIndexError(MastheadError, LookupError):
-    """There is no index of that name."""
+    """No indexer has that name."""
 
 
 class SnapshotError(MastheadError):
-    """A snapshot of a cache cannot be written, or cannot be read."""
+    """A cache snapshot cannot be written or read."""
 
 
 class MutationError(MastheadError):
-    """Objects of a cache, which are shared, were changed by somebody who should have copied them.
+    """Objects of a cache were modified. They are shared: copy an object before changing it.
 
     Attributes:
-        keys: Which.
+        keys: The keys of those objects.
     """
 
     def __init__(self, message: str, *, keys: Sequence[str] = ()) -> None:
@@ -173,16 +173,16 @@ class MutationError(MastheadError):
 
 
 class InconsistentListError(MastheadError):
-    """The same version of a collection, read in two ways, is not the same."""
+    """Two lists of a collection at the same resource version differ."""
 
 
 class ManifestError(MastheadError):
     """Manifests could not be read, applied or deleted.
 
     Attributes:
-        problems: What is wrong, each with its file and document; nothing was sent then. Empty if a call failed, which
-            is the error's cause.
-        done: What was applied or deleted before, in that order.
+        problems: The problems found before anything was sent, each with its file and document. Empty if a request
+            failed; that error is the cause.
+        done: The objects that were applied or deleted before the failure, in order.
     """
 
     def __init__(

@@ -14,37 +14,36 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import Status, StatusDetails
 
 _SHOWN = 10_000
-"""How much of a server's sentence a message repeats."""
+"""The longest part of the server's message that ``str(error)`` repeats."""
 _INVALID_VALUE = re.compile(r'(Invalid value: )(?:"[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
 _LONGEST_WAIT = 2**31 - 1
-"""What the API's own type of ``retryAfterSeconds`` can say."""
+"""The largest ``retryAfterSeconds``: the API declares it as int32."""
 _HIGHEST_CODE = 999
 
 
 class StatusError(MastheadError):
-    """The server answered with a failure.
+    """The server returned a failure.
 
-    Catch the subclass for the reason that you can handle. This class itself stands for a reason that no
-    subclass knows, which a newer server or an aggregated API may give.
+    Catch the subclass for the reason that you can handle. An instance of this class itself has a reason without a
+    subclass, which a newer server or an aggregated API may return.
 
     Attributes:
-        verb: What was tried, as the API names it: ``get``, ``create``, ``patch`` ...
-        resource: On which resource, such as ``pods`` or ``deployments.apps``.
-        namespace: In which namespace; empty for none.
-        name: On which object; empty for a collection.
+        verb: The API verb: ``get``, ``create``, ``patch`` ...
+        resource: The resource, such as ``pods`` or ``deployments.apps``.
+        namespace: The namespace; empty for none.
+        name: The name of the object; empty for a collection.
         code: The HTTP status code.
-        reason: The server's word for it, such as ``NotFound``.
-        message: The server's sentence, as it came; ``str(error)`` leaves out what could play tricks on a terminal, and
-            what is very long.
-        details: Causes, uid and retry delay, where the server gave them.
+        reason: The reason of the Status, such as ``NotFound``.
+        message: The server's message, unchanged; ``str(error)`` removes terminal escapes and truncates it.
+        details: Causes, uid and retry delay, if the server sent them.
     """
 
     reason_name: ClassVar[str] = ""
-    """The ``reason`` of a Status that this class stands for."""
+    """The ``reason`` of a Status that becomes this class."""
     usual_code: ClassVar[int] = 0
-    """The HTTP code that goes with the reason."""
+    """The HTTP code that usually accompanies the reason."""
     advice: ClassVar[str] = ""
-    """What to do next; ends the message."""
+    """The next step; the last sentence of the message."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class StatusError(MastheadError):
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds that the server asked to wait, or None."""
+        """The seconds to wait before a retry, if the server sent them."""
         seconds = self.details.retry_after_seconds if self.details is not None else None
         return float(min(seconds, _LONGEST_WAIT)) if seconds and seconds > 0 else None
 
@@ -78,21 +77,21 @@ class StatusError(MastheadError):
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
         message = self.message
-        if self.resource.partition("/")[0] == "secrets":  # of which the server may repeat all that it refuses
+        if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
             message = _INVALID_VALUE.sub(r"\1<hidden>", message)
         message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
-        said = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
-        told = f"{tried}: {said}." if tried else f"{said}."
-        return " ".join(part for part in (printable(told), self.next_step) if part)
+        failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        sentence = f"{tried}: {failure}." if tried else f"{failure}."
+        return " ".join(part for part in (printable(sentence), self.next_step) if part)
 
     @property
     def next_step(self) -> str:
-        """What to do now: in this case, or else whenever the reason is this."""
+        """The next step: for this message if it is a known one, else for the reason."""
         if self.code == _NOT_IMPLEMENTED:
             return ""
-        if "advice" in self.__dict__:  # whoever made this one knows better
+        if "advice" in self.__dict__:  # set on the instance by the code that raised it
             return self.advice
-        refusal = FailedRequest(
+        request = FailedRequest(
             reason=self.reason_name,
             verb=self.verb,
             resource=self.resource,
@@ -100,7 +99,7 @@ class StatusError(MastheadError):
             message=self.message,
             has_causes=bool(self.details is not None and self.details.causes),
         )
-        return advice_for(refusal) or self.advice
+        return advice_for(request) or self.advice
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with every attribute, so that an error survives a process pool."""
@@ -122,7 +121,7 @@ class BadRequestError(StatusError):
 
 
 class UnauthorizedError(StatusError):
-    """The server does not know who is asking."""
+    """The request could not be authenticated."""
 
     reason_name: ClassVar[str] = "Unauthorized"
     usual_code: ClassVar[int] = 401
@@ -130,7 +129,7 @@ class UnauthorizedError(StatusError):
 
 
 class ForbiddenError(StatusError):
-    """The server knows who is asking, and says no."""
+    """The user is not authorized, or admission denied the request."""
 
     reason_name: ClassVar[str] = "Forbidden"
     usual_code: ClassVar[int] = 403
@@ -138,7 +137,7 @@ class ForbiddenError(StatusError):
 
 
 class NotFoundError(StatusError):
-    """There is no such object, or no such resource."""
+    """The object, or the resource, does not exist."""
 
     reason_name: ClassVar[str] = "NotFound"
     usual_code: ClassVar[int] = 404
@@ -146,7 +145,7 @@ class NotFoundError(StatusError):
 
 
 class MethodNotAllowedError(StatusError):
-    """The resource does not have this verb."""
+    """The resource does not support this verb."""
 
     reason_name: ClassVar[str] = "MethodNotAllowed"
     usual_code: ClassVar[int] = 405
@@ -162,7 +161,7 @@ class NotAcceptableError(StatusError):
 
 
 class AlreadyExistsError(StatusError):
-    """An object of that name is there already."""
+    """An object with that name exists already."""
 
     reason_name: ClassVar[str] = "AlreadyExists"
     usual_code: ClassVar[int] = 409
@@ -170,7 +169,7 @@ class AlreadyExistsError(StatusError):
 
 
 class ConflictError(StatusError):
-    """Somebody else changed the object, or owns the field."""
+    """The object was changed concurrently, or another field manager owns the field."""
 
     reason_name: ClassVar[str] = "Conflict"
     usual_code: ClassVar[int] = 409
@@ -178,7 +177,7 @@ class ConflictError(StatusError):
 
 
 class GoneError(StatusError):
-    """What was asked for is no longer there, and will not come back."""
+    """The requested data is no longer available and will not come back."""
 
     reason_name: ClassVar[str] = "Gone"
     usual_code: ClassVar[int] = 410
@@ -186,7 +185,7 @@ class GoneError(StatusError):
 
 
 class ExpiredError(StatusError):
-    """The resource version or continue token is older than what the server remembers."""
+    """The resource version or continue token is older than the server's history."""
 
     reason_name: ClassVar[str] = "Expired"
     usual_code: ClassVar[int] = 410
@@ -194,7 +193,7 @@ class ExpiredError(StatusError):
 
 
 class RequestEntityTooLargeError(StatusError):
-    """The body is larger than the server takes."""
+    """The request body is larger than the server accepts."""
 
     reason_name: ClassVar[str] = "RequestEntityTooLarge"
     usual_code: ClassVar[int] = 413
@@ -202,7 +201,7 @@ class RequestEntityTooLargeError(StatusError):
 
 
 class UnsupportedMediaTypeError(StatusError):
-    """The server cannot read the body's content type."""
+    """The server does not support the content type of the body."""
 
     reason_name: ClassVar[str] = "UnsupportedMediaType"
     usual_code: ClassVar[int] = 415
@@ -212,7 +211,7 @@ class UnsupportedMediaTypeError(StatusError):
 
 
 class InvalidError(StatusError):
-    """The object is well formed but breaks the rules of its kind; ``details.causes`` says where."""
+    """The object failed validation; ``details.causes`` lists the fields."""
 
     reason_name: ClassVar[str] = "Invalid"
     usual_code: ClassVar[int] = 422
@@ -220,7 +219,7 @@ class InvalidError(StatusError):
 
 
 class TooManyRequestsError(StatusError):
-    """The server is protecting itself."""
+    """The server is rate limiting, or an eviction would violate a disruption budget."""
 
     reason_name: ClassVar[str] = "TooManyRequests"
     usual_code: ClassVar[int] = 429
@@ -228,7 +227,7 @@ class TooManyRequestsError(StatusError):
 
 
 class InternalError(StatusError):
-    """Something broke inside the server."""
+    """An internal error of the server."""
 
     reason_name: ClassVar[str] = "InternalError"
     usual_code: ClassVar[int] = 500
@@ -244,7 +243,7 @@ class StoreReadError(StatusError):
 
 
 class ServerTimeoutError(StatusError):
-    """The server could not finish in time, and may or may not have done it."""
+    """The server did not finish in time; the operation may or may not have been carried out."""
 
     reason_name: ClassVar[str] = "ServerTimeout"
     usual_code: ClassVar[int] = 500
@@ -268,7 +267,7 @@ class GatewayTimeoutError(StatusError):
 
 
 _NOT_IMPLEMENTED = 501
-"""What no second attempt will change."""
+"""501: a retry does not help."""
 
 _STATUS_ERRORS: tuple[type[StatusError], ...] = (
     BadRequestError,
@@ -293,17 +292,17 @@ _STATUS_ERRORS: tuple[type[StatusError], ...] = (
 )
 
 BY_REASON: Mapping[str, type[StatusError]] = {cls.reason_name: cls for cls in _STATUS_ERRORS}
-"""The one table: which class a Status' reason becomes."""
+"""The error class for each reason of a Status."""
 
 BY_CODE: Mapping[int, type[StatusError]] = {cls.usual_code: cls for cls in reversed(_STATUS_ERRORS)}
-"""The class for a code whose reason nobody knows; the first of `_STATUS_ERRORS` with that code."""
+"""The error class for a code with an unknown reason: the first of `_STATUS_ERRORS` with that code."""
 
 
 def status_error_class(*, reason: str, code: int, verb: str = "") -> type[StatusError]:
-    """Choose the class for a failure: by its reason and, where that says nothing, by its code.
+    """Choose the error class for a failure: by its reason, or by its code if the reason is unknown.
 
-    A 409 without a reason means that the name is taken when creating, and a conflict otherwise. Any other
-    code from 500 up is an internal error, as client-go has it.
+    A 409 without a reason is an `AlreadyExistsError` for a create, and a `ConflictError` otherwise. Any other code
+    from 500 up is an `InternalError`, as in client-go.
     """
     if cls := BY_REASON.get(reason):
         return cls
@@ -315,16 +314,16 @@ def status_error_class(*, reason: str, code: int, verb: str = "") -> type[Status
 def error_from_status(
     status: Status, *, verb: str = "", resource: str = "", namespace: str = "", name: str = ""
 ) -> StatusError:
-    """Turn a Status of failure into the error to raise.
+    """Convert a failure Status into the error to raise.
 
-    What the caller does not know is taken from the Status' own details.
+    Resource and name default to those in the details of the Status.
 
     Args:
-        status: What the server answered.
-        verb: What was tried.
-        resource: On which resource.
-        namespace: In which namespace.
-        name: On which object.
+        status: The Status from the response body.
+        verb: The API verb of the request.
+        resource: The resource of the request.
+        namespace: The namespace of the request.
+        name: The name of the object.
     """
     details = status.details
     if details is not None:
@@ -333,7 +332,7 @@ def error_from_status(
         resource = resource or (f"{details.kind}{group}" if details.kind else "")
         name = name or ("" if is_of_another else details.name or "")
     code, reason = status.code or 0, status.reason or ""
-    if not 0 <= code <= _HIGHEST_CODE:  # then it is no code of HTTP
+    if not 0 <= code <= _HIGHEST_CODE:  # not an HTTP status code
         code = 0
     return status_error_class(reason=reason, code=code, verb=verb)(
         status.message or "",
