@@ -29,7 +29,7 @@ class Credentials(Protocol):
         """The value of the ``Authorization`` header; empty if there is none to send.
 
         Raises:
-            AuthError: if the credential cannot be had. Never is an empty one returned instead.
+            AuthError: If the credential cannot be had. Never is an empty one returned instead.
         """
         ...
 
@@ -37,7 +37,7 @@ class Credentials(Protocol):
         """The certificate to connect with, if it comes from the same source; None otherwise.
 
         Raises:
-            AuthError: if it cannot be had.
+            AuthError: If it cannot be had.
         """
         ...
 
@@ -48,6 +48,6 @@ class Credentials(Protocol):
             refused: The ``Authorization`` that was sent. If the current one differs, it was renewed meanwhile.
 
         Raises:
-            AuthError: if renewing failed.
+            AuthError: If renewing failed.
         """
         ...

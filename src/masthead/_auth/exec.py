@@ -81,7 +81,7 @@ class ExecPlugin:
         environ: The environment that ``env`` is added to; None for this process'.
 
     Raises:
-        ConfigError: if there is no command, or the version or mode is none of those above.
+        ConfigError: If there is no command, or the version or mode is none of those above.
     """
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
@@ -126,7 +126,7 @@ class ExecPlugin:
         """The token; empty if the program gives a certificate only.
 
         Raises:
-            AuthError: if the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the program cannot be run, fails, hangs or prints no credential.
         """
         return (await self._current()).authorization
 
@@ -137,7 +137,7 @@ class ExecPlugin:
         just before it connects, and one run is to do for both.
 
         Raises:
-            AuthError: if the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the program cannot be run, fails, hangs or prints no credential.
         """
         held = self._held
         if held is not None and held.is_young(self._now()):
@@ -148,7 +148,7 @@ class ExecPlugin:
         """Run the program again, unless somebody did since; whether it gave something else.
 
         Raises:
-            AuthError: if the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the program cannot be run, fails, hangs or prints no credential.
         """
         before = self._held
         if before is not None:
@@ -208,7 +208,7 @@ class ExecPlugin:
         """Take what a run gave.
 
         Raises:
-            AuthError: if it gave nothing that can be used.
+            AuthError: If it gave nothing that can be used.
         """
         if len(ended.output.reveal()) > OUTPUT_LIMIT:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
@@ -232,7 +232,7 @@ class ExecPlugin:
         """Whether the program may use the terminal.
 
         Raises:
-            AuthError: if it must, and there is none.
+            AuthError: If it must, and there is none.
         """
         if self._mode == "Never":
             return False

@@ -111,7 +111,7 @@ def read_reply(output: SecretValue[bytes], *, api_version: str, source: str) -> 
         source: What printed it, for messages: ``exec plugin "aws"``.
 
     Raises:
-        AuthError: if the output is anything but a whole credential of that version.
+        AuthError: If the output is anything but a whole credential of that version.
     """
     status = _status(output, api_version=api_version, source=source)
     certificate, key = status.client_certificate_data, status.client_key_data

@@ -52,7 +52,7 @@ class WatchedFile:
         """The text in it; hidden, because most of these files hold secrets.
 
         Raises:
-            AuthError: if it cannot be read, is empty, too large, no text or no file.
+            AuthError: If it cannot be read, is empty, too large, no text or no file.
         """
         self._seen = None
         try:

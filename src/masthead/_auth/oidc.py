@@ -73,7 +73,7 @@ def expiry_of(token: Secret) -> datetime | None:
     """When a JSON Web Token ends; None if it does not say. Its signature is the server's to check.
 
     Raises:
-        ValueError: if it is no such token. The message holds nothing of it.
+        ValueError: If it is no such token. The message holds nothing of it.
     """
     if token.reveal().count(".") != 2:
         raise ValueError("a token of three parts was expected")
@@ -144,7 +144,7 @@ class OidcToken:
         """The token.
 
         Raises:
-            AuthError: if it has ended or is no token, and no new one can be had.
+            AuthError: If it has ended or is no token, and no new one can be had.
         """
         if not self._is_fresh():
             await self._renewal_lock.run(partial(self._replace, self._id_token))
@@ -158,7 +158,7 @@ class OidcToken:
         """Have a new token made, unless somebody did since; False if there is no refresh token.
 
         Raises:
-            AuthError: if a new one cannot be had.
+            AuthError: If a new one cannot be had.
         """
         if self._id_token and self._current() != refused:
             return True
@@ -177,7 +177,7 @@ class OidcToken:
         """Have a new id token in place of an old one, if it is still there.
 
         Raises:
-            AuthError: if there is no refresh token, or the issuer cannot be reached, refuses, or answers with rubbish.
+            AuthError: If there is no refresh token, or the issuer cannot be reached, refuses, or answers with rubbish.
         """
         if self._id_token != old:  # by an exchange whose caller was cancelled
             return
@@ -204,7 +204,7 @@ class OidcToken:
         """Use new tokens, and have them saved: the old refresh token may be void now.
 
         Raises:
-            AuthError: if no header can carry the token.
+            AuthError: If no header can carry the token.
         """
         bearer(id_token, f"issuer {self._issuer}")
         self._id_token, self._refresh_token = id_token, refresh_token
@@ -229,7 +229,7 @@ class OidcToken:
         """Where the issuer takes refresh tokens; asked once.
 
         Raises:
-            AuthError: if it cannot be found out, or the refresh token would be seen by others on its way there.
+            AuthError: If it cannot be found out, or the refresh token would be seen by others on its way there.
         """
         if self._found is None:
             self._require_privacy(self._issuer)

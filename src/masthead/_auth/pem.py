@@ -35,7 +35,7 @@ def check_authorities(text: str, source: str) -> None:
         source: Where they are from, for the message.
 
     Raises:
-        ConfigError: if they cannot.
+        ConfigError: If they cannot.
     """
     load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), text, source)
 
@@ -44,7 +44,7 @@ def load_authorities(context: ssl.SSLContext, text: str, source: str) -> None:
     """Let a context trust authorities. Text around and between their certificates does not matter.
 
     Raises:
-        ConfigError: if there is none, or one cannot be read.
+        ConfigError: If there is none, or one cannot be read.
     """
     blocks = [found.group() for found in _CERTIFICATE.finditer(text)]
     if not blocks:
@@ -66,7 +66,7 @@ def check_certificate(certificate: Certificate, source: str) -> None:
         source: Where they are from, for the message.
 
     Raises:
-        AuthError: if they cannot, or do not.
+        AuthError: If they cannot, or do not.
     """
     load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate, source)
 
@@ -75,7 +75,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Certificate, source: 
     """Let a context show a client certificate. The key is never left on a disk, and nobody is asked for a passphrase.
 
     Raises:
-        AuthError: if the certificate or its key cannot be used.
+        AuthError: If the certificate or its key cannot be used.
     """
 
     def refuse() -> NoReturn:

@@ -92,8 +92,8 @@ async def run(
         within: How many seconds it may take.
 
     Raises:
-        OSError: if it cannot be started.
-        TimeoutError: if it took too long, or something that it started holds its output open.
+        OSError: If it cannot be started.
+        TimeoutError: If it took too long, or something that it started holds its output open.
     """
     try:
         transport, listener = await asyncio.get_running_loop().subprocess_exec(

@@ -35,7 +35,7 @@ def secret_dec_hook(kind: type, value: object) -> object:
     """Make a Secret of a text as msgspec decodes it, so that no repr of what was decoded shows it.
 
     Raises:
-        TypeError: if it is no text.
+        TypeError: If it is no text.
     """
     if not isinstance(value, str):
         raise TypeError("text was expected")

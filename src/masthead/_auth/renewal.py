@@ -66,7 +66,7 @@ class RenewalLock:
         """Run a renewal, or wait for the one that is under way.
 
         Raises:
-            AuthError: if the renewal raised it.
+            AuthError: If the renewal raised it.
         """
         before = self._finished
         async with self._lock:

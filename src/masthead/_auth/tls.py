@@ -78,8 +78,8 @@ class _Reloaded(Generic[T]):
         """The newest that could be used.
 
         Raises:
-            AuthError: if there never was any, and a source cannot be used.
-            ConfigError: likewise.
+            AuthError: If there never was any, and a source cannot be used.
+            ConfigError: Likewise.
         """
         if self._value is not None and not any(source.has_changed() for source in self._sources):
             return self._value
@@ -136,8 +136,8 @@ class TlsContexts:
         now: The time in seconds, from any beginning; it never goes back.
 
     Raises:
-        AuthError: if there is a certificate without a key, or a key without a certificate.
-        ConfigError: if anybody is to be trusted and an authority is given too.
+        AuthError: If there is a certificate without a key, or a key without a certificate.
+        ConfigError: If anybody is to be trusted and an authority is given too.
     """
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
@@ -179,8 +179,8 @@ class TlsContexts:
         """What to connect with now: the same object as before, until certificates have changed.
 
         Raises:
-            AuthError: if a certificate or key cannot be used, and none could before; or the credentials cannot be had.
-            ConfigError: if an authority's certificate cannot be used, and none could before.
+            AuthError: If a certificate or key cannot be used, and none could before; or the credentials cannot be had.
+            ConfigError: If an authority's certificate cannot be used, and none could before.
         """
         issued = await self._credentials.certificate() if self._credentials is not None else None
         self._look()

@@ -39,7 +39,7 @@ def bearer(token: Secret, source: str) -> Secret:
         source: Where it is from, for the message: ``the token file /run/token``.
 
     Raises:
-        AuthError: if no header can carry it.
+        AuthError: If no header can carry it.
     """
     if not token.reveal().strip():
         raise AuthError(f"the token from {source} is empty; get a new one")
@@ -73,7 +73,7 @@ class BearerToken(AnonymousCredentials):
         token: The token.
 
     Raises:
-        AuthError: if the token is empty, or no header can carry it.
+        AuthError: If the token is empty, or no header can carry it.
     """
 
     def __init__(self, token: Secret) -> None:
@@ -92,7 +92,7 @@ class BasicAuth(AnonymousCredentials):
         password: The password.
 
     Raises:
-        AuthError: if there is a colon in the name, where the password would begin.
+        AuthError: If there is a colon in the name, where the password would begin.
     """
 
     def __init__(self, username: str, password: Secret) -> None:
@@ -130,7 +130,7 @@ class TokenFile(AnonymousCredentials):
         """The token.
 
         Raises:
-            AuthError: if the file never could be read, and there is no other token.
+            AuthError: If the file never could be read, and there is no other token.
         """
         now = self._now()
         if self._looked is None or now - self._looked >= _LOOK_AFTER:
@@ -143,7 +143,7 @@ class TokenFile(AnonymousCredentials):
         """Look at the file now; whether there is another token than the refused one.
 
         Raises:
-            AuthError: if the file never could be read, and there is no other token.
+            AuthError: If the file never could be read, and there is no other token.
         """
         if self._value == refused:
             self._refresh(self._now())
@@ -156,7 +156,7 @@ class TokenFile(AnonymousCredentials):
         """Read the file.
 
         Raises:
-            AuthError: if it cannot be read and there is no token from before.
+            AuthError: If it cannot be read and there is no token from before.
         """
         try:
             self._value = bearer(self._file.read(), f"the {self._file}")

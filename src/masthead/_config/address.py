@@ -42,7 +42,7 @@ def split_address(url: str) -> Address:
     """Take an address apart.
 
     Raises:
-        ValueError: if it is none. The message says what is missing, and never repeats the address: it may hold a
+        ValueError: If it is none. The message says what is missing, and never repeats the address: it may hold a
             password where nobody expects one.
     """
     parts, port = _split(url)

@@ -48,7 +48,7 @@ def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
     """Read and merge the files that are there; returns with it why others did not do.
 
     Raises:
-        ConfigError: if files cannot be read or are no kubeconfigs; it names each of them.
+        ConfigError: If files cannot be read or are no kubeconfigs; it names each of them.
     """
     found: list[Kubeconfig] = []
     unfit: dict[Path, str] = {}
@@ -73,8 +73,8 @@ def read_file(path: Path) -> Kubeconfig:
     """Read one kubeconfig file.
 
     Raises:
-        FileNotFoundError: if it is not there.
-        ConfigError: if it cannot be read or is no kubeconfig.
+        FileNotFoundError: If it is not there.
+        ConfigError: If it cannot be read or is no kubeconfig.
     """
     return parse(read_content(path), YamlSource(str(path), file=path, folder=path.absolute().parent))
 
@@ -83,8 +83,8 @@ def read_content(path: Path) -> SecretValue[bytes]:
     """Read a file, up to what is too long for a kubeconfig.
 
     Raises:
-        FileNotFoundError: if it is not there.
-        ConfigError: if it cannot be read, or is too long.
+        FileNotFoundError: If it is not there.
+        ConfigError: If it cannot be read, or is too long.
     """
     try:
         with path.open("rb") as file:

@@ -37,7 +37,7 @@ def in_cluster(environ: Mapping[str, str] | None = None, root: Path = SERVICE_AC
         root: Where the service account's files are.
 
     Raises:
-        ConfigError: if this is no pod, or one without a service account's token.
+        ConfigError: If this is no pod, or one without a service account's token.
     """
     environ = os.environ if environ is None else environ
     return build_config(resolve_in_cluster(environ, root), {}, environ)
@@ -47,7 +47,7 @@ def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContex
     """Where the pod's API server is, and who the pod is there.
 
     Raises:
-        ConfigError: if this is no pod, or one without a service account's token.
+        ConfigError: If this is no pod, or one without a service account's token.
     """
     if missing := [name for name in _ADDRESS if not environ.get(name)]:
         raise ConfigError(f"this is not a pod in a cluster: {' and '.join(missing)} not set")

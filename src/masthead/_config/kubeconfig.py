@@ -121,7 +121,7 @@ def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeco
     """Read a kubeconfig: YAML, JSON, or the same as plain data.
 
     Raises:
-        ConfigError: if it is something else, a known field has the wrong shape, or a name stands twice; it says
+        ConfigError: If it is something else, a known field has the wrong shape, or a name stands twice; it says
             where.
     """
     content = content if isinstance(content, SecretValue) else SecretValue(content)
@@ -164,7 +164,7 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
     """Read the one YAML document of a kubeconfig; None if it is empty.
 
     Raises:
-        ConfigError: if it is not YAML, or holds several documents.
+        ConfigError: If it is not YAML, or holds several documents.
     """
     try:
         documents = SecretValue(yaml.load_all(content.reveal()))

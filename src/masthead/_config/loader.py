@@ -67,8 +67,8 @@ def load(
         overrides: What wins over what is read; see `Overrides`.
 
     Raises:
-        ConfigError: if nothing was found, or what was found cannot be used.
-        TypeError: for an override that nobody knows.
+        ConfigError: If nothing was found, or what was found cannot be used.
+        TypeError: For an override that nobody knows.
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
@@ -152,8 +152,8 @@ def from_kubeconfig(
         overrides: What wins over what is read; see `Overrides`.
 
     Raises:
-        ConfigError: if it is no kubeconfig, or cannot be used.
-        TypeError: for an override that nobody knows.
+        ConfigError: If it is no kubeconfig, or cannot be used.
+        TypeError: For an override that nobody knows.
     """
     content = content if isinstance(content, SecretValue) else SecretValue(content)
     refuse_unknown(overrides, "from_kubeconfig")

@@ -181,7 +181,7 @@ class Config:
         origin: Where this was read from, for messages.
 
     Raises:
-        ConfigError: if it cannot be used; the message lists everything that is wrong.
+        ConfigError: If it cannot be used; the message lists everything that is wrong.
     """
 
     server: str

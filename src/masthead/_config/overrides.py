@@ -58,7 +58,7 @@ def refuse_unknown(overrides: Overrides, function: str) -> None:
     """Refuse what no checker has seen. What is secret among the rest is hidden: frames on the way show their variables.
 
     Raises:
-        TypeError: if there is an override that nobody knows.
+        TypeError: If there is an override that nobody knows.
     """
     for name in _SECRETS & overrides.keys():
         overrides[name] = _secret(overrides[name] or "")  # type: ignore[literal-required]

@@ -54,7 +54,7 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
     current, one must be named, even if there is no other: some leave it empty so that nothing happens by mistake.
 
     Raises:
-        ConfigError: if a name leads nowhere, or no context is named.
+        ConfigError: If a name leads nowhere, or no context is named.
     """
     context_name = overrides.get("context") or kubeconfig.current_context
     origin = kubeconfig.name + (f", context {quote(context_name)}" if context_name else "")
@@ -83,7 +83,7 @@ def build_config(selection: ResolvedContext, overrides: Overrides, environ: Mapp
     """Make a configuration of what was selected, overridden by the caller and completed by the environment.
 
     Raises:
-        ConfigError: if it cannot be used.
+        ConfigError: If it cannot be used.
     """
     cluster = override_cluster(selection.cluster, overrides)
     user = override_user(selection.user, overrides)

@@ -51,7 +51,7 @@ def write_user_tokens(
         pause: Waits so many seconds before the lock is tried again.
 
     Raises:
-        ConfigError: if the file is locked and stays so, cannot be read or written, or has no such user; or if what
+        ConfigError: If the file is locked and stays so, cannot be read or written, or has no such user; or if what
             is given cannot be a token.
     """
     id_token, refresh_token = _secret(id_token), _secret(refresh_token)

@@ -76,7 +76,7 @@ class YamlNode:
         """A field of a map.
 
         Raises:
-            ConfigError: if this is no map.
+            ConfigError: If this is no map.
         """
         held = SecretValue(self._fields().get(key))
         return YamlNode(held, self.source, f"{self.path}.{key}" if self.path else key)
@@ -85,7 +85,7 @@ class YamlNode:
         """The items of a list; nothing is an empty list.
 
         Raises:
-            ConfigError: if this is something else.
+            ConfigError: If this is something else.
         """
         if self.value is None:
             return []
@@ -101,7 +101,7 @@ class YamlNode:
         """The fields of a map; nothing is an empty map.
 
         Raises:
-            ConfigError: if this is something else.
+            ConfigError: If this is something else.
         """
         return {key: self.at(key) for key in self._fields()}
 
@@ -109,7 +109,7 @@ class YamlNode:
         """A text; nothing is the empty one.
 
         Raises:
-            ConfigError: if this is something else.
+            ConfigError: If this is something else.
         """
         if self.value is None:
             return ""
@@ -121,7 +121,7 @@ class YamlNode:
         """A text that must not be empty.
 
         Raises:
-            ConfigError: if it is, or is no text.
+            ConfigError: If it is, or is no text.
         """
         found = self.text()
         if not found:
@@ -132,7 +132,7 @@ class YamlNode:
         """True or false; nothing is false.
 
         Raises:
-            ConfigError: if this is something else.
+            ConfigError: If this is something else.
         """
         if self.value is None:
             return False
@@ -144,7 +144,7 @@ class YamlNode:
         """A list of texts; nothing is an empty one.
 
         Raises:
-            ConfigError: if this is something else.
+            ConfigError: If this is something else.
         """
         return tuple(each.text() for each in self.items())
 
@@ -152,7 +152,7 @@ class YamlNode:
         """The path of a file, relative to where it was read; None for nothing.
 
         Raises:
-            ConfigError: if this is no text.
+            ConfigError: If this is no text.
         """
         found = self.text()
         return self.source.resolve(found) if found else None
@@ -161,7 +161,7 @@ class YamlNode:
         """The text that stands here in base64.
 
         Raises:
-            ConfigError: if this is no text, not base64, or not text once decoded.
+            ConfigError: If this is no text, not base64, or not text once decoded.
         """
         packed = Secret("".join(self.text().split()))
         try:

@@ -1,13 +1,13 @@
-"""What the cluster serves, and which resource a name, a kind or a short name stands for.
+"""Discovery of the resources that a cluster serves, and their mapping from names, kinds and short names.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `model` | what is found: `DiscoveryResult`, `ApiGroup`, `ApiResource`, `ServerVersion` |
-| `aggregated`, `legacy` | the two forms in which servers say it |
-| `survey` | one look at everything, in whichever form |
-| `client` | `DiscoveryClient`: asks, remembers, and asks again when that is worth it |
-| `documents`, `disk`, `flights` | what was fetched, kept in memory and in files; one request for all who wait |
-| `openapi` | the schemas |
-| `index` | names, kinds and short names, looked up in what was found |
-| `mapper` | `RestMapper`: the same, with a second look at the server before it says no |
+| `model` | `DiscoveryResult`, `ApiGroup`, `ApiResource`, `ServerVersion` |
+| `aggregated`, `legacy` | decoding of the two formats of discovery |
+| `fetcher` | one full discovery, in either format |
+| `client` | `DiscoveryClient`: discovery with a cache that refreshes itself |
+| `document_cache`, `disk_cache`, `single_flight` | responses cached in memory and on disk; one request for concurrent callers |
+| `openapi` | OpenAPI v3 documents |
+| `index` | lookup of names, kinds and short names in a result |
+| `rest_mapper` | `RestMapper`: the same lookup, with one refresh before it fails |
 """

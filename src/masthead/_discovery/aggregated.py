@@ -1,4 +1,4 @@
-"""Discovery in one document: groups, versions and resources together (``apidiscovery.k8s.io``)."""
+"""Aggregated discovery: groups, versions and resources in one document (``apidiscovery.k8s.io``)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _log: Final = logging.getLogger("masthead.discovery")
 _GROUP: Final = "apidiscovery.k8s.io"
 _KIND: Final = "APIGroupDiscoveryList"
 _VERSIONS: Final = ("v2", "v2beta1")
-"""Those that we read, the best first; they differ in name only."""
+"""The supported versions, the newest first; their schemas are the same."""
 
 ACCEPT: Final = ",".join(
     [*(f"application/json;g={_GROUP};v={version};as={_KIND}" for version in _VERSIONS), "application/json"]
 )
-"""Ask for one document; take the older form from servers that have no other."""
+"""Prefer aggregated discovery; accept the legacy format from servers that do not support it."""
 
 
 class _ResponseKind(msgspec.Struct):
@@ -57,7 +57,7 @@ class _ResourceDiscovery(msgspec.Struct, rename="camel"):
     subresources: list[_SubresourceDiscovery] | None = None
 
 
-# Each list is taken apart by itself, so that one entry that cannot be read does not hide its neighbours.
+# Lists are decoded entry by entry, so that one invalid entry does not hide the others.
 
 
 class _VersionDiscovery(msgspec.Struct):
@@ -84,7 +84,7 @@ class _GroupDiscoveryList(msgspec.Struct):
 
 
 def is_aggregated(content_type: str) -> bool:
-    """Whether an answer is such a document: the content type says so, its parameters in any order."""
+    """Whether a content type is that of aggregated discovery, with its parameters in any order."""
     media_type, *parameters = (part.strip() for part in content_type.split(";"))
     pairs = (each.partition("=") for each in parameters)
     said = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
@@ -96,13 +96,13 @@ def is_aggregated(content_type: str) -> bool:
 
 
 def read_aggregated(body: bytes) -> DiscoveryResult:
-    """Read such a document.
+    """Decode an aggregated discovery document.
 
-    What the server itself calls stale is among the failures, and is kept. So is what of a group and version can be
-    read, where something in it cannot; what does not even say where it belongs is passed over.
+    Group-versions that the server marks as stale are kept, and reported as failures. A group-version with invalid
+    entries is reported as a failure too, with its valid entries kept. Entries without a group or version are skipped.
 
     Raises:
-        DecodeError: if it is none, or nothing in it can be read.
+        DecodeError: If the document is invalid, or none of its entries can be decoded.
     """
     read = _ResultBuilder()
     for item in _decoded(body, _GroupDiscoveryList).items or ():
@@ -114,18 +114,18 @@ def read_aggregated(body: bytes) -> DiscoveryResult:
         return read.found()
     if not read.groups:
         raise read.lost[0]
-    _log.warning("discovery goes on without what does not say where it belongs: %s", read.lost[0])
+    _log.warning("discovery skips an entry without a valid group or version: %s", read.lost[0])
     return read.found()
 
 
 class _ResultBuilder:
-    """What was read of a document so far.
+    """Collects the entries of a document.
 
     Attributes:
-        groups: The groups, and their versions.
-        resources: What they serve.
-        failures: What is wrong with a group and version.
-        lost: What is wrong with the rest.
+        groups: The groups and their versions.
+        resources: Their resources.
+        failures: The error of each group-version that is stale or partly invalid.
+        lost: The errors of entries whose group or version is unknown.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ def _named(error: DecodeError, served: GroupVersion) -> DecodeError:
 
 def _stale(served: GroupVersion) -> MastheadError:
     return ServiceUnavailableError(
-        f"the API server cannot reach what serves {served}, and repeats what it was last told",
+        f"the API server cannot reach the backend of {served}, and returns cached discovery data",
         verb="get",
         resource=served.path,
     )
@@ -209,7 +209,7 @@ def _part(served: GroupVersion, given: _SubresourceDiscovery) -> Subresource:
 
 
 def _kind(served: GroupVersion, given: _ResponseKind | None) -> GroupVersionKind:
-    """The kind; one that names no group and no version is of those that serve it."""
+    """Return the kind; without a group and version of its own, it has those of the resource."""
     if given is None:
         return served.kind("")
     own = (

@@ -1,4 +1,4 @@
-"""What the server serves, asked for when that is worth it."""
+"""The discovery client and its cache."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = ["DiscoveryClient"]
 
 _EXPIRY: Final = 600.0
 _EXPIRY_OF_FAILURES: Final = 30.0
-"""A server behind an aggregated API comes back within moments, and nobody should wait ten minutes to see it."""
+"""Shorter, because the backend of an aggregated API usually recovers within seconds."""
 _IDLE_LOOKS: Final = 5
 _IDLE_RATE: Final = 1.0
-"""So many looks that show nothing new may come at once, and after them so many a second. An unchanged answer costs the
-server next to nothing, but whoever asks in a loop for what is not there should not keep it busy."""
+"""Burst and rate of refreshes without a change. An unchanged response is cheap for the server, but a loop that looks
+for a missing resource must not keep it busy."""
 
 
 class _VersionInfo(msgspec.Struct, rename="camel"):
@@ -61,19 +61,19 @@ class _CachedResult:
 
 
 class DiscoveryClient:
-    """Tells what the server serves.
+    """Discovers the groups, versions and resources that the server serves.
 
     ::
 
         for resource in await client.discovery.resources():
             print(resource.api_version, resource.name, resource.kind)
 
-    Guarantees: what was found is remembered until it expires, and those who ask at the same time share one request.
-    A group that could not be read hides no other: it is among `DiscoveryResult.failures`, and is tried again soon. What is
-    missing from memory is looked for on the server before it is called missing. Looks that show nothing new are held
-    back to one a second, after the first few; nobody is told what was true before they asked instead.
+    Guarantees: results are cached until they expire, and concurrent callers share one request. A group that fails does
+    not hide the others: it is reported in `DiscoveryResult.failures` and retried soon. A resource that is missing from
+    the cache is looked up on the server before it is reported missing. Refreshes that change nothing are rate limited
+    to one per second after a short burst; the caller waits, and never receives an older state.
 
-    Cancellation: whoever is cancelled takes nobody along.
+    Cancellation: cancelling one caller does not affect the others.
 
     Threads: belongs to one event loop.
     """
@@ -88,16 +88,16 @@ class DiscoveryClient:
         now: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Ask through a client.
+        """Create a discovery client.
 
         Args:
-            rest: What speaks to the server.
-            expiry: For how many seconds an answer is believed.
-            cache: Files that remember answers for the next process; None for memory alone.
-            aggregated: Whether to ask for everything in one document, as servers can since 1.26; others are asked
-                for one list after the other anyway.
-            now: A clock that never goes back, in seconds.
-            pause: Waits so many seconds by that clock.
+            rest: The REST client for the requests.
+            expiry: For how many seconds results are cached.
+            cache: A cache on disk that other processes share; None for memory only.
+            aggregated: Whether to request aggregated discovery, which servers support since 1.26. Servers without it
+                are always asked for one list after the other.
+            now: A monotonic clock, in seconds.
+            pause: Sleeps for a number of seconds of that clock.
         """
         self._rest = rest
         self._expiry = expiry
@@ -106,7 +106,7 @@ class DiscoveryClient:
         self._pause = pause
         self._documents = DocumentCache(rest, expiry=expiry, cache=cache, now=now)
         self._openapi = OpenApi(self._documents)
-        self._flights = SingleFlight(self._look)
+        self._single_flight = SingleFlight(self._refresh_or_wait)
         self._held: _CachedResult | None = None
         self._era = 0
         self._trusts_disk = True
@@ -114,34 +114,33 @@ class DiscoveryClient:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether what is known came from the server itself, and has not expired."""
+        """Whether the cached result came from the server (not from disk) and has not expired."""
         held = self._held
         return held is not None and held.is_fresh and self._now() < held.until
 
     async def groups(self) -> tuple[ApiGroup, ...]:
-        """The groups and their versions, the core group first.
+        """Return the groups and their versions, the core group first.
 
         Raises:
-            MastheadError: as `RestClient.call` does.
+            MastheadError: As for `RestClient.call`.
         """
         return (await self.resources()).groups
 
     async def resources(self, api_version: str | None = None) -> DiscoveryResult:
-        """The resources.
+        """Return the resources.
 
         Args:
             api_version: Only those of this group and version, such as ``apps/v1``.
 
         Raises:
-            InvalidValueError: if that is no API version.
-            UnknownKindError: if it is not served.
-            MastheadError: as `RestClient.call` does; also if nothing is known of that version because asking for it
-                failed.
+            InvalidValueError: If `api_version` is invalid.
+            UnknownKindError: If it is not served.
+            MastheadError: As for `RestClient.call`; also if discovery of that group-version failed.
         """
         if api_version is None:
-            return await self._known()
+            return await self._current()
         wanted = GroupVersion.parse(api_version)
-        found = await self._known()
+        found = await self._current()
         if not _serves(found, wanted):
             found = await self.refresh()
         if not _serves(found, wanted):
@@ -152,21 +151,21 @@ class DiscoveryClient:
         return part
 
     async def preferred_resources(self) -> DiscoveryResult:
-        """Each resource once: in its group's preferred version or, where it is missing there, in the next one.
+        """Return each resource once: in its group's preferred version or, if it is missing there, in the next one.
 
         Raises:
-            MastheadError: as `RestClient.call` does.
+            MastheadError: As for `RestClient.call`.
         """
-        return (await self._known()).preferred()
+        return (await self._current()).preferred()
 
     async def supports(self, gvr: GroupVersionResource) -> bool:
         """Whether the server has a resource.
 
         Raises:
-            MastheadError: as `RestClient.call` does; also if the resource is not known, and asking for its group
+            MastheadError: As for `RestClient.call`; also if the resource is missing and discovery of its group-version
                 failed.
         """
-        for look in (self._known, self.refresh):
+        for look in (self._current, self.refresh):
             found = (await look()).of(gvr.group_version)
             if any(each.gvr == gvr for each in found):
                 return True
@@ -175,11 +174,11 @@ class DiscoveryClient:
         return False
 
     async def server_version(self) -> ServerVersion:
-        """Which Kubernetes the server is; asked for each time.
+        """Request the version of the server; not cached.
 
         Raises:
-            DecodeError: if the answer is something else.
-            MastheadError: as `RestClient.call` does.
+            DecodeError: If the response is not a version.
+            MastheadError: As for `RestClient.call`.
         """
         answer = await self._rest.get("/version")
         try:
@@ -189,87 +188,87 @@ class DiscoveryClient:
         return ServerVersion(**msgspec.structs.asdict(found))
 
     async def openapi_paths(self) -> dict[str, str]:
-        """Where the OpenAPI v3 documents are, by what they are about: ``apis/apps/v1``.
+        """Return the paths of the OpenAPI v3 documents by group-version, such as ``apis/apps/v1``.
 
         Raises:
-            DecodeError: if the index is none.
-            MastheadError: as `RestClient.call` does.
+            DecodeError: If the index is invalid.
+            MastheadError: As for `RestClient.call`.
         """
         return await self._openapi.paths()
 
     async def openapi(self, api_version: str) -> dict[str, JSON]:
-        """The OpenAPI v3 document of a group and version; fetched again only if it has changed.
+        """Return the OpenAPI v3 document of a group-version; fetched again only if it has changed.
 
         Raises:
-            InvalidValueError: if that is no API version.
-            UnknownKindError: if the server has none for it.
-            DecodeError: if what comes is no document.
-            MastheadError: as `RestClient.call` does.
+            InvalidValueError: If `api_version` is invalid.
+            UnknownKindError: If the server has no document for it.
+            DecodeError: If the response is not an OpenAPI document.
+            MastheadError: As for `RestClient.call`.
         """
         return await self._openapi.document(api_version)
 
     async def refresh(self) -> DiscoveryResult:
-        """Ask the server again; a moment later, if it was asked several times just now and nothing was new.
+        """Discover again; rate limited if the last refreshes changed nothing.
 
-        Everything that the server had when this was called is in the answer.
+        The result contains everything that the server served when this was called.
 
         Raises:
-            MastheadError: as `RestClient.call` does.
+            MastheadError: As for `RestClient.call`.
         """
         self._trusts_disk = False
-        return await self._flights.run(after_now=True)
+        return await self._single_flight.run(after_now=True)
 
     def invalidate(self) -> None:
-        """Forget what was found: the next to ask asks the server.
+        """Drop the cached result: the next call asks the server.
 
-        DocumentCache stay, to be offered to the server by their ETags; so this costs little where nothing has changed.
+        Documents stay cached and are revalidated by their ETags, so this is cheap if nothing has changed.
         """
         self._era += 1
         self._held = None
         self._trusts_disk = False
-        self._flights = SingleFlight(self._look)
+        self._single_flight = SingleFlight(self._refresh_or_wait)
 
-    async def _known(self) -> DiscoveryResult:
+    async def _current(self) -> DiscoveryResult:
         held = self._held
         if held is not None and self._now() < held.until:
             return held.found
-        return await self._flights.run()
+        return await self._single_flight.run()
 
-    async def _look(self) -> DiscoveryResult:
+    async def _refresh_or_wait(self) -> DiscoveryResult:
         place = self._idle_looks.reserve(self._now())
         is_idle = False
         try:
             if place.wait:
                 await self._pause(place.wait)
-            is_idle = True  # unless something comes of it
+            is_idle = True  # until a request returns something new
             before = self._held
-            found = await self._survey()
+            found = await self._fetch()
             is_idle = before is not None and _are_alike(before.found, found)
         finally:
             if not is_idle:
                 self._idle_looks.cancel(place)
         return found
 
-    async def _survey(self) -> DiscoveryResult:
+    async def _fetch(self) -> DiscoveryResult:
         era = self._era
-        survey = DiscoveryFetcher(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
-        found = await survey.run()
-        if era != self._era:  # invalidated meanwhile: good for those who asked before, and for nobody else
+        fetcher = DiscoveryFetcher(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
+        found = await fetcher.run()
+        if era != self._era:  # invalidated meanwhile: valid for the waiting callers, but not to be cached
             return found
         if self._held is not None and self._held.found == found:
-            found = self._held.found  # what was made of it stays good
+            found = self._held.found  # keeps what was derived from it, such as an index
         lifetime = min(self._expiry, _EXPIRY_OF_FAILURES) if found.failures else self._expiry
         self._held = _CachedResult(
             found,
-            until=min(each.asked_at for each in survey.seen) + lifetime,
-            is_fresh=not any(each.is_from_disk for each in survey.seen),
+            until=min(each.asked_at for each in fetcher.seen) + lifetime,
+            is_fresh=not any(each.is_from_disk for each in fetcher.seen),
         )
-        self._trusts_disk = False  # from now on, the documents in memory are better
+        self._trusts_disk = False  # from now on, the documents in memory are newer
         return found
 
 
 def _are_alike(one: DiscoveryResult, other: DiscoveryResult) -> bool:
-    """Whether the same is served; why something else could not be read does not matter."""
+    """Whether two results are equal apart from the errors of failed group-versions."""
     return one.groups == other.groups and one.resources == other.resources
 
 

@@ -1,8 +1,8 @@
-"""Files that remember what a server serves, for the next process that asks.
+"""Discovery documents on disk, shared by the processes of a user.
 
-A file is believed only if nobody else can have written it: it and its folder must be the user's own, and writable for
-nobody else. It must hold what it was written with, for this very server and document. Whatever is not so is passed
-over in silence, and the server is asked; a cache that cannot be written to is mentioned in the log, once.
+A file is trusted only if no other user can have written it: file and directory must belong to the user and be writable
+for no one else. Its checksum, server and document must match. A file that fails a check is ignored, and the server is
+asked; a cache that cannot be written is logged once.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ __all__ = ["DiskCache", "StoredDocument"]
 _log: Final = logging.getLogger("masthead.discovery")
 _FORMAT: Final = "masthead-discovery-1"
 _LIMIT: Final = 64 * 1024 * 1024
-"""No document is larger; what is, is none of ours."""
+"""Larger files are ignored: no document is that large."""
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _NAME_LENGTH: Final = 60
 
 
 class StoredDocument(msgspec.Struct, frozen=True):
-    """What is kept of a document.
+    """A document as it is stored.
 
     Attributes:
-        body: The bytes.
-        content_type: What they are.
-        etag: The server's name for this state of it.
-        version: Our name for it.
+        body: The response body.
+        content_type: Its content type.
+        etag: Its ETag.
+        version: The version from its URL.
     """
 
     body: bytes
@@ -70,10 +70,10 @@ def _wall_clock() -> datetime:
 
 
 class DiskCache:
-    """Keeps the documents of one server in a folder of its own.
+    """Caches the documents of one server in a directory of its own.
 
-    Guarantees: a reader sees a whole document or none; files are readable for their owner alone; no file is read that
-    another user could have written; nothing here ever raises because of a file.
+    Guarantees: a reader sees a whole document or none; files are readable for their owner only; files that another
+    user could have written are not read; file errors are never raised.
 
     Threads: all methods may be called from any thread, and from several processes at once.
     """
@@ -81,15 +81,15 @@ class DiskCache:
     def __init__(
         self, directory: str | Path, *, server: str, now: Callable[[], datetime] = _wall_clock
     ) -> None:
-        """Keep documents below a directory, which is made when it is needed.
+        """Create a cache below a directory, which is created on the first write.
 
         Args:
-            directory: Where; better not a place that is open to all, such as ``/tmp``.
-            server: The server's address. A name and password in it are left out.
+            directory: The parent directory; preferably not a world-writable one such as ``/tmp``.
+            server: The server's URL. User and password in it are removed.
             now: The time of day.
 
         Raises:
-            ConfigError: if the address is none.
+            ConfigError: If the URL is invalid.
         """
         self._server = _without_credentials(server)
         self.directory: Path = Path(directory) / _folder_name(self._server)
@@ -97,7 +97,7 @@ class DiskCache:
         self._is_broken = False
 
     def read(self, key: str) -> tuple[StoredDocument, float] | None:
-        """A document and its age in seconds; None if there is none that can be believed."""
+        """Read a document; return it with its age in seconds, or None if there is no trusted one."""
         try:
             found = _decode(self._bytes_of(key))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -106,11 +106,11 @@ class DiskCache:
         if not is_ours or found.digest != _digest(found.document.body) or found.written_at.tzinfo is None:
             return None
         age = (self._now() - found.written_at).total_seconds()
-        # A file from the future says that a clock was set back: its age is not known, so it counts as old.
+        # An mtime in the future means that the clock was set back. The age is unknown, so the file counts as old.
         return found.document, age if age >= 0 else float("inf")
 
     def write(self, key: str, document: StoredDocument) -> None:
-        """Keep a document, in place of the one before."""
+        """Write a document, replacing the previous one."""
         if self._is_broken:
             return
         file = _CacheFile(_FORMAT, self._server, key, self._now(), _digest(document.body), document)
@@ -128,21 +128,21 @@ class DiskCache:
 
     def _bytes_of(self, key: str) -> bytes:
         self._check_directory()
-        # Neither follow a link that somebody laid, nor wait for a pipe that nobody writes to.
+        # Do not follow a planted symlink, and do not block on a pipe without a writer.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with open(os.open(self._path_of(key), flags), "rb") as file:  # noqa: PTH123 - a descriptor
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode) or not _is_ours_alone(facts):
-                raise PermissionError("it is not a file of this user's alone")
+                raise PermissionError("the file is not owned by this user alone")
             return file.read(_LIMIT)
 
     def _check_directory(self) -> None:
         facts = self.directory.lstat()
         if not stat.S_ISDIR(facts.st_mode) or not _is_ours_alone(facts):
-            raise PermissionError("it is not a folder of this user's alone; remove it, or choose another")
+            raise PermissionError("the directory is not owned by this user alone; remove it, or choose another")
 
     def _replace(self, path: Path, content: bytes) -> None:
-        # mkstemp makes a name that nobody can foresee, readable for its owner alone.
+        # mkstemp creates an unpredictable name, readable for its owner only.
         descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
@@ -172,7 +172,7 @@ def _without_credentials(server: str) -> str:
 
 
 def _folder_name(server: str) -> str:
-    """A name that a person recognises and no two servers share."""
+    """Return a directory name that is recognisable and unique per server."""
     return f"{_slug(server.partition('://')[2])}-{_digest(server.encode())[:12]}"
 
 

@@ -1,4 +1,4 @@
-"""What was fetched for discovery, and kept so that it need not be sent again."""
+"""A cache of discovery documents that revalidates them by ETag."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _NOT_MODIFIED: Final = 304
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiscoveryDocument:
-    """An answer that is kept.
+    """A cached response.
 
     Attributes:
-        body: The bytes.
-        content_type: What they are.
-        etag: The server's name for this state of the document; empty if it gave none.
-        version: Our name for it, where its address has one; empty otherwise.
-        asked_at: When the server was last asked for it, by our clock.
-        is_from_disk: Whether it was read from a file, and the server was not asked.
+        body: The response body.
+        content_type: Its content type.
+        etag: Its ETag; empty if the server sent none.
+        version: The version from its URL; empty if the URL has none.
+        asked_at: When it was last validated by the server, by the client's clock.
+        is_from_disk: Whether it was read from disk without asking the server.
     """
 
     body: bytes = dataclasses.field(repr=False)
@@ -44,15 +44,14 @@ class DiscoveryDocument:
 class DocumentCache:
     """Fetches documents, each only if it has changed.
 
-    A document that is held is offered to the server by its ETag; one that comes with a version in its address never
-    changes, and is not asked for again. Files are a shared memory of several processes: they are read when nothing is
-    held yet, and whatever is wrong with them, the server is asked instead.
+    A cached document is revalidated by its ETag. A document whose URL contains a version never changes, and is not
+    requested again. The disk is read only if a document is not yet in memory; if a file is invalid, the server is asked.
     """
 
     def __init__(
         self, rest: RestClient, *, expiry: float, cache: DiskCache | None, now: Callable[[], float]
     ) -> None:
-        """Fetch with a client; believe files that are younger than `expiry` seconds."""
+        """Create a cache; files on disk are trusted for `expiry` seconds."""
         self._rest = rest
         self._expiry = expiry
         self._cache = cache
@@ -68,17 +67,17 @@ class DocumentCache:
         version: str = "",
         trust_disk: bool = False,
     ) -> DiscoveryDocument:
-        """A document as it is now.
+        """Return the current document.
 
         Args:
-            path: Where it is.
-            query: What goes behind the question mark.
-            accept: What it may be.
-            version: What tells this state of it from others, if its address does.
-            trust_disk: Take a file that is young enough without asking the server.
+            path: Its path.
+            query: The query parameters.
+            accept: The ``Accept`` header.
+            version: The version that the URL contains; empty for none.
+            trust_disk: Whether a recent file on disk is returned without asking the server.
 
         Raises:
-            MastheadError: as `RestClient.call` does.
+            MastheadError: As for `RestClient.call`.
         """
         key = f"{path} {accept}"
         held = self._held.get(key) or await self._restored(key)

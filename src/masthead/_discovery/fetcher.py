@@ -1,4 +1,4 @@
-"""One look at everything that a server serves, in whichever form it says it."""
+"""One full discovery of a server, in either format."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ __all__ = ["DiscoveryFetcher"]
 T = TypeVar("T")
 
 _AT_ONCE: Final = 8
-"""How many lists of resources are asked for at the same time; an old cluster with many operators has hundreds."""
+"""The number of concurrent requests for resource lists; a cluster with many operators has hundreds of them."""
 _ROOTS: Final[Mapping[str, Callable[[bytes], tuple[ApiGroup, ...]]]] = {
     "/api": read_core,
     "/apis": read_groups,
 }
 _PASSED_OVER: Final = (StatusError, TransportError, DecodeError)
-"""What is wrong with one group and version, and not with us."""
+"""Errors that concern one group-version only; others end the discovery."""
 
 
 class DiscoveryFetcher:
-    """One look at everything that a server serves.
+    """Performs one full discovery.
 
-    Each of the two roots may come in either form: whole, or as a list of groups whose resources are then asked for one
-    by one, several at a time.
+    Each of the two roots may be in either format: aggregated, or a list of groups whose resource lists are then fetched
+    concurrently.
 
     Attributes:
-        seen: Every document that went into it.
+        seen: The documents that were read.
     """
 
     def __init__(self, documents: DocumentCache, *, aggregated: bool, trust_disk: bool) -> None:
-        """Look through `documents`.
+        """Fetch through a cache of documents.
 
         Args:
-            documents: What fetches them.
-            aggregated: Whether to ask for the whole in one document.
-            trust_disk: Take files that are young enough without asking the server.
+            documents: The cache.
+            aggregated: Whether to request aggregated discovery.
+            trust_disk: Whether recent files on disk are used without asking the server.
         """
         self.seen: list[DiscoveryDocument] = []
         self._documents = documents
@@ -57,16 +57,16 @@ class DiscoveryFetcher:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> DiscoveryResult:
-        """Look.
+        """Discover.
 
         Raises:
-            NotFoundError: if neither root is there.
-            DecodeError: if a root is something else.
-            MastheadError: as `RestClient.call` does.
+            NotFoundError: If neither root exists.
+            DecodeError: If a root is invalid.
+            MastheadError: As for `RestClient.call`.
         """
-        answers = await _together([self._fetch(path, self._accept) for path in _ROOTS])
+        answers = await _gather([self._fetch(path, self._accept) for path in _ROOTS])
         failures = [each for each in answers if isinstance(each, MastheadError)]
-        # Some servers have one root only.
+        # Some servers have only one of the roots.
         for failure in failures:
             if not isinstance(failure, NotFoundError) or len(failures) == len(_ROOTS):
                 raise failure
@@ -82,7 +82,7 @@ class DiscoveryFetcher:
 
     async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> DiscoveryResult:
         served = [GroupVersion(group.name, version) for group in groups for version in group.versions]
-        lists = await _together([self._list(each) for each in served])
+        lists = await _gather([self._list(each) for each in served])
         resources: list[ApiResource] = []
         failures: dict[GroupVersion, MastheadError] = {}
         for each, outcome in zip(served, lists, strict=True):
@@ -104,8 +104,8 @@ class DiscoveryFetcher:
         return found
 
 
-async def _together(work: list[Awaitable[T]]) -> list[T | MastheadError]:
-    """Do all of it at the same time; what failed gives its error, and disturbs nothing else."""
+async def _gather(work: list[Awaitable[T]]) -> list[T | MastheadError]:
+    """Await all concurrently; return the error of each that failed."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(each)) for each in work]
     return [task.result() for task in tasks]

@@ -1,4 +1,4 @@
-"""Names, kinds and short names, looked up in what was found: no request, no waiting."""
+"""Lookup of names, kinds and short names in a discovery result; no I/O."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NEAR: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ResourceArgument:
-    """One way to read what somebody calls a resource.
+    """One interpretation of a resource name, as given to ``kubectl get``.
 
     Attributes:
         name: A plural, singular, kind or short name, in lower case.
         version: The version; None for any.
-        group: The group, or the beginning of one; None for any.
+        group: The group, or a prefix of it; None for any.
     """
 
     name: str
@@ -36,18 +36,18 @@ class ResourceArgument:
 
 
 def parse_resource_argument(text: str) -> tuple[ResourceArgument, ...]:
-    """The ways to read a name, the likeliest first.
+    """Parse a resource name into its possible interpretations, the most likely first.
 
-    ``deployments.v1.apps`` is version ``v1`` of group ``apps``, unless there is a group ``v1.apps``; a dot at the end
-    (``pods.v1.``) stands for the core group.
+    ``deployments.v1.apps`` is version ``v1`` of group ``apps``, unless a group ``v1.apps`` exists; a trailing dot
+    (``pods.v1.``) denotes the core group.
 
     Raises:
-        InvalidValueError: if it is empty, or names a part of an object.
+        InvalidValueError: If it is empty, or contains a slash.
     """
     name, dot, rest = text.strip().lower().partition(".")
     if not name or "/" in text or (dot and not rest):
         raise InvalidValueError(
-            f'"{text}" names no resource; say "deployments", "deployments.apps" or "deployments.v1.apps"',
+            f'"{text}" is not a resource name; use "deployments", "deployments.apps" or "deployments.v1.apps"',
             value=text,
         )
     if not dot:
@@ -61,14 +61,14 @@ def parse_resource_argument(text: str) -> tuple[ResourceArgument, ...]:
 
 
 class Index:
-    """Finds resources in what was discovered.
+    """Finds resources in a discovery result.
 
-    Where several fit, the core group comes first, then the groups in the server's order, each with its preferred
-    version first; so kubectl has it, too.
+    If several match, the core group comes first, then the groups in the server's order, each with its preferred version
+    first, as in kubectl.
     """
 
     def __init__(self, found: DiscoveryResult) -> None:
-        """Index what was found."""
+        """Build the index."""
         self.found: Final = found
         self._rank = found.ranking()
         self._by_name: dict[str, list[ApiResource]] = {}
@@ -78,31 +78,31 @@ class Index:
         self._by_gvr: dict[GroupVersionResource, ApiResource] = {}
         for each in sorted(found.resources, key=self._rank):
             self._by_gvr.setdefault(each.gvr, each)
-            if each.kind:  # what has none cannot be read or written itself
+            if each.kind:  # without a kind, only subresources are served
                 self._add(each)
 
     def find(
         self, what: str, *, api_version: str | None = None, group: str | None = None
     ) -> ApiResource | None:
-        """Find a resource by its plural, singular, kind or short name, whatever the case.
+        """Find a resource by its plural, singular, kind or short name, ignoring case.
 
-        Names and kinds count before short names.
+        Names and kinds take precedence over short names.
 
         Args:
-            what: The name, perhaps with its group, or with version and group, behind dots.
+            what: The name, optionally followed by ``.group`` or ``.version.group``.
             api_version: Only in this group and version.
             group: Only in this group; empty for the core group.
 
         Raises:
-            InvalidValueError: if that is no name, or no API version.
-            UnknownKindError: if it stands for several, and nothing speaks for one of them.
+            InvalidValueError: If `what` or `api_version` is invalid.
+            UnknownKindError: If it is ambiguous.
         """
         served = None if api_version is None else GroupVersion.parse(api_version)
-        for reading in parse_resource_argument(what):
+        for argument in parse_resource_argument(what):
             for table in (self._by_name, self._by_kind, self._by_short_name):
                 fitting = [
                     each
-                    for each in _fitting(reading, table.get(reading.name, ()))
+                    for each in _fitting(argument, table.get(argument.name, ()))
                     if (served is None or each.gvr.group_version == served)
                     and (group is None or each.gvr.group == group)
                 ]
@@ -114,31 +114,31 @@ class Index:
         """Find the resource of a kind.
 
         Raises:
-            UnknownKindError: if there are several, and nothing speaks for one of them.
+            UnknownKindError: If the kind is ambiguous.
         """
         fitting = self._by_gvk.get(gvk, [])
-        # A kind may also be served by another group; its own knows it best.
+        # Another group may serve the kind as well; its own group takes precedence.
         fitting = [each for each in fitting if each.gvr.group_version == gvk.group_version] or fitting
         return self._best(fitting, str(gvk)) if fitting else None
 
     def resource(self, gvr: GroupVersionResource) -> ApiResource | None:
-        """Find a resource by its full name."""
+        """Find a resource by group, version and plural."""
         return self._by_gvr.get(gvr)
 
     def category(self, name: str) -> tuple[ApiResource, ...]:
-        """The resources of a category, each in its preferred version; in the order of groups."""
+        """Return the resources of a category, each in its preferred version, in the order of groups."""
         wanted = name.lower()
         fitting = [each for each in self.found.preferred() if wanted in map(str.lower, each.categories)]
         return tuple(sorted(fitting, key=self._rank))
 
     def categories(self) -> list[str]:
-        """Every category that there is."""
+        """Return the names of all categories."""
         return sorted({name for each in self.found for name in each.categories})
 
     def nearest(self, name: str) -> list[str]:
-        """What may have been meant, by what to say instead: ``deployments.apps``."""
+        """Return similar names for an error message, such as ``deployments.apps``."""
         wanted = name.strip().lower().partition(".")[0]
-        # What is called exactly so is in another group or version than was asked for.
+        # An exact match exists in another group or version than the requested one.
         known = sorted({*self._by_name, *self._by_kind})
         near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=_NEAR)
         alike = [
@@ -159,23 +159,23 @@ class Index:
         first = self._rank(fitting[0])
         best = [each for each in fitting if self._rank(each) == first]
         name = what.lower().partition(".")[0]
-        # Some kinds have a second resource that only takes orders; and a plural may be another's singular.
+        # A kind may have a second, create-only resource, and a plural may be the singular of another resource.
         best = [each for each in best if each.name.lower() == name] or best
         best = [each for each in best if "list" in each.verbs] or best
         if len(best) > 1:
             names = ", ".join(f"{each.name} ({each.kind})" for each in best)
             raise UnknownKindError(
-                f"{what} may be any of {names} in {best[0].api_version}; name the one that is meant by its plural"
+                f"{what} is ambiguous: it matches {names} in {best[0].api_version}; use the plural of one of them"
             )
         return best[0]
 
 
-def _fitting(reading: ResourceArgument, candidates: Iterable[ApiResource]) -> list[ApiResource]:
-    """Those that a reading fits: the group exactly or, where none is exactly so, by its beginning."""
-    in_version = [each for each in candidates if reading.version in {None, each.gvr.version}]
-    if reading.group is None:
+def _fitting(argument: ResourceArgument, candidates: Iterable[ApiResource]) -> list[ApiResource]:
+    """Filter by version and group: by the exact group or, if none matches exactly, by its prefix."""
+    in_version = [each for each in candidates if argument.version in {None, each.gvr.version}]
+    if argument.group is None:
         return in_version
-    exact = [each for each in in_version if each.gvr.group == reading.group]
-    if exact or not reading.group:
+    exact = [each for each in in_version if each.gvr.group == argument.group]
+    if exact or not argument.group:
         return exact
-    return [each for each in in_version if each.gvr.group.startswith(reading.group)]
+    return [each for each in in_version if each.gvr.group.startswith(argument.group)]

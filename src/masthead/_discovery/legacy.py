@@ -1,6 +1,6 @@
-"""Discovery in many documents: the versions, the groups, and one list of resources for each of them.
+"""Legacy discovery: a list of groups, and one resource list per group-version.
 
-Servers before 1.26 know no other form, and neither do some proxies and aggregated servers.
+Servers before 1.26 support only this format, and so do some proxies and aggregated servers.
 """
 
 from __future__ import annotations
@@ -69,30 +69,30 @@ _decode_resources: Final = typeinfo.json_decoder(_ApiResourceList)
 
 
 def read_core(body: bytes) -> tuple[ApiGroup, ...]:
-    """The core group, from what ``/api`` answers; nothing if it has no versions.
+    """Decode the response of ``/api``: the core group, or nothing if it has no versions.
 
     Raises:
-        DecodeError: if it is something else.
+        DecodeError: If the body is invalid.
     """
     versions = tuple(_read(_decode_core, body, "APIVersions").versions or ())
     return (ApiGroup("", versions, versions[0]),) if versions else ()
 
 
 def read_groups(body: bytes) -> tuple[ApiGroup, ...]:
-    """The groups, from what ``/apis`` answers.
+    """Decode the response of ``/apis``: the groups.
 
     Raises:
-        DecodeError: if it is something else.
+        DecodeError: If the body is invalid.
     """
     groups = _read(_decode_groups, body, "APIGroupList").groups or ()
     return tuple(_group(each, each.versions) for each in groups if each.versions)
 
 
 def read_resources(served: GroupVersion, body: bytes) -> tuple[ApiResource, ...]:
-    """The resources of one group and version, each with its parts.
+    """Decode the resource list of one group-version, each resource with its subresources.
 
     Raises:
-        DecodeError: if it is something else.
+        DecodeError: If the body is invalid.
     """
     given = _read(_decode_resources, body, "APIResourceList").resources or ()
     owners = {each.name: each for each in given if "/" not in each.name and each.kind}
@@ -110,7 +110,7 @@ def _read(decoder: msgspec.json.Decoder[T], body: bytes, kind: str) -> T:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(str(error), kind=kind) from None
     if found.kind != kind:
-        raise DecodeError(f"the server answered with {found.kind or 'something without a kind'}", kind=kind)
+        raise DecodeError(f"the server returned {found.kind or 'an object without a kind'}", kind=kind)
     return found
 
 
@@ -124,7 +124,7 @@ def _resource(
     served: GroupVersion, name: str, owner: _ApiResource | None, parts: Iterable[_ApiResource]
 ) -> ApiResource:
     parts = tuple(parts)
-    # Where only parts are served, they say whether their owners live in namespaces.
+    # If only subresources are served, their scope is that of the resource.
     given = owner or _ApiResource(name, namespaced=any(each.namespaced for each in parts))
     return ApiResource(
         gvr=served.resource(name),
@@ -142,7 +142,7 @@ def _resource(
 
 
 def _kind(served: GroupVersion, given: _ApiResource) -> GroupVersionKind:
-    """The kind; one that names no group and no version is of those that serve it."""
+    """Return the kind; without a group and version of its own, it has those of the resource."""
     own = (
         served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
     )

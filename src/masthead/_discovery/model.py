@@ -1,4 +1,4 @@
-"""What a server says that it serves, as plain values."""
+"""The values that discovery returns."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ __all__ = ["ApiGroup", "ApiResource", "DiscoveryResult", "ServerVersion"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiResource:
-    """A resource that the server has.
+    """A resource that the server serves.
 
     Attributes:
-        gvr: Where its objects live.
-        gvk: What its objects are. Some resources hold kinds of another group; where only parts of a resource are
-            served, the kind is empty.
-        singular: Such as ``pod``; empty where the server does not say.
-        namespaced: Whether objects live in a namespace.
-        verbs: What it takes.
+        gvr: Its group, version and plural.
+        gvk: The kind of its objects, which may be of another group. Empty if only subresources are served.
+        singular: Such as ``pod``; empty if the server does not send it.
+        namespaced: Whether its objects are namespaced.
+        verbs: The supported verbs.
         short_names: Such as ``po``.
         categories: Such as ``all``.
-        subresources: The parts with verbs of their own.
+        subresources: Its subresources.
     """
 
     gvr: GroupVersionResource
@@ -43,32 +42,32 @@ class ApiResource:
 
     @property
     def name(self) -> str:
-        """The plural, as it stands in the path."""
+        """The plural, as in the path."""
         return self.gvr.resource
 
     @property
     def kind(self) -> str:
-        """What its objects are called."""
+        """The kind of its objects."""
         return self.gvk.kind
 
     @property
     def api_version(self) -> str:
-        """The group and version that serve it, as an object's ``apiVersion`` says it."""
+        """The group and version of the resource, in the form of ``apiVersion``."""
         return str(self.gvr.group_version)
 
     def subresource(self, name: str) -> Subresource | None:
-        """Find a part by its name."""
+        """Find a subresource by its name."""
         return next((each for each in self.subresources if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiGroup:
-    """A group, and the versions in which it is served.
+    """An API group and its versions.
 
     Attributes:
         name: Such as ``apps``; empty for the core group.
         versions: In the server's order, which is the order of preference.
-        preferred: The one to take where nothing speaks for another.
+        preferred: The preferred version.
     """
 
     name: str
@@ -78,15 +77,15 @@ class ApiGroup:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryResult:
-    """What was found, and what could not be found out.
+    """The groups and resources that were discovered, and the group-versions that failed.
 
-    Iterating goes through the resources.
+    Iterating yields the resources.
 
     Attributes:
         groups: The core group first, then in the server's order.
-        resources: In the order of groups, versions, and the server's own.
-        failures: Why a group and version could not be read, or not be read after_now: usually the server behind an
-            aggregated API is down. What it serves is missing from `resources`, or may be out of date there.
+        resources: Ordered by group, then by version, then as the server lists them.
+        failures: The error for each group-version that could not be discovered or refreshed, usually because the
+            backend of an aggregated API is down. Its resources are missing, or may be out of date.
     """
 
     groups: tuple[ApiGroup, ...] = ()
@@ -109,7 +108,7 @@ class DiscoveryResult:
         )
 
     def of(self, served: GroupVersion) -> DiscoveryResult:
-        """What was found of one group and version."""
+        """Return the part of the result for one group-version."""
         return DiscoveryResult(
             tuple(each for each in self.groups if each.name == served.group),
             tuple(each for each in self.resources if each.gvr.group_version == served),
@@ -117,7 +116,7 @@ class DiscoveryResult:
         )
 
     def preferred(self) -> DiscoveryResult:
-        """Each resource once: in its group's preferred version or, where it is missing there, in the next one."""
+        """Return each resource once: in its group's preferred version or, if missing there, in the next one."""
         rank = self.ranking()
         best: dict[tuple[str, str], ApiResource] = {}
         for each in self.resources:
@@ -127,7 +126,7 @@ class DiscoveryResult:
         return DiscoveryResult(self.groups, tuple(best.values()), self.failures)
 
     def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:
-        """A sort key by which what is preferred comes first: by group, then by version."""
+        """Return a sort key that puts preferred resources first: by group, then by version."""
         order = {
             (group.name, version): (0 if group.name == "" else at, _rank(group, version))
             for at, group in enumerate(self.groups, start=1)
@@ -143,18 +142,18 @@ def _rank(group: ApiGroup, version: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerVersion:
-    """Which Kubernetes the server is.
+    """The version of the server.
 
     Attributes:
         major: Such as ``1``.
         minor: Such as ``36``; some providers write ``36+``.
         git_version: Such as ``v1.36.4``.
-        git_commit: What it was built from.
-        git_tree_state: Whether that was changed: ``clean`` or ``dirty``.
-        build_date: When it was built, as the server writes it.
-        go_version: What it was built with.
-        compiler: What it was built with.
-        platform: What it was built for, such as ``linux/amd64``.
+        git_commit: The commit it was built from.
+        git_tree_state: ``clean`` or ``dirty``.
+        build_date: The build date, as the server formats it.
+        go_version: The Go version it was built with.
+        compiler: The compiler it was built with.
+        platform: The platform it was built for, such as ``linux/amd64``.
     """
 
     major: str
@@ -172,7 +171,7 @@ class ServerVersion:
 
     @property
     def number(self) -> tuple[int, int]:
-        """Major and minor as numbers, to compare: ``version.number >= (1, 30)``."""
+        """Major and minor as integers, for comparisons: ``version.number >= (1, 30)``."""
         return _leading_number(self.major), _leading_number(self.minor)
 
 

@@ -1,4 +1,4 @@
-"""The schemas of what is served, as OpenAPI v3: an index, and one document for each group and version."""
+"""OpenAPI v3: an index, and one document per group-version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OpenApi"]
 
 _INDEX: Final = "/openapi/v3"
 _MOVED: Final = frozenset({301, 302, 307, 308, 404})
-"""How a server says that an address is out of date."""
+"""The status codes for an outdated URL of the index."""
 
 
 class _OpenApiIndexEntry(msgspec.Struct):
@@ -33,34 +33,34 @@ class _OpenApiIndex(msgspec.Struct):
 
 
 class OpenApi:
-    """Reads the schemas.
+    """Fetches OpenAPI documents.
 
-    An address in the index names the state of its document, so that a document is fetched anew only when it changed.
+    The URLs of the index contain a hash of their document, so a document is fetched again only when it has changed.
     """
 
     def __init__(self, documents: DocumentCache) -> None:
-        """Fetch through `documents`, which keeps them."""
+        """Fetch through a cache of documents."""
         self._documents = documents
         self._index = SingleFlight(self._read_index)
         self._fetching: dict[str, SingleFlight[DiscoveryDocument]] = {}
 
     async def paths(self) -> dict[str, str]:
-        """Where each document is, by what it is about: ``apis/apps/v1``.
+        """Return the URL of each document by group-version, such as ``apis/apps/v1``.
 
         Raises:
-            DecodeError: if the index is none.
-            MastheadError: as `RestClient.call` does.
+            DecodeError: If the index is invalid.
+            MastheadError: As for `RestClient.call`.
         """
         return dict(await self._index.run())
 
     async def document(self, api_version: str) -> dict[str, JSON]:
-        """The document of a group and version.
+        """Return the document of a group-version.
 
         Raises:
-            InvalidValueError: if that is no API version.
-            UnknownKindError: if the server has none for it.
-            DecodeError: if what comes is no document.
-            MastheadError: as `RestClient.call` does.
+            InvalidValueError: If `api_version` is invalid.
+            UnknownKindError: If the server has no document for it.
+            DecodeError: If the response is not an OpenAPI document.
+            MastheadError: As for `RestClient.call`.
         """
         name = GroupVersion.parse(api_version).path.removeprefix("/")
         if name not in self._fetching:
@@ -68,7 +68,7 @@ class OpenApi:
         return _plain((await self._fetching[name].run()).body, name)
 
     async def _read_index(self) -> dict[str, str]:
-        # The index is JSON, but kube-apiserver calls it text/plain.
+        # The index is JSON, but kube-apiserver sends it as text/plain.
         found = await self._documents.get(_INDEX, accept="*/*")
         try:
             entries = typeinfo.decode_json(found.body, _OpenApiIndex).paths or {}
@@ -82,7 +82,7 @@ class OpenApi:
         except StatusError as error:
             if error.code not in _MOVED:
                 raise
-        # It changed between the index and now.
+        # The document changed after the index was fetched.
         return await self._at(name, await self._index.run(after_now=True))
 
     async def _at(self, name: str, index: dict[str, str]) -> DiscoveryDocument:
@@ -92,12 +92,12 @@ class OpenApi:
             hint = f"the nearest: {', '.join(near)}" if near else "see client.discovery.openapi_paths()"
             raise UnknownKindError(
                 f"the server has no OpenAPI document for {name}; {hint}. "
-                "Those of new custom resources come some seconds after their definition."
+                "The document of a new custom resource appears some seconds after its definition."
             )
         parts = urlsplit(address)
         if parts.scheme or parts.netloc or not parts.path.startswith("/"):
-            raise DecodeError("an address in it leads to another server", kind="OpenAPI index", path=name)
-        # Without a hash, the address says nothing about the state, and the document's ETag has to.
+            raise DecodeError("a URL in it points to another server", kind="OpenAPI index", path=name)
+        # Without a hash in the URL, the document is revalidated by its ETag.
         version = address if parts.query else ""
         return await self._documents.get(parts.path, query=parse_qsl(parts.query), version=version)
 

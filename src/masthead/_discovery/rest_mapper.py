@@ -1,4 +1,4 @@
-"""From what people and objects call things to where the server keeps them."""
+"""The REST mapper: from names, kinds and categories to resources."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ T = TypeVar("T")
 
 
 class RestMapper:
-    """Finds the resource that a name, a kind or a category stands for.
+    """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 
-    Guarantees: what the server had when it was asked for is found, also if its definition was created a second ago:
-    what is missing from memory is looked for on the server once (`DiscoveryClient.refresh`) before it is called
-    missing. What is asked for in a group and version that could not be read is not called missing: why that could not
-    be read is raised instead.
+    Guarantees: a resource that the server served at the time of the call is found, even if its definition was created a
+    second ago: a cache miss triggers one `DiscoveryClient.refresh`. If the group-version of a missing resource could not
+    be discovered, that error is raised instead of `UnknownKindError`.
 
     Threads: belongs to one event loop.
     """
 
     def __init__(self, discovery: DiscoveryClient) -> None:
-        """Look in what `discovery` finds."""
+        """Map by the results of a discovery client."""
         self._discovery = discovery
         self._index: Index | None = None
 
     async def find(
         self, what: str, *, api_version: str | None = None, group: str | None = None
     ) -> ApiResource:
-        """Find a resource by its plural, singular, kind or short name, whatever the case.
+        """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         ``deployments``, ``Deployment``, ``deploy``, ``deployments.apps`` and ``deployments.v1.apps`` are the same.
-        Where several fit, the core group comes first, then the groups in the server's order, each with its preferred
-        version first; names and kinds count before short names.
+        If several match, the core group comes first, then the groups in the server's order, each with its preferred
+        version first; names and kinds take precedence over short names.
 
         Args:
             what: The name.
@@ -52,9 +51,9 @@ class RestMapper:
             group: Only in this group; empty for the core group.
 
         Raises:
-            InvalidValueError: if that is no name, or no API version.
-            UnknownKindError: if nothing fits, or several do and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for that version failed.
+            InvalidValueError: If `what` or `api_version` is invalid.
+            UnknownKindError: If no resource matches, or `what` is ambiguous.
+            MastheadError: As for `RestClient.call`; also if no resource matches and discovery of that version failed.
         """
         place = api_version or (None if group is None else group or "the core group")
         return await self._look_up(
@@ -67,8 +66,8 @@ class RestMapper:
         """Find the resource whose objects are of a kind.
 
         Raises:
-            UnknownKindError: if there is none, or several and nothing speaks for one of them.
-            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
+            UnknownKindError: If no resource matches, or the kind is ambiguous.
+            MastheadError: As for `RestClient.call`; also if no resource matches and discovery of its version failed.
         """
         return await self._look_up(
             lambda index: index.kind(gvk),
@@ -77,11 +76,11 @@ class RestMapper:
         )
 
     async def resource(self, gvr: GroupVersionResource) -> ApiResource:
-        """Find a resource by its full name.
+        """Find a resource by group, version and plural.
 
         Raises:
-            UnknownKindError: if there is none.
-            MastheadError: as `RestClient.call` does; also if nothing fits, and asking for its version failed.
+            UnknownKindError: If it does not exist.
+            MastheadError: As for `RestClient.call`; also if no resource matches and discovery of its version failed.
         """
         return await self._look_up(
             lambda index: index.resource(gvr),
@@ -90,17 +89,17 @@ class RestMapper:
         )
 
     async def category(self, name: str) -> tuple[ApiResource, ...]:
-        """The resources of a category such as ``all``, each in its preferred version.
+        """Return the resources of a category such as ``all``, each in its preferred version.
 
         Raises:
-            UnknownKindError: if there is none.
-            MastheadError: as `RestClient.call` does.
+            UnknownKindError: If it does not exist.
+            MastheadError: As for `RestClient.call`.
         """
         return await self._look_up(
             lambda index: index.category(name) or None,
             lambda index: (
                 f'the server has no category "{name}"; it has {", ".join(index.categories()) or "none"}'
-                f"{_unread(index.found)}"
+                f"{_failed_versions(index.found)}"
             ),
         )
 
@@ -119,7 +118,7 @@ class RestMapper:
         if found is not None:
             return found
         failure = None if within is None else index.found.failures.get(within)
-        # That there is no such group and version is an answer, and no failure.
+        # A 404 means that the group-version is not served; that is not a failure.
         if failure is None or isinstance(failure, NotFoundError):
             raise UnknownKindError(missing(index))
         raise copy.copy(failure)
@@ -134,11 +133,11 @@ def _missing(index: Index, subject: str, name: str, place: str | None) -> str:
     where = f" in {place}" if place else ""
     near = index.nearest(name)
     hint = f"; the nearest: {', '.join(near)}" if near else "; if it is custom, install its definition"
-    return f"the server has no {subject}{where}{hint}{_unread(index.found)}"
+    return f"the server has no {subject}{where}{hint}{_failed_versions(index.found)}"
 
 
-def _unread(found: DiscoveryResult) -> str:
+def _failed_versions(found: DiscoveryResult) -> str:
     if not found.failures:
         return ""
     names = ", ".join(sorted(str(each) for each in found.failures))
-    return f". It may be in what could not be read: {names} (see client.discovery.resources().failures)"
+    return f". It may be in a group-version that could not be discovered: {names} (see client.discovery.resources().failures)"

@@ -1,4 +1,4 @@
-"""One request for all who want its answer."""
+"""Sharing of one operation among concurrent callers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Keeps costly work from being done twice at once.
+    """Runs an operation once for all concurrent callers, like Go's ``singleflight``.
 
-    Guarantees: no two flights overlap. Whoever asks while one is under way shares what comes of it, success or
-    failure; whoever wants what is true *now* shares the next one instead, together with all others who came meanwhile.
-    Nothing is remembered beyond that: a later caller starts a new flight.
+    Guarantees: runs do not overlap. A caller that arrives during a run shares its outcome, success or failure. A caller
+    that needs the state as of its own call (`after_now`) shares the next run instead, with all others that arrived
+    meanwhile. Nothing is cached: a later caller starts a new run.
 
-    Cancellation: a flight belongs to the caller that began it, and is cancelled with that caller; then the first of
-    those that wait begins another. A cancelled waiter disturbs nobody.
+    Cancellation: a run is cancelled with the caller that started it; the first waiting caller then starts another. A
+    cancelled waiter does not affect the others.
 
     Threads: belongs to one event loop.
     """
 
     def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
-        """Share this work."""
+        """Share this operation."""
         self._work = work
         self._lock = asyncio.Lock()
         self._started = 0
@@ -38,13 +38,13 @@ class SingleFlight(Generic[T]):
         self._outcome: T | MastheadError | None = None
 
     async def run(self, *, after_now: bool = False) -> T:
-        """Do the work, or share what comes of it.
+        """Run the operation, or share the outcome of a run in progress.
 
         Args:
-            after_now: Share nothing that began before this call, because it may not have seen what happened since.
+            after_now: Do not share a run that started before this call, as it may have missed recent changes.
 
         Raises:
-            MastheadError: if the work raised it.
+            MastheadError: If the operation raises it.
         """
         is_joining = self._lock.locked() and not after_now
         wanted = self._started if is_joining else self._started + 1
@@ -52,7 +52,7 @@ class SingleFlight(Generic[T]):
             if self._finished < wanted:
                 return await self._start()
             if isinstance(self._outcome, MastheadError):
-                # An error of each caller's own: raised in many tasks, one would collect all their tracebacks.
+                # Each caller raises a copy: a shared exception would collect the tracebacks of all tasks.
                 raise copy.copy(self._outcome)
             return cast("T", self._outcome)
 

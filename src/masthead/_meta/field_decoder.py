@@ -27,7 +27,7 @@ def decode_by_field(cls: KindType, data: bytes) -> object:
     """Decode an object one field at a time: it has unknown ones, or something does not fit.
 
     Raises:
-        DecodeError: if something does not fit.
+        DecodeError: If something does not fit.
     """
     try:
         parts = split_fields(data)
@@ -45,7 +45,7 @@ def split_fields(data: bytes) -> dict[str, Raw]:
     """The fields of an object, each as its own bytes.
 
     Raises:
-        ShapeError: if the text is not a JSON object.
+        ShapeError: If the text is not a JSON object.
     """
     try:
         return _parts_decoder.decode(data)
@@ -59,7 +59,7 @@ def resplit_fields(owner: Struct, data: bytes) -> dict[str, Raw]:
     """The fields of an object that was read once; deep in a program's stack, less can be read than before.
 
     Raises:
-        DecodeError: if it cannot be read here.
+        DecodeError: If it cannot be read here.
     """
     try:
         return split_fields(data)
@@ -90,7 +90,7 @@ def read_field(cls: KindType, attribute: str, raw: Raw) -> object:
     """What a field's bytes say, whether the type knows the field or not.
 
     Raises:
-        ShapeError: if they do not fit; its path begins with the field.
+        ShapeError: If they do not fit; its path begins with the field.
     """
     this = shape.fields_by_attribute(cls.api_type).get(attribute)
     if this is None:
@@ -115,7 +115,7 @@ def check_kind(cls: KindType, data: object) -> None:
     """Refuse an object of another kind; one that does not say what it is counts as the right one.
 
     Raises:
-        ShapeError: naming both kinds, or if it is no object at all.
+        ShapeError: Naming both kinds, or if it is no object at all.
     """
     if not isinstance(data, Mapping):
         raise shape.ShapeError(f"expected an object, got {shape.describe(data)}")

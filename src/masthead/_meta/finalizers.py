@@ -19,7 +19,7 @@ def add_finalizer(target: Object, finalizer: str) -> bool:
     """Add a finalizer; returns whether anything changed.
 
     Raises:
-        NameFormatError: if it is no name such as ``example.com/cleanup``.
+        NameFormatError: If it is no name such as ``example.com/cleanup``.
     """
     names.check_qualified_name(finalizer)
     if has_finalizer(target, finalizer):

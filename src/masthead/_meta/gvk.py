@@ -20,7 +20,7 @@ class GroupVersion(msgspec.Struct, frozen=True, order=True):
         """Read an object's ``apiVersion``, such as ``v1`` or ``apps/v1``.
 
         Raises:
-            InvalidValueError: if it is neither.
+            InvalidValueError: If it is neither.
         """
         group, slash, version = api_version.rpartition("/")
         if not version or bool(slash) != bool(group) or "/" in group:
@@ -78,7 +78,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
         """Take it from an object's ``apiVersion`` and ``kind``.
 
         Raises:
-            InvalidValueError: if the API version is none.
+            InvalidValueError: If the API version is none.
         """
         parsed = GroupVersion.parse(api_version)
         return cls(parsed.group, parsed.version, kind)

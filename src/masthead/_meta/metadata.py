@@ -102,8 +102,8 @@ def new_metadata(
     What else a kind asks of its names, the server knows.
 
     Raises:
-        DecodeError: if something is of the wrong type.
-        NameFormatError: if a name or label is none.
+        DecodeError: If something is of the wrong type.
+        NameFormatError: If a name or label is none.
     """
     given = {
         "name": name,

@@ -122,7 +122,7 @@ class Struct(
     so they have no hash: use a key, a uid or a name where one is needed.
 
     Raises:
-        DecodeError: if an argument does not fit its field.
+        DecodeError: If an argument does not fit its field.
     """
 
     # gc=False: an API object never contains itself, and the collector need not walk a cache of millions.
@@ -211,7 +211,7 @@ class Struct(
         """Read JSON text; fields that the type does not know are kept.
 
         Raises:
-            DecodeError: if it is not JSON, has a key twice, or does not fit the type.
+            DecodeError: If it is not JSON, has a key twice, or does not fit the type.
         """
         try:
             text = wire.utf8(data)
@@ -229,7 +229,7 @@ class Struct(
             strict: Refuse fields that the type does not know instead of keeping them.
 
         Raises:
-            DecodeError: if something does not fit the type.
+            DecodeError: If something does not fit the type.
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
@@ -248,7 +248,7 @@ class Struct(
             strict: Refuse fields that the type does not know instead of keeping them.
 
         Raises:
-            DecodeError: if it is not one YAML document, has a key twice, or does not fit the type.
+            DecodeError: If it is not one YAML document, has a key twice, or does not fit the type.
         """
         from masthead._meta import yaml
 
@@ -258,7 +258,7 @@ class Struct(
         """Write compact JSON.
 
         Raises:
-            InvalidValueError: if something in it cannot be written as JSON.
+            InvalidValueError: If something in it cannot be written as JSON.
         """
         return wire.encode(walk.to_encode(self))
 

@@ -123,8 +123,8 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
                 sections: ``spec``, ``data`` and so on: typed objects, or dicts, which are checked.
 
             Raises:
-                DecodeError: if a section does not fit.
-                NameFormatError: if a name or label is none.
+                DecodeError: If a section does not fit.
+                NameFormatError: If a name or label is none.
             """
             metadata = new_metadata(name, namespace, generate_name, labels, annotations)
             made = cls(metadata=metadata, **sections)
@@ -136,7 +136,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         """Read an object as a server wrote it, decoding metadata only.
 
         Raises:
-            DecodeError: if it is not JSON, is of another kind, or its metadata does not fit.
+            DecodeError: If it is not JSON, is of another kind, or its metadata does not fit.
         """
         data = bytes(data)  # or a buffer that is used again would change the object
         try:
@@ -155,7 +155,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         All of the metadata is checked. Other sections are decoded, and their mistakes found, when they are read.
 
         Raises:
-            DecodeError: if it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
+            DecodeError: If it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
         """
         try:
             text = wire.utf8(data)
@@ -178,7 +178,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             strict: Refuse fields that the type does not know instead of keeping them.
 
         Raises:
-            DecodeError: if something does not fit the type.
+            DecodeError: If something does not fit the type.
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
@@ -195,8 +195,8 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         """Write compact JSON; sections that were not changed as they came, byte for byte.
 
         Raises:
-            DecodeError: if something was put into a list or map that does not belong there.
-            InvalidValueError: if something in it cannot be written as JSON.
+            DecodeError: If something was put into a list or map that does not belong there.
+            InvalidValueError: If something in it cannot be written as JSON.
         """
         return wire.encode(self.to_write(typed=True))
 
@@ -290,8 +290,8 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         """What is to be written of a field, once it has been read back: lists and maps take anything.
 
         Raises:
-            DecodeError: if it does not fit.
-            InvalidValueError: if it cannot be written as JSON.
+            DecodeError: If it does not fit.
+            InvalidValueError: If it cannot be written as JSON.
         """
         data = Raw(wire.encode(to_encode(value)))
         try:
@@ -381,7 +381,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
                 error's ``value``. Without it, the first such item raises.
 
         Raises:
-            DecodeError: if it is not JSON or not such a list, or an item cannot be read.
+            DecodeError: If it is not JSON or not such a list, or an item cannot be read.
         """
         data = bytes(data)
         if (quickly := _read_quickly(cls, data)) is not None:
@@ -402,7 +402,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         """Read JSON text; the same as `from_wire`, because lists are written by machines.
 
         Raises:
-            DecodeError: if it is not JSON or not such a list, or an item cannot be read.
+            DecodeError: If it is not JSON or not such a list, or an item cannot be read.
         """
         try:
             text = wire.utf8(data)
@@ -419,7 +419,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
             strict: Refuse fields that the types do not know instead of keeping them.
 
         Raises:
-            DecodeError: if something does not fit.
+            DecodeError: If something does not fit.
         """
         try:
             check_kind(cls, data)
@@ -433,7 +433,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         """Write compact JSON; what was not changed as it came.
 
         Raises:
-            InvalidValueError: if something in it cannot be written as JSON.
+            InvalidValueError: If something in it cannot be written as JSON.
         """
         result = shallow_copy(self)
         for name in TYPE_FIELDS:

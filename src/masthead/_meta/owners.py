@@ -23,7 +23,7 @@ def owner_reference(
         block_deletion: Whether a foreground deletion of the owner waits for the object.
 
     Raises:
-        InvalidValueError: if the owner has no uid, which only the server gives.
+        InvalidValueError: If the owner has no uid, which only the server gives.
     """
     if not owner.metadata.uid:
         raise InvalidValueError(
@@ -56,8 +56,8 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
     An owner that was created anew, under the same name, takes over from what it was before.
 
     Raises:
-        AlreadyControlledError: if another owner manages it.
-        InvalidValueError: if the owner has no uid, or lives in another namespace, where the garbage collector
+        AlreadyControlledError: If another owner manages it.
+        InvalidValueError: If the owner has no uid, or lives in another namespace, where the garbage collector
             would take it for gone.
     """
     standing = controller_of(dependent)
@@ -74,7 +74,7 @@ def set_owner(
     """Add an owner, or bring its reference up to date; returns whether anything changed.
 
     Raises:
-        InvalidValueError: if the owner has no uid, or lives in another namespace.
+        InvalidValueError: If the owner has no uid, or lives in another namespace.
     """
     _check_namespaces(dependent, owner)
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)

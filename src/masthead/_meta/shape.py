@@ -113,7 +113,7 @@ class Shape(Protocol):
         """Return the typed value.
 
         Raises:
-            ShapeError: if the data does not fit.
+            ShapeError: If the data does not fit.
         """
         ...
 
@@ -262,7 +262,7 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     """Make an instance of `cls` from a mapping of wire names.
 
     Raises:
-        ShapeError: if a field does not fit or, under strict rules, is not known.
+        ShapeError: If a field does not fit or, under strict rules, is not known.
     """
     fields = fields_of(cls)
     known: dict[str, object] = {}
@@ -288,7 +288,7 @@ def construct_with_unknown(
     """Make an instance of the subclass of `cls` that has the unknown fields too.
 
     Raises:
-        ShapeError: if one has a name that no field of the API has.
+        ShapeError: If one has a name that no field of the API has.
     """
     for key in unknown:
         if _NO_NAME.search(key):
@@ -316,7 +316,7 @@ def check_key(key: object) -> str:
     """Return the key of a mapping if it is a string.
 
     Raises:
-        ShapeError: if it is not.
+        ShapeError: If it is not.
     """
     if not isinstance(key, str):
         raise ShapeError(f"expected text as the key, got {describe(key)}; put it in quotes")
@@ -420,7 +420,7 @@ def dec_hook(target: type, value: object) -> object:
     """Decode the types that msgspec does not know.
 
     Raises:
-        NotImplementedError: for a type that is none of ours.
+        NotImplementedError: For a type that is none of ours.
     """
     if target is Quantity:  # a pod has half a dozen of these: every call saved counts
         return parse_text(value) if type(value) is str else parse_quantity(value)
@@ -438,7 +438,7 @@ def enc_hook(value: object) -> object:
     """Encode the types that msgspec does not know.
 
     Raises:
-        InvalidValueError: for a value that JSON cannot say.
+        InvalidValueError: For a value that JSON cannot say.
     """
     if isinstance(value, Quantity):
         return str(value)

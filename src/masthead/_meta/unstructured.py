@@ -53,7 +53,7 @@ class Unstructured(Object):
         """Make an object that has no sections yet.
 
         Raises:
-            NameFormatError: if a name or label is none.
+            NameFormatError: If a name or label is none.
         """
         metadata = new_metadata(name, namespace, generate_name, labels, annotations)
         return cls(api_version=api_version, kind=kind, metadata=metadata)
@@ -63,7 +63,7 @@ class Unstructured(Object):
         """Read an object as a server wrote it, decoding metadata only.
 
         Raises:
-            DecodeError: if it is not a JSON object, or its metadata does not fit.
+            DecodeError: If it is not a JSON object, or its metadata does not fit.
         """
         data = bytes(data)  # or a buffer that is used again would change the object
         try:
@@ -84,7 +84,7 @@ class Unstructured(Object):
             strict: Refuse fields of the metadata that are not known instead of keeping them.
 
         Raises:
-            DecodeError: if it is no object, or its metadata does not fit.
+            DecodeError: If it is no object, or its metadata does not fit.
         """
         try:
             return cls.from_plain(data, shape.STRICT if strict else shape.FROM_WIRE)
@@ -98,7 +98,7 @@ class Unstructured(Object):
         """Build an object where another type holds one.
 
         Raises:
-            ShapeError: if it is no object, or its metadata does not fit.
+            ShapeError: If it is no object, or its metadata does not fit.
         """
         checked = shape.MapShape(shape.AnyShape()).build(data, rules)
         return _from_parts(cls, cast("dict[str, Any]", checked), rules)
@@ -125,7 +125,7 @@ class Unstructured(Object):
         """What the object says it is.
 
         Raises:
-            InvalidValueError: if its ``apiVersion`` is none.
+            InvalidValueError: If its ``apiVersion`` is none.
         """
         return GroupVersionKind.of(self.api_version, self.kind)
 

@@ -99,7 +99,7 @@ def to_encode(value: object) -> object:
     """What is to be encoded: `value`, or a copy without what nobody set.
 
     Raises:
-        InvalidValueError: if it contains itself, or nests absurdly.
+        InvalidValueError: If it contains itself, or nests absurdly.
     """
     try:
         return _written(value)

@@ -50,7 +50,7 @@ class Reader:
         """Decode a value, keeping fields that its types do not know.
 
         Raises:
-            ShapeError: if the bytes are not JSON or do not fit.
+            ShapeError: If the bytes are not JSON or do not fit.
         """
         try:
             return self.decode(data)
@@ -94,7 +94,7 @@ def utf8(text: bytes | str) -> bytes:
     """Text as bytes.
 
     Raises:
-        ShapeError: if it has lone surrogates, which no encoding can say.
+        ShapeError: If it has lone surrogates, which no encoding can say.
     """
     try:
         return text.encode() if isinstance(text, str) else bytes(text)
@@ -106,7 +106,7 @@ def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any 
     """Decode JSON into dicts, lists, strings and numbers.
 
     Raises:
-        ShapeError: if it is not JSON.
+        ShapeError: If it is not JSON.
     """
     try:
         return _plain_decoder.decode(data)
@@ -131,7 +131,7 @@ def encode(value: object) -> bytes:
     """Encode compact JSON.
 
     Raises:
-        InvalidValueError: if something in it cannot be written as JSON.
+        InvalidValueError: If something in it cannot be written as JSON.
     """
     try:
         return _encoder.encode(value)
@@ -153,7 +153,7 @@ def refuse_duplicate_keys(data: bytes) -> None:
     A server never writes such text, so that only what people may have written is checked.
 
     Raises:
-        ShapeError: naming the key and where it stands, or if the text is not JSON at all.
+        ShapeError: Naming the key and where it stands, or if the text is not JSON at all.
     """
     if msgspec.json.encode(decode_plain(data)) == data:
         return  # It reads and writes back the same, so nothing was lost.

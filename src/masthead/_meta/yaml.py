@@ -99,7 +99,7 @@ def load_all(
         is_measured: Whether the caller has measured it, and found it small enough.
 
     Raises:
-        DecodeError: if it is not YAML, a key stands twice, or it nests or expands absurdly.
+        DecodeError: If it is not YAML, a key stands twice, or it nests or expands absurdly.
     """
     try:
         if not is_measured:
@@ -126,7 +126,7 @@ def load_one(text: bytes | str, *, kind: str = "") -> object:
     """Read a stream that must hold exactly one document.
 
     Raises:
-        DecodeError: if it holds none or several, or `load_all` would raise.
+        DecodeError: If it holds none or several, or `load_all` would raise.
     """
     documents = load_all(text, kind=kind)
     if len(documents) != 1:
@@ -139,7 +139,7 @@ def dump(value: object) -> str:
     """Write one document, keys in the order given.
 
     Raises:
-        InvalidValueError: if it nests far deeper than anything that was read, or contains itself.
+        InvalidValueError: If it nests far deeper than anything that was read, or contains itself.
     """
     try:
         return yaml.dump(
@@ -219,7 +219,7 @@ def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Alia
         most: How many values are enough: where there are more, the rest is not counted.
 
     Raises:
-        DecodeError: if it nests too deeply: libyaml's own descent has no limit.
+        DecodeError: If it nests too deeply: libyaml's own descent has no limit.
         YAMLError: PyYAML's own, if it is not YAML before that.
     """
     events: Iterator[yaml.Event] = cast("Any", yaml).parse(text, Loader=_Loader)

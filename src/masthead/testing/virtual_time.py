@@ -93,7 +93,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Let time pass at once, as for a machine that was asleep: what falls due meanwhile is late.
 
         Raises:
-            ValueError: if time would go back.
+            ValueError: If time would go back.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
