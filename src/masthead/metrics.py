@@ -66,9 +66,7 @@ _WATCHES: Final = (1.0, 10.0, 60.0, 120.0, 300.0, 450.0, 600.0)
 _ITEMS: Final = (1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
 
 # differs from client-go: histograms instead of summaries, because they can be aggregated over processes.
-REFLECTOR_LISTS: Final = Metric(
-    "reflector_lists_total", "counter", "Number of lists.", _INFORMER
-)
+REFLECTOR_LISTS: Final = Metric("reflector_lists_total", "counter", "Number of lists.", _INFORMER)
 REFLECTOR_LIST_DURATION: Final = Metric(
     "reflector_list_duration_seconds",
     "histogram",
@@ -87,7 +85,10 @@ REFLECTOR_WATCHES: Final = Metric(
     _INFORMER,
 )
 REFLECTOR_SHORT_WATCHES: Final = Metric(
-    "reflector_short_watches_total", "counter", "Number of watches that ended at once without an event.", _INFORMER
+    "reflector_short_watches_total",
+    "counter",
+    "Number of watches that ended at once without an event.",
+    _INFORMER,
 )
 REFLECTOR_WATCH_DURATION: Final = Metric(
     "reflector_watch_duration_seconds", "histogram", "Duration of watches.", _INFORMER, _WATCHES
@@ -96,7 +97,10 @@ REFLECTOR_ITEMS_PER_WATCH: Final = Metric(
     "reflector_items_per_watch", "histogram", "Number of events per watch.", _INFORMER, _ITEMS
 )
 REFLECTOR_LAST_RESOURCE_VERSION: Final = Metric(
-    "reflector_last_resource_version", "gauge", "The last resource version received from the server.", _INFORMER
+    "reflector_last_resource_version",
+    "gauge",
+    "The last resource version received from the server.",
+    _INFORMER,
 )
 INFORMER_QUEUED_ITEMS: Final = Metric(
     "informer_queued_items", "gauge", "Number of changes that are queued for the store.", _INFORMER

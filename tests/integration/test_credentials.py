@@ -319,7 +319,7 @@ async def test_a_program_that_insists_on_a_refused_token_is_not_asked_for_ever(
 
 
 FAILING = {
-    "fails": ("sys.exit('log in first')", "failed with exit code 1; it said: log in first"),
+    "fails": ("sys.exit('log in first')", "failed with exit code 1; stderr: log in first"),
     "dies": ("os.kill(os.getpid(), 9)", "failed with signal 9"),
     "says nothing": ("", "printed"),
     "talks rubbish": ("print('hello')", "printed"),

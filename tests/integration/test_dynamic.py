@@ -168,7 +168,7 @@ async def test_a_name_that_nothing_has_is_unknown_before_anything_is_sent(
         await client.dynamic("v1", "deployments", namespace=namespace).get("web")
     with pytest.raises(UnknownKindError, match=r"example\.com/v1"):
         await client.dynamic("example.com/v1", "widgets").create(named("example.com/v1", "Widget", "a"))
-    with pytest.raises(InvalidValueError, match="names no resource"):
+    with pytest.raises(InvalidValueError, match="is not a resource name"):
         await client.dynamic("pods/log").list()
     with pytest.raises(InvalidValueError, match="says it all"):
         client.dynamic(MAPS, "configmaps")

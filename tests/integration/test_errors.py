@@ -327,7 +327,7 @@ async def test_who_we_are_can_be_missing(tmp_path: Path, cluster: Cluster, facad
     )
     async with connected(config, facade) as client:
         with pytest.raises(
-            AuthError, match="check that it is there and that this process may read it"
+            AuthError, match="check that it exists and that this process may read it"
         ) as caught:
             await client.core_v1.namespaces().get("default")
 

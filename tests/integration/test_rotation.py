@@ -148,7 +148,7 @@ async def test_a_bundle_that_is_half_written_changes_nothing(
                 await look(client)
 
     (told,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
-    assert "what was read before stays in use" in told.getMessage()
+    assert "the previous value stays in use" in told.getMessage()
 
 
 async def test_a_watch_outlives_a_server_that_comes_back_with_another_token_and_authority(

@@ -1,4 +1,4 @@
-"""What the rooms above know of credentials."""
+"""The interface of credentials to the layers above."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ class Certificate:
 
 
 class Credentials(Protocol):
-    """Shows who we are, and finds something better when the server does not believe it.
+    """Authenticates requests, and renews the credential when the server rejects it.
 
     One instance belongs to one client and one event loop.
     """
 
     async def authorization(self) -> Secret:
-        """The value of the ``Authorization`` header; empty if there is none to send.
+        """Return the value of the ``Authorization`` header; empty if no header is to be sent.
 
         Raises:
-            AuthError: If the credential cannot be had. Never is an empty one returned instead.
+            AuthError: If the credential cannot be obtained. It never returns an empty one instead.
         """
         ...
 
     async def certificate(self) -> Certificate | None:
-        """The certificate to connect with, if it comes from the same source; None otherwise.
+        """Return the client certificate if the credential has one, else None.
 
         Raises:
-            AuthError: If it cannot be had.
+            AuthError: If it cannot be obtained.
         """
         ...
 
     async def renew(self, refused: Secret) -> bool:
-        """The server answered 401. Look for a newer credential; whether asking again may help.
+        """Renew the credential after a 401; return whether a retry may succeed.
 
         Args:
-            refused: The ``Authorization`` that was sent. If the current one differs, it was renewed meanwhile.
+            refused: The ``Authorization`` of that request. If the current one differs, it was renewed meanwhile.
 
         Raises:
-            AuthError: If renewing failed.
+            AuthError: If renewal fails.
         """
         ...

@@ -1,4 +1,4 @@
-"""Credentials that a program prints, as cloud providers and single sign-on have it."""
+"""Exec credential plugins, as cloud providers and single sign-on use them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["ExecPlugin"]
 
 _MODES: Final = ("Never", "IfAvailable", "Always")
 _YOUNG: Final = timedelta(seconds=1)
-"""Of what came so lately, a new run would hardly bring anything else."""
+"""A credential this recent is not renewed: another run would print the same."""
 _PATIENCE_WITH_PEOPLE: Final = 10
 _STDERR_SHOWN: Final = 600
 
 
 class _CachedCredential:
-    """A credential in use."""
+    """A credential and when it is to be renewed."""
 
     def __init__(self, issued: ExecCredential, source: str, now: datetime) -> None:
         self.authorization = bearer(issued.token, source) if issued.token else Secret()
@@ -55,33 +55,33 @@ class _CachedCredential:
 
 
 class ExecPlugin:
-    """Runs a program that prints an ExecCredential, and keeps what it gave.
+    """Runs an exec credential plugin and caches the ExecCredential that it prints.
 
-    Guarantees: the program runs once at a time, and all who need a credential meanwhile share that run's outcome. What
-    it gave is kept until shortly before its expirationTimestamp or, without one, until the server refuses it. If the
-    program fails, those who waited get an AuthError; it is not remembered, and the next to ask runs the program again.
-    Never is a request sent without the credential instead.
+    Guarantees: only one run at a time; concurrent callers share its outcome. A credential is cached until shortly before
+    its expirationTimestamp or, without one, until the server rejects it. If the plugin fails, all waiting callers get an
+    AuthError; the failure is not cached, and the next call runs the plugin again. No request is sent without the
+    credential.
 
-    Cancellation: a run belongs to the caller that began it. Cancelling that caller kills the program, and the first of
-    those that wait runs it again; cancelling one that waits disturbs nobody.
+    Cancellation: cancelling the caller that started a run kills the plugin, and the first waiting caller runs it again.
+    Cancelling a waiting caller does not affect the others.
 
     Threads: belongs to one event loop, which need not be the main thread's.
 
     Args:
-        command: The program; with a separator in it a path, else looked up in ``PATH``.
+        command: The plugin: a path if it contains a separator, else looked up in ``PATH``.
         args: Its arguments.
-        env: What to add to its environment.
+        env: Additional environment variables.
         api_version: ``client.authentication.k8s.io/v1`` or ``…/v1beta1``.
-        install_hint: What to tell someone who does not have the program.
-        interactive_mode: ``Never``, ``IfAvailable`` or ``Always``: whether it may ask the person at the terminal.
-        cluster_info: What to tell it about the cluster, from `execcredential.cluster_info`; None for nothing.
-        interactive: Whether there is somebody at the terminal; None to find out.
-        timeout: How many seconds it may take; ten times as many if it may ask somebody.
-        now: The time, with its zone.
-        environ: The environment that ``env`` is added to; None for this process'.
+        install_hint: Shown if the plugin is not installed.
+        interactive_mode: ``Never``, ``IfAvailable`` or ``Always``: whether it may prompt on the terminal.
+        cluster_info: The cluster's data for the plugin, from `execcredential.cluster_info`; None for none.
+        interactive: Whether a terminal is attached; None to detect it.
+        timeout: How many seconds it may take; ten times as many if it may prompt.
+        now: The current time, with a time zone.
+        environ: The environment that ``env`` is added to; None for that of this process.
 
     Raises:
-        ConfigError: If there is no command, or the version or mode is none of those above.
+        ConfigError: If the command is empty, or the version or mode is not one of those above.
     """
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
@@ -123,21 +123,21 @@ class ExecPlugin:
         return f"ExecPlugin({self._command!r})"
 
     async def authorization(self) -> Secret:
-        """The token; empty if the program gives a certificate only.
+        """Return the token; empty if the plugin prints a certificate only.
 
         Raises:
-            AuthError: If the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the plugin cannot be run, fails, times out or prints no credential.
         """
         return (await self._current()).authorization
 
     async def certificate(self) -> Certificate | None:
-        """The certificate, if the program gives one.
+        """Return the certificate, if the plugin prints one.
 
-        What came within the last second is good enough, even if it has expired already: a request asks for its token
-        just before it connects, and one run is to do for both.
+        A credential from the last second is accepted even if it has expired: a request needs the token just before it
+        connects, and one run must serve both.
 
         Raises:
-            AuthError: If the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the plugin cannot be run, fails, times out or prints no credential.
         """
         held = self._held
         if held is not None and held.is_young(self._now()):
@@ -145,16 +145,16 @@ class ExecPlugin:
         return (await self._current()).certificate
 
     async def renew(self, refused: Secret) -> bool:
-        """Run the program again, unless somebody did since; whether it gave something else.
+        """Run the plugin again, unless it ran since; return whether the credential changed.
 
         Raises:
-            AuthError: If the program cannot be run, fails, hangs or prints no credential.
+            AuthError: If the plugin cannot be run, fails, times out or prints no credential.
         """
         before = self._held
         if before is not None:
             if before.authorization != refused:
                 return True
-            # Which certificate was refused nobody can say; of many refusals at once, the first has brought a new one.
+            # The rejected certificate is unknown. Of several concurrent 401s, the first has triggered the renewal.
             if before.certificate is not None and before.is_young(self._now()):
                 return True
         await self._renewal_lock.run(self._run)
@@ -165,8 +165,8 @@ class ExecPlugin:
         if held is None or not held.is_fresh(self._now()):
             await self._renewal_lock.run(self._run)
             held = self._held
-        if held is None:  # a run that succeeds leaves one, and one that fails raises
-            raise AuthError(f"{self._source} gave nothing")
+        if held is None:  # unreachable: a run stores a credential or raises
+            raise AuthError(f"{self._source} returned no credential")
         return held
 
     async def _run(self) -> None:
@@ -183,7 +183,7 @@ class ExecPlugin:
         except (
             OSError,
             ValueError,
-        ) as error:  # ValueError: a NUL somewhere, which the message leaves unquoted
+        ) as error:  # ValueError: an argument contains NUL; it is not repeated
             why = error.strerror if isinstance(error, OSError) else str(error)
             problem = self._with_hint(f"could not be started: {why}")
         else:
@@ -192,23 +192,23 @@ class ExecPlugin:
         raise AuthError(problem)
 
     def _environment(self, *, interactive: bool) -> SecretValue[Mapping[str, str]]:
-        """All that the program finds in its environment."""
+        """Return the environment of the plugin."""
         told = request(self._api_version, interactive=interactive, cluster=self._cluster_info.reveal())
         ours = {"KUBERNETES_EXEC_INFO": told}
         return SecretValue({**self._environ.reveal(), **self._env.reveal(), **ours})
 
     def _secrets(self) -> Iterator[str]:
-        """What a quotation of the program leaves out: what it was given, but for the names of options."""
+        """Return what is redacted from the plugin's stderr: its arguments (except option names) and variables."""
         yield from self._env.reveal().values()
         for argument in self._args.reveal():
             yield argument.partition("=")[2] if argument.startswith("-") else argument
         yield str((self._cluster_info.reveal() or {}).get("proxy-url", ""))
 
     def _read(self, ended: ProcessResult) -> _CachedCredential:
-        """Take what a run gave.
+        """Decode and check the output of a run.
 
         Raises:
-            AuthError: If it gave nothing that can be used.
+            AuthError: If it is not a usable credential.
         """
         if len(ended.output.reveal()) > OUTPUT_LIMIT:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
@@ -216,7 +216,7 @@ class ExecPlugin:
         said = redact(stderr.reveal(), self._secrets(), limit=_STDERR_SHOWN)
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise AuthError(f"{self._source} failed with {how}; it said: {said or 'nothing'}")
+            raise AuthError(f"{self._source} failed with {how}; stderr: {said or '(empty)'}")
         try:
             issued = read_reply(ended.output, api_version=self._api_version, source=self._source)
             if issued.certificate is not None:
@@ -225,21 +225,21 @@ class ExecPlugin:
         except AuthError as error:
             if not said:
                 raise
-            problem = f"{error}; it said: {said}"
+            problem = f"{error}; stderr: {said}"
         raise AuthError(problem)
 
     def _may_ask(self) -> bool:
         """Whether the program may use the terminal.
 
         Raises:
-            AuthError: If it must, and there is none.
+            AuthError: If it must, and no terminal is attached.
         """
         if self._mode == "Never":
             return False
         is_there = _is_terminal() if self._interactive is None else self._interactive
         if self._mode == "Always" and not is_there:
             raise AuthError(
-                f"{self._source} must ask somebody at a terminal, and there is none; log in by hand first, "
+                f"{self._source} must prompt on a terminal, and none is attached; log in by hand first, "
                 "or set its interactiveMode to IfAvailable"
             )
         return is_there
@@ -252,7 +252,7 @@ class ExecPlugin:
 def _is_terminal() -> bool:
     try:
         return sys.__stdin__ is not None and sys.__stdin__.isatty()
-    except ValueError:  # it is closed
+    except ValueError:  # stdin is closed
         return False
 
 

@@ -1,4 +1,4 @@
-"""What is said between us and a program that prints credentials: both halves of an ExecCredential, as JSON."""
+"""The ExecCredential protocol: the JSON that an exec plugin receives, and the JSON that it prints."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _KIND: Final = "ExecCredential"
 
 @dataclass(frozen=True, slots=True)
 class ExecCredential:
-    """What a program gave.
+    """A credential that an exec plugin printed.
 
     Attributes:
-        token: A bearer token; empty if there is none.
-        certificate: A client certificate, if there is one.
-        expires_at: Until when it is good; None for as long as the server takes it.
+        token: The bearer token; empty for none.
+        certificate: The client certificate, if any.
+        expires_at: When it expires; None if unknown.
     """
 
     token: Secret
@@ -66,16 +66,16 @@ def cluster_info(
     disable_compression: bool = False,
     config: object = None,
 ) -> dict[str, object]:
-    """What a program is told about the cluster, if it asked for that.
+    """Build the ``spec.cluster`` that a plugin with ``provideClusterInfo`` receives.
 
     Args:
-        server: The API server's address.
-        tls_server_name: The name that its certificate must have, if it is not the address'.
-        insecure: Whether anybody is trusted.
-        ca_data: The authorities that are trusted, in PEM.
-        proxy_url: The proxy to go through.
-        disable_compression: Whether answers are not to be compressed.
-        config: What the kubeconfig has for the program; plain JSON.
+        server: The API server's URL.
+        tls_server_name: The server name in TLS, if it is not the host of the URL.
+        insecure: Whether the server's certificate is not verified.
+        ca_data: The trusted certificate authorities, in PEM.
+        proxy_url: The proxy.
+        disable_compression: Whether response compression is disabled.
+        config: The plugin's own configuration from the kubeconfig; plain JSON.
     """
     optional = {
         "tls-server-name": tls_server_name,
@@ -84,17 +84,20 @@ def cluster_info(
         "proxy-url": proxy_url,
         "disable-compression": disable_compression,
     }
-    told: dict[str, object] = {"server": server, **{name: value for name, value in optional.items() if value}}
-    return told if config is None else {**told, "config": config}
+    cluster: dict[str, object] = {
+        "server": server,
+        **{name: value for name, value in optional.items() if value},
+    }
+    return cluster if config is None else {**cluster, "config": config}
 
 
 def request(api_version: str, *, interactive: bool, cluster: Mapping[str, object] | None) -> str:
-    """The value of ``KUBERNETES_EXEC_INFO``.
+    """Build the value of ``KUBERNETES_EXEC_INFO``.
 
     Args:
-        api_version: The one to answer in.
-        interactive: Whether the program may ask the person at the terminal.
-        cluster: What `cluster_info` made; None to tell nothing.
+        api_version: The version of ExecCredential that the plugin must print.
+        interactive: Whether the plugin may prompt on the terminal.
+        cluster: The result of `cluster_info`; None for none.
     """
     spec: dict[str, object] = {"interactive": interactive}
     if cluster is not None:
@@ -103,30 +106,30 @@ def request(api_version: str, *, interactive: bool, cluster: Mapping[str, object
 
 
 def read_reply(output: SecretValue[bytes], *, api_version: str, source: str) -> ExecCredential:
-    """What a program's output gives us.
+    """Decode the output of a plugin.
 
     Args:
-        output: What it printed.
-        api_version: The one that was asked for.
-        source: What printed it, for messages: ``exec plugin "aws"``.
+        output: Its standard output.
+        api_version: The requested version of ExecCredential.
+        source: The plugin's name in messages: ``exec plugin "aws"``.
 
     Raises:
-        AuthError: If the output is anything but a whole credential of that version.
+        AuthError: If the output is not a complete ExecCredential of that version.
     """
     status = _status(output, api_version=api_version, source=source)
     certificate, key = status.client_certificate_data, status.client_key_data
     if bool(certificate) != bool(key):
         present, absent = ("certificate", "key") if certificate else ("key", "certificate")
         raise AuthError(
-            f"{source} gave a client {present} without its {absent}; it must give both, or neither"
+            f"{source} printed a client {present} without its {absent}; it must print both, or neither"
         )
     pair = Certificate(certificate.reveal(), key) if certificate and key else None
     if not status.token and pair is None:
-        raise AuthError(f"{source} gave neither a token nor a certificate; is somebody logged in there?")
+        raise AuthError(f"{source} printed neither a token nor a certificate; log in with it first")
     try:
         expires_at = parse_time(status.expiration_timestamp) if status.expiration_timestamp else None
     except TimeError:
-        raise AuthError(f"{source} gave an expirationTimestamp that is no RFC 3339 time") from None
+        raise AuthError(f"{source} printed an expirationTimestamp that is not an RFC 3339 time") from None
     return ExecCredential(status.token or Secret(), pair, expires_at)
 
 
@@ -137,18 +140,18 @@ def _status(output: SecretValue[bytes], *, api_version: str, source: str) -> _St
     try:
         reply = _replies.decode(output.reveal())
     except (ValueError, RecursionError) as error:
-        # msgspec tells where it failed and what it expected; Unicode's error would bring the whole text along.
+        # msgspec's message names the position and the expected type; a UnicodeDecodeError contains the whole text.
         reply = None
         why = (
             str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested without end"
         )
     if reply is None:
-        raise AuthError(f"{source} printed something that is no {_KIND} in JSON: {why}")
+        raise AuthError(f"{source} did not print a valid {_KIND} in JSON: {why}")
     if (reply.api_version, reply.kind) != (api_version, _KIND):
         raise AuthError(
-            f"{source} answered with kind {reply.kind[:80]!r} of apiVersion {reply.api_version[:80]!r}, but was asked "
+            f"{source} printed kind {reply.kind[:80]!r} of apiVersion {reply.api_version[:80]!r}, but was asked "
             f"for {_KIND} of {api_version}; set the apiVersion that it supports in the kubeconfig"
         )
     if reply.status is None:
-        raise AuthError(f"{source} answered without a status; is somebody logged in there?")
+        raise AuthError(f"{source} printed an {_KIND} without a status; log in with it first")
     return reply.status

@@ -1,4 +1,4 @@
-"""Small files that others replace while we run: tokens, keys, certificates."""
+"""Small files that are replaced at run time: tokens, keys, certificates."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["WatchedFile"]
 
 _LIMIT: Final = 1024 * 1024
-"""No token, key or bundle of authorities is larger; what is, was named by mistake."""
+"""Larger files are rejected: no token, key or CA bundle is that large."""
 
 _FileState: TypeAlias = tuple[int, int, int, int, int]
 
 
 def _file_state(found: os.stat_result) -> _FileState:
-    """What differs when a file was written, replaced by a rename, swapped behind a symlink or made readable."""
+    """Return what changes when a file is written, replaced by a rename or a symlink, or made readable."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 class WatchedFile:
-    """A small text file, and whether it is still the one that was read.
+    """A small text file that detects its replacement.
 
     Args:
-        path: Where it is.
-        role: What it is, for messages: ``token file``.
+        path: The path of the file.
+        role: Its name in messages, such as ``token file``.
     """
 
     def __init__(self, path: Path, role: str) -> None:
@@ -42,17 +42,17 @@ class WatchedFile:
         return f"{self._role} {self._path}"
 
     def has_changed(self) -> bool:
-        """Whether reading it may bring something new: it changed, is gone, or could not be read the last time."""
+        """Whether it may have new content: it changed, is missing, or could not be read the last time."""
         try:
             return _file_state(self._path.stat()) != self._seen
         except OSError:
             return True
 
     def read(self) -> Secret:
-        """The text in it; hidden, because most of these files hold secrets.
+        """Read the text. It is a `Secret`, because most of these files hold secrets.
 
         Raises:
-            AuthError: If it cannot be read, is empty, too large, no text or no file.
+            AuthError: If it cannot be read, is empty or too large, or is not a regular text file.
         """
         self._seen = None
         try:
@@ -60,11 +60,11 @@ class WatchedFile:
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise AuthError(
-                f"the {self} cannot be read: {why}; check that it is there and that this process may read it"
+                f"the {self} cannot be read: {why}; check that it exists and that this process may read it"
             ) from error
         except UnicodeDecodeError:
             text, mark = None, None
-        if text is None:  # here, because the error that Python raises holds the content
+        if text is None:  # raised outside of the handler, because Python's error contains the content
             raise AuthError(f"the {self} is not text")
         if not text.reveal().strip():
             raise AuthError(f"the {self} is empty")
@@ -72,8 +72,8 @@ class WatchedFile:
         return text
 
     def _content(self) -> tuple[Secret, _FileState]:
-        """The text, and the mark of the very file that they came from, whatever has taken its place since."""
-        # A pipe without a writer would block the event loop in open, and for ever.
+        """Return the text and the state of the file descriptor that it was read from."""
+        # Opening a pipe without a writer would block the event loop for ever.
         if not stat.S_ISREG(self._path.stat().st_mode):
             raise AuthError(f"the {self} is not a regular file")
         with self._path.open("rb") as file:

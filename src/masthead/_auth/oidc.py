@@ -1,4 +1,4 @@
-"""An OpenID Connect token, and how a new one is had for the refresh token."""
+"""OpenID Connect: an ID token, and its renewal with a refresh token."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
         [str, str, Mapping[str, str | Secret], SecretValue[bytes] | None],
         Awaitable[tuple[int, SecretValue[bytes]]],
     ]
-    """Method, URL, headers and body in; status and body out. It follows no redirects."""
+    """Sends method, URL, headers and body; returns status and body. Does not follow redirects."""
 
     Save: TypeAlias = Callable[[Secret, Secret], Awaitable[None]]
-    """Takes the new id token and refresh token, and writes them where they came from."""
+    """Receives the new ID token and refresh token, and writes them back to the kubeconfig."""
 
 __all__ = ["OidcToken", "expiry_of"]
 
@@ -52,7 +52,7 @@ class _Claims(msgspec.Struct):
 
 
 class _ProviderMetadata(msgspec.Struct):
-    """What an issuer says of itself. Without a word about methods, the specification assumes the one below."""
+    """The provider's discovery document. The default authentication method is the one that the specification defines."""
 
     issuer: str
     token_endpoint: str
@@ -70,10 +70,10 @@ class _TokenErrorResponse(msgspec.Struct):
 
 
 def expiry_of(token: Secret) -> datetime | None:
-    """When a JSON Web Token ends; None if it does not say. Its signature is the server's to check.
+    """Return when a JSON Web Token expires; None if it has no ``exp``. The signature is not verified.
 
     Raises:
-        ValueError: If it is no such token. The message holds nothing of it.
+        ValueError: If it is not a JSON Web Token. The message does not contain the token.
     """
     if token.reveal().count(".") != 2:
         raise ValueError("a token of three parts was expected")
@@ -91,26 +91,26 @@ def _claims_of(token: Secret) -> _Claims:
 
 
 class OidcToken:
-    """Sends an id token, and has a new one made shortly before it ends or when the server refuses it.
+    """Sends an ID token, and renews it shortly before it expires or when the server rejects it.
 
-    Guarantees: one renewal at a time, shared by all who wait for it. A token that has ended is not sent, unless the
-    issuer made it so: then clocks differ, and it is good until the server refuses it. If renewing fails, those who
-    waited get an AuthError, and the next to ask tries again.
+    Guarantees: one renewal at a time, shared by all waiting callers. An expired token is not sent, unless the issuer
+    issued it expired: then clocks differ, and it is used until the server rejects it. If renewal fails, the waiting
+    callers get an AuthError, and the next call tries again.
 
-    Cancellation: a renewal belongs to the caller that began it. A refresh token may be good for one use only, so an
-    exchange that has begun is finished, and what came of it kept, before the caller's cancellation goes on.
+    Cancellation: a renewal is cancelled with the caller that started it. As a refresh token may be valid for one use
+    only, an exchange that has started is completed and its tokens are kept before the cancellation propagates.
 
     Threads: belongs to one event loop.
 
     Args:
-        issuer: The issuer's address. Secrets go there: it is https, or on this machine.
-        client_id: Who we are to the issuer.
-        client_secret: Its password; may be empty.
-        id_token: The token to send, as long as it lasts; may be empty if there is a refresh token.
-        refresh_token: What a new one is had for; may be empty.
+        issuer: The issuer's URL. It must be https or on this machine, because secrets are sent there.
+        client_id: The OAuth client id.
+        client_secret: The OAuth client secret; may be empty.
+        id_token: The current ID token; may be empty if there is a refresh token.
+        refresh_token: The refresh token; may be empty.
         fetch: Sends an HTTP request.
-        now: The time, with its zone.
-        save: Writes new tokens back; None to keep them here only. If it fails, the log says so, and they are used.
+        now: The current time, with a time zone.
+        save: Writes new tokens back; None to keep them in memory. A failure is logged, and the tokens are used.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class OidcToken:
         """The token.
 
         Raises:
-            AuthError: If it has ended or is no token, and no new one can be had.
+            AuthError: If it has expired or is invalid, and cannot be renewed.
         """
         if not self._is_fresh():
             await self._renewal_lock.run(partial(self._replace, self._id_token))
@@ -155,10 +155,10 @@ class OidcToken:
         return None
 
     async def renew(self, refused: Secret) -> bool:
-        """Have a new token made, unless somebody did since; False if there is no refresh token.
+        """Renew the token, unless that happened since; return False if there is no refresh token.
 
         Raises:
-            AuthError: If a new one cannot be had.
+            AuthError: If renewal fails.
         """
         if self._id_token and self._current() != refused:
             return True
@@ -174,12 +174,12 @@ class OidcToken:
         return self._renew_at is None or self._now() < self._renew_at
 
     async def _replace(self, old: Secret) -> None:
-        """Have a new id token in place of an old one, if it is still there.
+        """Replace the ID token, unless it was replaced since.
 
         Raises:
-            AuthError: If there is no refresh token, or the issuer cannot be reached, refuses, or answers with rubbish.
+            AuthError: If there is no refresh token, or the issuer cannot be reached, rejects it, or responds invalidly.
         """
-        if self._id_token != old:  # by an exchange whose caller was cancelled
+        if self._id_token != old:  # replaced by an exchange whose caller was cancelled
             return
         if not self._refresh_token:
             problem = "has ended, or is none," if self._id_token else "is missing,"
@@ -201,7 +201,7 @@ class OidcToken:
         await self._take(grant.id_token, grant.refresh_token or self._refresh_token)
 
     async def _take(self, id_token: Secret, refresh_token: Secret) -> None:
-        """Use new tokens, and have them saved: the old refresh token may be void now.
+        """Use new tokens and save them: the old refresh token may be invalid now.
 
         Raises:
             AuthError: If no header can carry the token.
@@ -226,10 +226,10 @@ class OidcToken:
             )
 
     async def _discover(self) -> _ProviderMetadata:
-        """Where the issuer takes refresh tokens; asked once.
+        """Fetch the provider's discovery document; cached.
 
         Raises:
-            AuthError: If it cannot be found out, or the refresh token would be seen by others on its way there.
+            AuthError: If it cannot be fetched, or the token endpoint would receive the refresh token in plain text.
         """
         if self._found is None:
             self._require_privacy(self._issuer)
@@ -237,7 +237,7 @@ class OidcToken:
             found = self._decode(body, _ProviderMetadata, _DOCUMENT)
             if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
                 raise AuthError(
-                    f"issuer {self._issuer} calls itself {found.issuer[:200]!r}; set idp-issuer-url to the right one"
+                    f"issuer {self._issuer} identifies itself as {found.issuer[:200]!r}; correct idp-issuer-url"
                 )
             self._require_privacy(found.token_endpoint)
             self._found = found
@@ -246,14 +246,14 @@ class OidcToken:
     def _require_privacy(self, url: str) -> None:
         if not _is_private(url):
             raise AuthError(
-                f"issuer {self._issuer} takes refresh tokens at an address that is not https, where others could "
-                "read them"
+                f"issuer {self._issuer} has a token endpoint that is not https, where others could read the refresh "
+                "token"
             )
 
     def _client_proof(
         self, found: _ProviderMetadata
     ) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
-        """How we show who we are: headers and form fields."""
+        """Return the headers and form fields that authenticate the OAuth client."""
         if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
             pair = Secret(f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}")
             proof = Secret(f"Basic {base64.b64encode(pair.reveal().encode()).decode()}")
@@ -273,7 +273,7 @@ class OidcToken:
             problem = f"could not be reached for a new token: {self._clean(str(error))}"
         else:
             problem = ""
-        if problem:  # here, so that no frame of the request comes along
+        if problem:  # raised here, so that the traceback holds no frame with the secrets
             raise AuthError(f"issuer {self._issuer} {problem}")
         if status != 200:
             raise AuthError(
@@ -311,15 +311,15 @@ def _encoded(form: Mapping[str, str | Secret]) -> SecretValue[bytes]:
 
 
 def _renewal_of(token: Secret, issued_at: datetime) -> datetime | None:
-    """When to have a new token made; None for not before the server refuses it."""
+    """Return when to renew a token; None to wait until the server rejects it."""
     try:
         return renewal_time(expiry_of(token), issued_at)
     except ValueError:
-        return _LONG_AGO  # what is no token is not worth sending
+        return _LONG_AGO  # not a token: renew at once
 
 
 def _is_private(url: str) -> bool:
-    """Whether nobody else can read what is sent there."""
+    """Whether a URL is https or on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -1,4 +1,4 @@
-"""Certificates and keys as text, and how they get into Python's ``ssl``, which reads keys from files only."""
+"""Loading of PEM certificates and keys into Python's ``ssl``, which reads keys from files only."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ _OPEN_FILES: Final = Path("/proc/self/fd")
 
 
 def check_authorities(text: str, source: str) -> None:
-    """Make sure that authorities can be loaded.
+    """Check that certificate authorities can be loaded.
 
     Args:
         text: Their certificates, in PEM.
-        source: Where they are from, for the message.
+        source: Their origin, for messages.
 
     Raises:
-        ConfigError: If they cannot.
+        ConfigError: If they cannot be loaded.
     """
     load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), text, source)
 
 
 def load_authorities(context: ssl.SSLContext, text: str, source: str) -> None:
-    """Let a context trust authorities. Text around and between their certificates does not matter.
+    """Add trusted certificate authorities to a context. Text around the PEM blocks is ignored.
 
     Raises:
-        ConfigError: If there is none, or one cannot be read.
+        ConfigError: If there is no certificate, or one cannot be parsed.
     """
     blocks = [found.group() for found in _CERTIFICATE.finditer(text)]
     if not blocks:
-        raise ConfigError(f"there is no certificate in {source}; it should hold authorities in PEM")
+        raise ConfigError(
+            f"there is no certificate in {source}; it must contain certificate authorities in PEM"
+        )
     for number, block in enumerate(blocks, 1):
         try:
             context.load_verify_locations(cadata=block)
@@ -59,20 +61,20 @@ def load_authorities(context: ssl.SSLContext, text: str, source: str) -> None:
 
 
 def check_certificate(certificate: Certificate, source: str) -> None:
-    """Make sure that a client certificate and its key can be loaded and belong together.
+    """Check that a client certificate and its key can be loaded and match.
 
     Args:
-        certificate: Both of them.
-        source: Where they are from, for the message.
+        certificate: The certificate and its key.
+        source: Their origin, for messages.
 
     Raises:
-        AuthError: If they cannot, or do not.
+        AuthError: If they cannot be loaded, or do not match.
     """
     load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate, source)
 
 
 def load_certificate(context: ssl.SSLContext, certificate: Certificate, source: str) -> None:
-    """Let a context show a client certificate. The key is never left on a disk, and nobody is asked for a passphrase.
+    """Add a client certificate to a context. The key does not stay on disk, and no passphrase is prompted for.
 
     Raises:
         AuthError: If the certificate or its key cannot be used.
@@ -88,7 +90,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Certificate, source: 
         with _path_to(Secret(certificate.certificate)) as chain, _path_to(certificate.key) as key:
             context.load_cert_chain(chain, key, password=refuse)
     except ssl.SSLError as error:
-        # ssl says where in OpenSSL it failed, and nothing of what it read.
+        # The error of ssl names the failing OpenSSL function, and contains no key material.
         raise AuthError(f"the client certificate from {source} cannot be used: {_reason(error)}") from error
     except OSError as error:
         why = error.strerror or type(error).__name__
@@ -103,7 +105,7 @@ def _reason(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _path_to(text: Secret) -> Generator[str]:
-    """A path under which a text can be read for now: in memory on Linux, elsewhere in a folder of ours alone."""
+    """Yield a temporary path of a text: in memory on Linux, elsewhere in a private directory."""
     memory = _memory_file()
     if memory is None:
         with tempfile.TemporaryDirectory(prefix="masthead-") as folder:  # 0700
@@ -119,7 +121,7 @@ def _path_to(text: Secret) -> Generator[str]:
 
 
 def _memory_file() -> int | None:
-    """A file that has no name on any disk; None where there are none, or their paths cannot be opened."""
+    """Return an anonymous file in memory; None if that is not supported, or its path cannot be opened."""
     if not hasattr(os, "memfd_create") or not _OPEN_FILES.is_dir():
         return None
     try:

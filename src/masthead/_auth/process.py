@@ -1,4 +1,4 @@
-"""Run a program to its end, within limits, and leave nothing of it behind."""
+"""Running a subprocess within limits of time and output, without leaving processes behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["OUTPUT_LIMIT", "ProcessResult", "run"]
 
 OUTPUT_LIMIT: Final = 1024 * 1024
-"""How many bytes a program may print."""
+"""The longest standard output, in bytes."""
 
 _STDERR_KEPT: Final = 8 * 1024
 _STDOUT: Final = 1
@@ -26,12 +26,12 @@ _STDOUT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a program ended.
+    """The outcome of a subprocess.
 
     Attributes:
-        code: Its exit code; the negative of a signal that killed it.
-        output: What it printed; more than `OUTPUT_LIMIT` bytes of it means that it was killed for that.
-        stderr: The end of what it wrote to its standard error; empty if that went to the terminal.
+        code: The exit code; negative if a signal killed it.
+        output: The standard output; longer than `OUTPUT_LIMIT` if it was killed for that.
+        stderr: The end of the standard error; empty if that went to the terminal.
     """
 
     code: int
@@ -40,7 +40,7 @@ class ProcessResult:
 
 
 class _OutputCollector(asyncio.SubprocessProtocol):
-    """Collects what a program says, up to the limits."""
+    """Collects output up to the limits."""
 
     def __init__(self) -> None:
         self.output = SecretValue(bytearray())
@@ -65,7 +65,7 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         self.exited.set()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's
-        """It has exited, and nothing holds its pipes any more."""
+        """Note that the process has exited and all its pipes are closed."""
         self.is_closed = True
         self.enough.set()
 
@@ -78,11 +78,11 @@ async def run(
     interactive: bool,
     within: float,
 ) -> ProcessResult:
-    """Run a program, and wait for its end and that of its output.
+    """Run a program until it has exited and its output is closed.
 
-    A program that stands alone gets no input and a process group of its own, and is killed with all of that group if
-    it prints too much or takes too long, or if the caller is cancelled. An interactive one has our terminal for input
-    and stderr; it must stay in our group to read from there, so only the program itself is killed.
+    A program that is not interactive gets no input and a process group of its own. The whole group is killed if it
+    prints too much, takes too long, or if the caller is cancelled. An interactive program uses the terminal for input
+    and stderr. To read from there it must stay in our process group, so only the program itself is killed.
 
     Args:
         path: The program.
@@ -92,8 +92,8 @@ async def run(
         within: How many seconds it may take.
 
     Raises:
-        OSError: If it cannot be started.
-        TimeoutError: If it took too long, or something that it started holds its output open.
+        OSError: If the program cannot be started.
+        TimeoutError: If it takes too long, or a child of it keeps its output open.
     """
     try:
         transport, listener = await asyncio.get_running_loop().subprocess_exec(
@@ -107,7 +107,7 @@ async def run(
             start_new_session=not interactive,
         )
     except BaseException as error:  # noqa: BLE001 - raised again
-        raise error.with_traceback(None) from None  # frames of asyncio's hold arguments and environment
+        raise error.with_traceback(None) from None  # asyncio's frames hold the arguments and the environment
     try:
         async with asyncio.timeout(within):
             await listener.enough.wait()
@@ -115,7 +115,7 @@ async def run(
         try:
             if not listener.is_closed:
                 _kill(transport, with_group=not interactive)
-            # Killed or not, it must be waited for: a process that nobody waits for stays as a zombie.
+            # Wait for the exit in any case: a process that is not waited for remains a zombie.
             await listener.exited.wait()
         finally:
             transport.close()
@@ -125,7 +125,7 @@ async def run(
 
 
 def _kill(transport: asyncio.SubprocessTransport, *, with_group: bool) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has just ended by itself
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited meanwhile
         if with_group and sys.platform != "win32":
             os.killpg(transport.get_pid(), signal.SIGKILL)
         else:

@@ -1,4 +1,4 @@
-"""Secrets on their way in, and what others said on its way into an error message."""
+"""Secrets in decoded JSON, and their removal from error messages."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 __all__ = ["redact", "secret_dec_hook"]
 
 _TELLING: Final = 6
-"""Shorter values, such as "true" or "1", hide nothing, and would tear holes into every sentence."""
+"""Shorter values, such as "true" or "1", are not redacted: they are no secrets, and occur in any text."""
 
 
 def redact(text: str, secrets: Iterable[str], *, limit: int) -> str:
-    """The end of a text on one line, without colours, control characters and the given secrets.
+    """Return the end of a text on one line, without escapes, control characters and the given secrets.
 
     Args:
-        text: What was said.
-        secrets: What must not be in it; the empty and the very short are left alone.
-        limit: How many characters to keep.
+        text: The text.
+        secrets: The values to remove; empty and very short ones are kept.
+        limit: The maximum number of characters.
     """
-    # The longest first: one may begin with another.
+    # The longest first: one secret may be a prefix of another.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _TELLING:
             text = text.replace(secret, "***")
@@ -32,10 +32,10 @@ def redact(text: str, secrets: Iterable[str], *, limit: int) -> str:
 
 
 def secret_dec_hook(kind: type, value: object) -> object:
-    """Make a Secret of a text as msgspec decodes it, so that no repr of what was decoded shows it.
+    """Convert a string to a Secret while msgspec decodes it.
 
     Raises:
-        TypeError: If it is no text.
+        TypeError: If the value is not a string.
     """
     if not isinstance(value, str):
         raise TypeError("text was expected")

@@ -1,4 +1,4 @@
-"""When to renew, and how: one at a time, and whoever waited shares what came of it."""
+"""Renewal of credentials: when, and only once for concurrent callers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["RenewalLock", "renewal_time", "run_to_completion"]
 
 _LEEWAY: Final = timedelta(seconds=10)
-"""How long before its end a credential is replaced, so that it does not end on its way to the server."""
+"""How long before its expiry a credential is renewed, so that it does not expire in flight."""
 
 
 def renewal_time(expires_at: datetime | None, issued_at: datetime) -> datetime | None:
-    """When to replace a credential; None for not before the server refuses it.
+    """Return when to renew a credential; None to wait until the server rejects it.
 
-    That is a little before its end. If it was issued later than that, it is the end itself: whoever issued it would
-    give the same one again.
+    That is shortly before its expiry. If it was issued later than that, it is the expiry itself, because the issuer
+    would return the same credential again.
     """
     if expires_at is None or expires_at - issued_at <= _LEEWAY:
         return expires_at
@@ -30,7 +30,7 @@ def renewal_time(expires_at: datetime | None, issued_at: datetime) -> datetime |
 
 
 async def run_to_completion(work: Coroutine[None, None, None]) -> None:
-    """Do something that must not stop half-way: the first cancellation waits until it is done, a second does not."""
+    """Await a coroutine that must not stop half-way: the first cancellation waits for it, a second cancels it."""
     task = asyncio.get_running_loop().create_task(work)
     try:
         await asyncio.wait([task])
@@ -40,19 +40,19 @@ async def run_to_completion(work: Coroutine[None, None, None]) -> None:
         finally:
             task.cancel()
         if not task.cancelled():
-            task.exception()  # nobody is left to hear of it, and asyncio would complain
+            task.exception()  # mark it as retrieved, or asyncio logs it
         raise
     await task
 
 
 class RenewalLock:
-    """Keeps a costly renewal from being done twice at once.
+    """Serializes renewals, and shares the outcome of one with all waiting callers.
 
-    Guarantees: no two renewals overlap. Whoever asks while one is under way gets its outcome, success or failure, and
-    starts no other. A failure is not remembered beyond that: the next to ask tries again.
+    Guarantees: renewals do not overlap. A caller that waited for a renewal gets its outcome, success or failure, and
+    does not start another. Failures are not cached: the next call tries again.
 
-    Cancellation: a renewal belongs to the caller that began it, and is cancelled with that caller; then the first of
-    those that wait begins anew. A cancelled waiter disturbs nobody.
+    Cancellation: a renewal is cancelled with the caller that started it; the first waiting caller then starts another. A
+    cancelled waiter does not affect the others.
 
     Threads: belongs to one event loop.
     """
@@ -63,16 +63,16 @@ class RenewalLock:
         self._failure = ""
 
     async def run(self, renewal: Callable[[], Awaitable[None]]) -> None:
-        """Run a renewal, or wait for the one that is under way.
+        """Run a renewal, or wait for the one in progress.
 
         Raises:
-            AuthError: If the renewal raised it.
+            AuthError: If the renewal raises it.
         """
         before = self._finished
         async with self._lock:
             if self._finished != before:
                 if self._failure:
-                    # An error of each caller's own: raised in many tasks, one would collect all their tracebacks.
+                    # Each caller raises its own error: a shared one would collect the tracebacks of all tasks.
                     raise AuthError(self._failure)
                 return
             try:

@@ -1,4 +1,4 @@
-"""What to trust and what to show in TLS, kept up to date while certificates are replaced."""
+"""TLS contexts that follow the rotation of certificates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["TlsContexts"]
 _log: Final = logging.getLogger("masthead.auth")
 
 _LOOK_AFTER: Final = 5.0
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 
 T = TypeVar("T")
 
 
 class _TextSource(Protocol):
-    """Where a text comes from."""
+    """A source of PEM text."""
 
     def has_changed(self) -> bool: ...
 
@@ -37,7 +37,7 @@ class _TextSource(Protocol):
 
 
 class _StaticSource:
-    """A text that was given, and never changes."""
+    """Text from the configuration, which never changes."""
 
     def __init__(self, text: Secret, role: str) -> None:
         self._text = text
@@ -54,17 +54,17 @@ class _StaticSource:
 
 
 def _source(file: Path | None, data: Secret, role: str) -> _TextSource | None:
-    """Data before a file, as kubeconfigs have it."""
+    """Return the source of data or a file; data takes precedence, as in kubeconfigs."""
     if data:
         return _StaticSource(data, role)
     return WatchedFile(file, role) if file is not None else None
 
 
 class _Reloaded(Generic[T]):
-    """What was read from sources, for as long as they hold nothing better.
+    """A value that is reloaded when its sources change; the last valid one stays in use.
 
     Args:
-        sources: When one of them has changed, all are read.
+        sources: All are read again when one of them has changed.
         read: Reads and checks them.
     """
 
@@ -72,27 +72,27 @@ class _Reloaded(Generic[T]):
         self._sources = sources
         self._read = read
         self._value: T | None = None
-        self._told = ""
+        self._logged = ""
 
     def look(self) -> T:
-        """The newest that could be used.
+        """Return the last valid value, reloaded if a source has changed.
 
         Raises:
-            AuthError: If there never was any, and a source cannot be used.
+            AuthError: If a source is invalid and there is no earlier value.
             ConfigError: Likewise.
         """
         if self._value is not None and not any(source.has_changed() for source in self._sources):
             return self._value
         try:
             self._value = self._read()
-            self._told = ""
+            self._logged = ""
         except (AuthError, ConfigError) as error:
             if self._value is None:
                 raise
-            # Often a rotation that is half done. Once is enough, until it is something else.
-            if str(error) != self._told:
-                _log.warning("%s; what was read before stays in use", error)
-                self._told = str(error)
+            # Often a rotation in progress. Log it once, until the problem changes.
+            if str(error) != self._logged:
+                _log.warning("%s; the previous value stays in use", error)
+                self._logged = str(error)
         return self._value
 
 
@@ -100,7 +100,7 @@ def _authorities(source: _TextSource) -> _Reloaded[str]:
     def read() -> str:
         try:
             text = source.read().reveal()
-        except AuthError as error:  # a file says so; to us it is where the cluster is, not who we are
+        except AuthError as error:  # files raise AuthError, but a CA belongs to the cluster's configuration
             raise ConfigError(str(error)) from error.__cause__
         check_authorities(text, f"the {source}")
         return text
@@ -118,26 +118,26 @@ def _pair(certificate: _TextSource, key: _TextSource) -> _Reloaded[Certificate]:
 
 
 class TlsContexts:
-    """Makes the TLS settings for connections: the same object, until what they are made of changes.
+    """Creates the TLS context for new connections: the same object, until a certificate changes.
 
-    Files are looked at every five seconds at most, when somebody connects. Certificates are taken as they come, by
-    rename, by symlink or in place; what cannot be read or does not fit together is reported in the log, and what was
-    there before stays in use. Only the first load fails.
+    Files are checked when a connection is opened, at most every five seconds. They may be replaced by rename, by symlink
+    or in place. An invalid file, or a certificate that does not match its key, is logged and the previous one stays in
+    use. Only the first load raises.
 
     Args:
-        ca_file: The authorities to trust, in PEM.
-        ca_data: The same as text; goes before the file. Neither: those of the machine.
-        insecure: Trust anybody.
-        certificate_file: The client certificate to show, in PEM.
-        certificate_data: The same as text; goes before the file.
-        key_file: Its key.
-        key_data: The same as text; goes before the file.
-        credentials: Who may have a certificate too; it goes before the one from files.
-        now: The time in seconds, from any beginning; it never goes back.
+        ca_file: The trusted certificate authorities, in PEM.
+        ca_data: The same as text; takes precedence over the file. With neither, the system's authorities are trusted.
+        insecure: Whether the server's certificate is not verified.
+        certificate_file: The client certificate, in PEM.
+        certificate_data: The same as text; takes precedence over the file.
+        key_file: The client key, in PEM.
+        key_data: The same as text; takes precedence over the file.
+        credentials: Their certificate, if any, takes precedence over the configured one.
+        now: A monotonic clock, in seconds.
 
     Raises:
         AuthError: If there is a certificate without a key, or a key without a certificate.
-        ConfigError: If anybody is to be trusted and an authority is given too.
+        ConfigError: If `insecure` is set and an authority is given.
     """
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
@@ -157,12 +157,10 @@ class TlsContexts:
         certificate = _source(certificate_file, Secret(certificate_data), "client certificate")
         key = _source(key_file, key_data, "client key")
         if insecure and authorities is not None:
-            raise ConfigError(
-                f"the {authorities} is given and insecure is set; trust one authority, or anybody"
-            )
+            raise ConfigError(f"the {authorities} is given and insecure is set; keep one of them")
         if (certificate is None) != (key is None):
             raise AuthError(
-                f"the {certificate or key} is there without its counterpart; give both, or neither"
+                f"the {certificate or key} is given without its counterpart; give both, or neither"
             )
         self._insecure = insecure
         self._authorities = _authorities(authorities) if authorities is not None else None
@@ -176,11 +174,12 @@ class TlsContexts:
         self._context: ssl.SSLContext | None = None
 
     async def context(self) -> ssl.SSLContext:
-        """What to connect with now: the same object as before, until certificates have changed.
+        """Return the context for a new connection: the same object, until a certificate changes.
 
         Raises:
-            AuthError: If a certificate or key cannot be used, and none could before; or the credentials cannot be had.
-            ConfigError: If an authority's certificate cannot be used, and none could before.
+            AuthError: If a certificate or key is invalid and there was no valid one before, or if the credentials
+                cannot be obtained.
+            ConfigError: If a certificate authority is invalid and there was no valid one before.
         """
         issued = await self._credentials.certificate() if self._credentials is not None else None
         self._look()
@@ -201,17 +200,17 @@ class TlsContexts:
         self._looked = now
 
     def _make(self, trusted: str | None, shown: Certificate | None) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks names and certificates
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and host names
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        context.hostname_checks_common_name = False  # as in Go: only alternative names say whose it is
+        context.hostname_checks_common_name = False  # as in Go: only subject alternative names count
         if self._insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         elif trusted is None:
             context.load_default_certs()
         else:
-            # As in Go, who is named is trusted, also when others stand above them.
+            # As in Go, an intermediate certificate can be a trust anchor.
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             load_authorities(context, trusted, "the certificate authority")
         if shown is not None:

@@ -1,4 +1,4 @@
-"""Credentials that need nobody's help: none, a token, a password, a token in a file."""
+"""Credentials without a third party: anonymous, bearer token, basic authentication, token file."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ __all__ = ["AnonymousCredentials", "BasicAuth", "BearerToken", "TokenFile", "bea
 _log: Final = logging.getLogger("masthead.auth")
 
 _LOOK_AFTER: Final = 10.0
-"""Seconds for which a token from a file is used without a look at the file."""
+"""Seconds between two checks of the file."""
 
 _READ_AFTER: Final = 60.0
 """Seconds after which the file is read even if it looks the same."""
 
 _SENDABLE: Final = re.compile(r"[\x21-\x7e]+")
-"""What a token may consist of. A line break in one would end the header, and begin another."""
+"""The characters of a token. A line break would end the header and start another one."""
 
 
 def bearer(token: Secret, source: str) -> Secret:
-    """The ``Authorization`` for a token.
+    """Return the ``Authorization`` header for a token.
 
     Args:
-        token: Blanks and line breaks around it do not matter.
-        source: Where it is from, for the message: ``the token file /run/token``.
+        token: The token; surrounding whitespace is ignored.
+        source: Its origin, for messages: ``the token file /run/token``.
 
     Raises:
-        AuthError: If no header can carry it.
+        AuthError: If the token is invalid in a header.
     """
     if not token.reveal().strip():
         raise AuthError(f"the token from {source} is empty; get a new one")
     if not _SENDABLE.fullmatch(token.reveal().strip()):
         raise AuthError(
-            f"the token from {source} has blanks, line breaks or letters beyond ASCII in it; get a new one"
+            f"the token from {source} contains blanks, line breaks or non-ASCII characters; get a new one"
         )
     return Secret(f"Bearer {token.reveal().strip()}")
 
 
 class AnonymousCredentials:
-    """Nobody in particular."""
+    """No credentials: requests are anonymous."""
 
     async def authorization(self) -> Secret:
         """Always empty."""
@@ -67,13 +67,13 @@ class AnonymousCredentials:
 
 
 class BearerToken(AnonymousCredentials):
-    """One token, for ever.
+    """A static bearer token.
 
     Args:
         token: The token.
 
     Raises:
-        AuthError: If the token is empty, or no header can carry it.
+        AuthError: If the token is empty, or invalid in a header.
     """
 
     def __init__(self, token: Secret) -> None:
@@ -85,37 +85,39 @@ class BearerToken(AnonymousCredentials):
 
 
 class BasicAuth(AnonymousCredentials):
-    """A name and a password.
+    """Basic authentication.
 
     Args:
-        username: The name.
+        username: The user name.
         password: The password.
 
     Raises:
-        AuthError: If there is a colon in the name, where the password would begin.
+        AuthError: If the user name contains a colon.
     """
 
     def __init__(self, username: str, password: Secret) -> None:
         if ":" in username:
-            raise AuthError("a user name for basic authentication has no colon; use a token or a certificate")
+            raise AuthError(
+                "a user name for basic authentication must not contain a colon; use a token or a certificate"
+            )
         pair = SecretValue(f"{username}:{password.reveal()}".encode())
         self._value = Secret(f"Basic {base64.b64encode(pair.reveal()).decode()}")
 
     async def authorization(self) -> Secret:
-        """Name and password, encoded."""
+        """Return the encoded user name and password."""
         return self._value
 
 
 class TokenFile(AnonymousCredentials):
-    """A token that somebody else keeps fresh in a file, as the kubelet does for every pod.
+    """A token in a file that is rotated by another process, as the kubelet does for service account tokens.
 
-    The file is looked at every ten seconds, and at once when the server refuses the token; it is read if it has
-    changed, and every minute in any case. While it cannot be read, the last good token stays in use.
+    The file is checked every ten seconds, and at once when the server rejects the token. It is read if it has changed,
+    and every minute in any case. While it cannot be read, the last valid token stays in use.
 
     Args:
         path: The file.
-        fallback: What to send until the file can be read; empty for nothing.
-        now: The time in seconds, from any beginning; it never goes back.
+        fallback: The token to send until the file can be read; empty for none.
+        now: A monotonic clock, in seconds.
     """
 
     def __init__(self, path: Path, *, fallback: Secret, now: Callable[[], float]) -> None:
@@ -124,13 +126,13 @@ class TokenFile(AnonymousCredentials):
         self._value = bearer(fallback, "the configuration") if fallback else fallback
         self._looked: float | None = None
         self._read = 0.0
-        self._told = ""
+        self._logged = ""
 
     async def authorization(self) -> Secret:
         """The token.
 
         Raises:
-            AuthError: If the file never could be read, and there is no other token.
+            AuthError: If the file could never be read, and there is no other token.
         """
         now = self._now()
         if self._looked is None or now - self._looked >= _LOOK_AFTER:
@@ -140,10 +142,10 @@ class TokenFile(AnonymousCredentials):
         return self._value
 
     async def renew(self, refused: Secret) -> bool:
-        """Look at the file now; whether there is another token than the refused one.
+        """Check the file now; return whether its token differs from the rejected one.
 
         Raises:
-            AuthError: If the file never could be read, and there is no other token.
+            AuthError: If the file could never be read, and there is no other token.
         """
         if self._value == refused:
             self._refresh(self._now())
@@ -156,20 +158,20 @@ class TokenFile(AnonymousCredentials):
         """Read the file.
 
         Raises:
-            AuthError: If it cannot be read and there is no token from before.
+            AuthError: If it cannot be read, and there is no earlier token.
         """
         try:
             self._value = bearer(self._file.read(), f"the {self._file}")
         except AuthError as error:
             if not self._value:
                 raise
-            self._tell(str(error))
+            self._log_once(str(error))
         else:
-            self._told = ""
+            self._logged = ""
         self._looked = self._read = now
 
-    def _tell(self, problem: str) -> None:
-        """Say once what is wrong, and again only when it is something else or was well in between."""
-        if problem != self._told:
-            _log.warning("%s; the token from before stays in use", problem)
-            self._told = problem
+    def _log_once(self, problem: str) -> None:
+        """Log a problem once, and again only if it changes or was resolved in between."""
+        if problem != self._logged:
+            _log.warning("%s; the previous token stays in use", problem)
+            self._logged = problem

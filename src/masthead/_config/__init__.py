@@ -1,11 +1,11 @@
-"""Where the cluster is, and who we are there.
+"""Client configuration: kubeconfig files, in-cluster configuration and overrides.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `model`, `checks`, `converted` | `Config` and its parts; what may be wrong with them |
-| `loading`, `overrides`, `selection` | `load`, `from_kubeconfig` and `list_contexts`: what is looked for, and what of it counts |
-| `files`, `kubeconfig`, `node` | kubeconfig files, found, read and merged |
-| `incluster` | what a pod knows |
-| `proxies`, `address` | proxies in the environment; addresses and their parts |
-| `writeback` | renewed tokens, back to their file |
+| `model`, `validation`, `descriptors` | `Config` and its parts; their validation and field conversion |
+| `loader`, `overrides`, `resolution` | `load`, `from_kubeconfig` and `list_contexts`; resolution of a context to a `Config` |
+| `files`, `kubeconfig`, `yaml_node` | kubeconfig files: lookup, parsing, merging |
+| `incluster` | the configuration of a pod |
+| `proxies`, `address` | proxy variables of the environment; URLs |
+| `writeback` | writing renewed tokens to the kubeconfig |
 """

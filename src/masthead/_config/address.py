@@ -1,4 +1,4 @@
-"""Addresses of servers and proxies: their parts, and what of them may be shown."""
+"""URLs of servers and proxies: their parts, and removal of user and password."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from masthead._meta.secret import Secret
 __all__ = ["Address", "as_ip", "is_loopback", "split_address", "without_userinfo"]
 
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
-"""What no address holds. The standard library drops some of these without a word."""
+"""Characters that are invalid in a URL. The standard library silently drops some of them."""
 
 
 class Address(NamedTuple):
-    """The parts of an address.
+    """Scheme, host and port of a URL.
 
     Attributes:
-        scheme: In small letters.
-        host: Name or number, in small letters, an IPv6 number without its brackets.
-        port: None where none is given.
+        scheme: The scheme, in lower case.
+        host: The host name or IP address, in lower case; an IPv6 address without its brackets.
+        port: The port; None if not given.
     """
 
     scheme: str
@@ -34,42 +34,41 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
+        """Whether the host is this machine."""
         return is_loopback(self.host)
 
 
 def split_address(url: str) -> Address:
-    """Take an address apart.
+    """Split a URL.
 
     Raises:
-        ValueError: If it is none. The message says what is missing, and never repeats the address: it may hold a
-            password where nobody expects one.
+        ValueError: If the URL is invalid. The message does not repeat it, because it may contain a password.
     """
     parts, port = _split(url)
     if not parts.hostname:
-        raise ValueError("names no host")
+        raise ValueError("has no host")
     return Address(parts.scheme.lower(), parts.hostname, port)
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:
     if _UNFIT.search(url):
-        raise ValueError("holds a space, a backslash or a control character")
+        raise ValueError("contains a space, a backslash or a control character")
     if "://" not in url:
         raise ValueError("has no scheme; write https:// before it")
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise ValueError("has brackets without an IPv6 address in them") from None
+        raise ValueError("has brackets that do not enclose an IPv6 address") from None
     try:
         return parts, parts.port
     except ValueError:
-        raise ValueError("has a port that is no number up to 65535") from None
+        raise ValueError("has a port that is not a number up to 65535") from None
 
 
 def without_userinfo(url: str) -> tuple[str, str, Secret]:
-    """Take user name and password out of an address; returns the rest, the name and the password.
+    """Remove user and password from a URL; return the URL, the user and the password.
 
-    What is not an address at all is returned as it is.
+    An invalid URL is returned unchanged.
     """
     try:
         parts, _ = _split(url)
@@ -83,16 +82,16 @@ def without_userinfo(url: str) -> tuple[str, str, Secret]:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host's name or number always means this machine."""
+    """Whether a host name or IP address always denotes this machine."""
     number = as_ip(host)
     return number.is_loopback if number is not None else host.lower().rstrip(".") == "localhost"
 
 
 def as_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """A host's number, or None for a name; an IPv4 number in IPv6's clothes is the IPv4 number."""
+    """Parse an IP address; None for a host name. An IPv4-mapped IPv6 address becomes an IPv4 address."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:
         return None
-    # Python 3.13 sees through these by itself, and older ones do not.
+    # Only Python 3.13 and later treat mapped addresses as loopback.
     return getattr(number, "ipv4_mapped", None) or number

@@ -1,7 +1,7 @@
-"""Fields that take what is comfortable to give, and keep what is right to have.
+"""Dataclass fields that convert their values, such as ``str`` to ``Path`` or `Secret`.
 
-A dataclass asks a field's descriptor for the default and hands it what was given, and type checkers read both types off
-it: ``Config(token="…")`` passes them, and ``config.token`` is a `Secret`.
+A dataclass reads a field's default from its descriptor and assigns the argument through it. Type checkers take both
+types from the descriptor: ``Config(token="…")`` passes, and ``config.token`` is a `Secret`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _Kept = TypeVar("_Kept")
 
 
 class ConvertedField(Generic[_Given, _Kept]):
-    """A dataclass' field whose values are converted when they are given.
+    """A dataclass field that converts assigned values.
 
     Args:
-        default: What to convert where nothing is given.
+        default: The default, before conversion.
     """
 
     def __init__(self, default: _Given) -> None:
@@ -41,7 +41,7 @@ class ConvertedField(Generic[_Given, _Kept]):
         self._name = ""
 
     def convert(self, given: _Given) -> _Kept:
-        """Turn what was given into what is kept."""
+        """Convert an assigned value."""
         raise NotImplementedError
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -54,47 +54,47 @@ class ConvertedField(Generic[_Given, _Kept]):
         return kept
 
     def __set__(self, instance: object, value: _Given) -> None:
-        is_left_out = value is self  # what dataclasses.field(default=...) hands over where nothing is given
+        is_left_out = value is self  # dataclasses.field(default=...) assigns the descriptor itself
         vars(instance)[self._name] = self._default if is_left_out else self.convert(value)
 
 
 class PathField(ConvertedField["str | PathLike[str] | None", "Path | None"]):
-    """Takes a path in any form; None and the empty text are no path."""
+    """A path; None and the empty string mean no path."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def convert(self, given: str | PathLike[str] | None) -> Path | None:
-        """Make a Path."""
+        """Convert to a Path."""
         return Path(given) if given is not None and given != "" else None
 
 
 class SecretField(ConvertedField["str | Secret | None", Secret]):
-    """Takes a secret, or its text; None is the empty one."""
+    """A secret, given as `Secret` or text; None is the empty secret."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def convert(self, given: str | Secret | None) -> Secret:
-        """Wrap the text."""
+        """Wrap text in a Secret."""
         return given if isinstance(given, Secret) else Secret(given or "")
 
 
 class TextsField(ConvertedField["Iterable[str]", tuple[str, ...]]):
-    """Takes texts in any collection; a lone one is not taken apart into letters."""
+    """A tuple of strings, from any iterable; a single string becomes one element."""
 
     def __init__(self) -> None:
         super().__init__(())
 
     def convert(self, given: Iterable[str]) -> tuple[str, ...]:
-        """Make a tuple."""
+        """Convert to a tuple."""
         return (given,) if isinstance(given, str) else tuple(given)
 
 
 class RedactedField(ConvertedField[_Given, _Kept]):
-    """A field that is read as what it is, and kept out of sight of whatever shows an instance's variables.
+    """A field that is stored as a `SecretValue`, so that tools that dump instance variables do not show it.
 
-    Give it ``repr=False``: a repr reads it.
+    Use it with ``repr=False``: a repr reads the value.
     """
 
     def __get__(self, instance: object, owner: type) -> _Kept:
@@ -109,22 +109,22 @@ class RedactedField(ConvertedField[_Given, _Kept]):
 
 
 class RedactedTextField(RedactedField["str | Secret", str]):
-    """Takes a text that may hold a password, such as a proxy's address."""
+    """A string that may contain a password, such as a proxy URL."""
 
     def __init__(self) -> None:
         super().__init__("")
 
     def convert(self, given: str | Secret) -> str:
-        """Take the text as it is."""
+        """Return the text itself."""
         return reveal(given)
 
 
 class RedactedTextsField(RedactedField["Iterable[str]", tuple[str, ...]]):
-    """Takes texts in any collection, one of which may be a password; a lone one is not taken apart into letters."""
+    """A tuple of strings that may contain a password, from any iterable; a single string becomes one element."""
 
     def __init__(self) -> None:
         super().__init__(())
 
     def convert(self, given: Iterable[str]) -> tuple[str, ...]:
-        """Make a tuple."""
+        """Convert to a tuple."""
         return (given,) if isinstance(given, str) else tuple(given)

@@ -1,4 +1,4 @@
-"""Finding and reading kubeconfig files."""
+"""Lookup and reading of kubeconfig files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SIZE", "expand", "find", "listed_in", "read_content", "read_file", "read_files"]
 
 MAX_SIZE: Final = 16 * 1024 * 1024
-"""How long a kubeconfig may be, in bytes: two thousand clusters with their certificates fit."""
+"""The maximum size of a kubeconfig in bytes: enough for two thousand clusters with certificates."""
 
 
 def find(environ: Mapping[str, str], home: Path | None) -> list[Path]:
-    """The files that may hold a kubeconfig: those of ``KUBECONFIG``, or else the one in the home folder.
+    """Return the candidate files: those of ``KUBECONFIG``, else ``~/.kube/config``.
 
     Args:
         environ: The environment.
-        home: The home folder; None if there is none.
+        home: The home directory; None if unknown.
     """
     if listed := listed_in(environ):
         return list(dict.fromkeys(expand(entry, home) for entry in listed))
@@ -33,22 +33,22 @@ def find(environ: Mapping[str, str], home: Path | None) -> list[Path]:
 
 
 def listed_in(environ: Mapping[str, str]) -> list[str]:
-    """What ``KUBECONFIG`` lists; spaces around and between the separators list nothing."""
+    """Split ``KUBECONFIG`` into paths; blank entries are skipped."""
     entries = environ.get("KUBECONFIG", "").split(os.pathsep)
     return [entry.strip() for entry in entries if entry.strip()]
 
 
 def expand(path: str | os.PathLike[str], home: Path | None) -> Path:
-    """Make a path of what a person wrote, who may have meant the home folder by a tilde."""
+    """Convert to a path, with a leading tilde expanded to the home directory."""
     written = Path(path)
     return home.joinpath(*written.parts[1:]) if home is not None and written.parts[:1] == ("~",) else written
 
 
 def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
-    """Read and merge the files that are there; returns with it why others did not do.
+    """Read and merge the files that exist; return with the result why others were skipped.
 
     Raises:
-        ConfigError: If files cannot be read or are no kubeconfigs; it names each of them.
+        ConfigError: If files cannot be read or are not kubeconfigs; the message names each of them.
     """
     found: list[Kubeconfig] = []
     unfit: dict[Path, str] = {}
@@ -73,18 +73,18 @@ def read_file(path: Path) -> Kubeconfig:
     """Read one kubeconfig file.
 
     Raises:
-        FileNotFoundError: If it is not there.
-        ConfigError: If it cannot be read or is no kubeconfig.
+        FileNotFoundError: If it does not exist.
+        ConfigError: If it cannot be read or is not a kubeconfig.
     """
     return parse(read_content(path), YamlSource(str(path), file=path, folder=path.absolute().parent))
 
 
 def read_content(path: Path) -> SecretValue[bytes]:
-    """Read a file, up to what is too long for a kubeconfig.
+    """Read a file of at most `MAX_SIZE` bytes.
 
     Raises:
-        FileNotFoundError: If it is not there.
-        ConfigError: If it cannot be read, or is too long.
+        FileNotFoundError: If it does not exist.
+        ConfigError: If it cannot be read, or is too large.
     """
     try:
         with path.open("rb") as file:
@@ -92,10 +92,10 @@ def read_content(path: Path) -> SecretValue[bytes]:
     except FileNotFoundError:
         raise
     except IsADirectoryError:
-        raise ConfigError(f"{path}: is a folder; name a kubeconfig file in it") from None
+        raise ConfigError(f"{path}: is a directory; name a kubeconfig file in it") from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else "no file can have such a name"
         raise ConfigError(f"{path}: cannot be read: {said}") from None
     if len(content.reveal()) > MAX_SIZE:
-        raise ConfigError(f"{path}: is no kubeconfig: it is longer than {MAX_SIZE // 2**20} MiB")
+        raise ConfigError(f"{path}: is not a kubeconfig: it is larger than {MAX_SIZE // 2**20} MiB")
     return content

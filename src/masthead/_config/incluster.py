@@ -1,4 +1,4 @@
-"""The configuration that a pod finds in its own file system and environment."""
+"""In-cluster configuration, from the service account and environment of a pod."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 __all__ = ["SERVICE_ACCOUNT", "in_cluster", "resolve_in_cluster"]
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where a pod has its service account's token, authority and namespace."""
+"""The directory with the token, CA certificate and namespace of a pod's service account."""
 _ADDRESS: Final = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 
 _log = logging.getLogger("masthead.config")
 
 
 def in_cluster(environ: Mapping[str, str] | None = None, root: Path = SERVICE_ACCOUNT) -> Config:
-    """The configuration of the pod that this runs in.
+    """Return the configuration of the pod that this process runs in.
 
-    The token is read from its file, and read again when that changes. The namespace is ``POD_NAMESPACE``'s, else
-    the pod's own, else ``default``.
+    The token file is read again when it changes. The namespace is ``POD_NAMESPACE``, else the pod's own, else
+    ``default``.
 
     Args:
-        environ: The environment; the process' own by default.
-        root: Where the service account's files are.
+        environ: The environment; that of this process by default.
+        root: The directory of the service account's files.
 
     Raises:
-        ConfigError: If this is no pod, or one without a service account's token.
+        ConfigError: If the process does not run in a pod, or the pod has no service account token.
     """
     environ = os.environ if environ is None else environ
     return build_config(resolve_in_cluster(environ, root), {}, environ)
 
 
 def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContext:
-    """Where the pod's API server is, and who the pod is there.
+    """Return the cluster and user of a pod.
 
     Raises:
-        ConfigError: If this is no pod, or one without a service account's token.
+        ConfigError: If the process does not run in a pod, or the pod has no service account token.
     """
     if missing := [name for name in _ADDRESS if not environ.get(name)]:
         raise ConfigError(f"this is not a pod in a cluster: {' and '.join(missing)} not set")

@@ -1,7 +1,7 @@
-"""Kubeconfigs as typed values: clusters, users and the contexts that join them.
+"""Parsing and merging of kubeconfigs.
 
 content ──parse──> Kubeconfig ──┐
-content ──parse──> Kubeconfig ──┴─merge──> Kubeconfig      the first that says something wins, entry by entry
+content ──parse──> Kubeconfig ──┴─merge──> Kubeconfig      the first definition of an entry wins
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TELLABLE: Final = re.compile(
     r'the key "[^"]{1,60}" appears twice|nested too deeply|expected one YAML document, got \d+ documents'
     r"|its aliases expand to over [\d,]+ values"
 )
-"""Problems with YAML that can be repeated; others quote the text, and the text may be a password."""
+"""YAML errors that may be repeated in a message. Others quote the text, which may be a password."""
 _LINE: Final = re.compile(r"\(line \d+[^()]*\)$")
 
 _Entry = TypeVar("_Entry")
@@ -48,7 +48,7 @@ _Entry = TypeVar("_Entry")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeconfigCluster:
-    """A ``cluster`` entry; the fields are those of `Config`. Addresses may hold a password."""
+    """A ``cluster`` entry; the fields are those of `Config`. URLs may contain a password."""
 
     server: Secret = field(default_factory=Secret)
     tls_server_name: str = ""
@@ -62,7 +62,7 @@ class KubeconfigCluster:
 
 @dataclass(frozen=True, slots=True)
 class AuthProvider:
-    """An ``auth-provider``: the old way to have credentials renewed."""
+    """An ``auth-provider`` entry, the predecessor of exec plugins."""
 
     name: str
     config: YamlNode
@@ -87,7 +87,7 @@ class KubeconfigUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeconfigContext:
-    """A ``context`` entry: which cluster, as which user, in which namespace."""
+    """A ``context`` entry: cluster, user and namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -96,11 +96,11 @@ class KubeconfigContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kubeconfig:
-    """What one kubeconfig says, or several merged.
+    """A kubeconfig, or several merged.
 
     Attributes:
-        name: What messages call it.
-        current_context: The context to use where none is asked for.
+        name: Its name in messages.
+        current_context: The current context.
         clusters: By name.
         users: By name.
         contexts: By name.
@@ -113,21 +113,21 @@ class Kubeconfig:
     contexts: Mapping[str, KubeconfigContext] = field(default_factory=dict[str, KubeconfigContext])
 
     def __bool__(self) -> bool:
-        """Whether it says anything at all."""
+        """Whether it has any entry or a current context."""
         return bool(self.current_context or self.clusters or self.users or self.contexts)
 
 
 def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeconfig:
-    """Read a kubeconfig: YAML, JSON, or the same as plain data.
+    """Parse a kubeconfig: YAML, JSON, or plain data.
 
     Raises:
-        ConfigError: If it is something else, a known field has the wrong shape, or a name stands twice; it says
-            where.
+        ConfigError: If it is not a kubeconfig, a known field has the wrong type, or a name is duplicated; the message
+            names the field.
     """
     content = content if isinstance(content, SecretValue) else SecretValue(content)
     root = YamlNode(_plain(content, source), source)
     if not isinstance(root.value, dict | None):
-        raise root.error("is not a kubeconfig: it holds no map")
+        raise root.error("is not a kubeconfig: it is not a map")
     kind = root.at("kind").text() or "Config"
     version = root.at("apiVersion").text() or "v1"
     if (kind, version) != ("Config", "v1"):
@@ -142,7 +142,7 @@ def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeco
 
 
 def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
-    """Put kubeconfigs together: of each entry, and of the current context, the first counts, whole and alone."""
+    """Merge kubeconfigs: of each entry, and of the current context, the first definition wins as a whole."""
     given = list(kubeconfigs)
     clusters: dict[str, KubeconfigCluster] = {}
     users: dict[str, KubeconfigUser] = {}
@@ -161,10 +161,10 @@ def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
 
 
 def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSource) -> SecretValue[object]:
-    """Read the one YAML document of a kubeconfig; None if it is empty.
+    """Parse the YAML document of a kubeconfig; return None if it is empty.
 
     Raises:
-        ConfigError: If it is not YAML, or holds several documents.
+        ConfigError: If it is not YAML, or has several documents.
     """
     try:
         documents = SecretValue(yaml.load_all(content.reveal()))
@@ -174,7 +174,7 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
         return SecretValue(documents.reveal()[0] if count else None)
     except DecodeError as error:
         problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
-    # Here, so that no frame comes along in which the text is read.
+    # Raised here, so that the traceback holds no frame with the text.
     said = problem.group() if problem else "it is not YAML"
     raise ConfigError(
         " ".join([f"{source.name}: is not a kubeconfig: {said}", line.group() if line else ""]).rstrip()
@@ -192,7 +192,7 @@ def _named(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry]) -> d
     for entry in entries.items():
         name = entry.at("name").name()
         if name in found:
-            raise entry.at("name").error(f"{quote(name)} stands twice; rename or remove one of the two")
+            raise entry.at("name").error(f"{quote(name)} is duplicated; rename or remove one of the two")
         found[name] = read(entry.at(key))
     return found
 
@@ -237,7 +237,7 @@ def _user(node: YamlNode) -> KubeconfigUser:
 
 
 def _unless(data: object, file: YamlNode) -> Path | None:
-    """The file's path, unless there is data: that wins."""
+    """Return the path, unless there is data, which takes precedence."""
     found = file.file()
     return None if data else found
 
@@ -254,7 +254,7 @@ def _exec(node: YamlNode) -> ExecConfig | None:
         api_version=node.at("apiVersion").text(),
         install_hint=node.at("installHint").text(),
         provide_cluster_info=node.at("provideClusterInfo").flag(),
-        # differs from client-go: version v1 may leave it out too.
+        # differs from client-go: it is optional in version v1, too.
         interactive_mode=node.at("interactiveMode").text() or "IfAvailable",
     )
 

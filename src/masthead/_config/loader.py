@@ -1,4 +1,4 @@
-"""Where a configuration is looked for, and in which order."""
+"""Loading of the client configuration: the sources, and their precedence."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ __all__ = ["KubeContext", "KubeconfigSource", "conceal", "from_kubeconfig", "lis
 KubeconfigSource: TypeAlias = (
     "str | PathLike[str] | Mapping[str, object] | Secret | SecretValue[Mapping[str, object]]"
 )
-"""Where a kubeconfig is: the path of a file, the text of one, or what its YAML says as plain data. A `Secret` is always
-text."""
+"""A kubeconfig: the path of a file, its text, or its content as plain data. A `Secret` is always text."""
 
 _ADVICE = (
     "Name a kubeconfig, or set KUBECONFIG. Without a cluster, `masthead serve --kubeconfig-out FILE` "
@@ -52,23 +51,23 @@ def load(
     service_account: Path = SERVICE_ACCOUNT,
     **overrides: Unpack[Overrides],
 ) -> Config:
-    """Find out where the cluster is and who we are there.
+    """Load the client configuration.
 
-    The first of these that is there counts: the file that is given, alone; the files of ``KUBECONFIG``, merged;
-    ``~/.kube/config``; the service account of the pod that this runs in. With ``server=``, nothing need be there.
+    The first source that exists is used: the given kubeconfig; the files of ``KUBECONFIG``, merged; ``~/.kube/config``;
+    the service account of the pod that this process runs in. With ``server=``, no source is needed.
 
     Args:
-        kubeconfig: A kubeconfig file; or the text of one, such as ``Server.kubeconfig()``; or the same as plain data.
-            Relative paths in text and data begin in the current folder. Empty text is as good as None. A `Secret` is
-            always text.
-        environ: The environment; the process' own by default.
-        home: The home folder; what the environment says by default.
-        service_account: Where a pod has its service account's files.
-        overrides: What wins over what is read; see `Overrides`.
+        kubeconfig: The path of a kubeconfig file; its text, such as ``Server.kubeconfig()``; or its content as plain
+            data. Relative paths in text and data are relative to the current directory. The empty string means None. A
+            `Secret` is always text.
+        environ: The environment; that of this process by default.
+        home: The home directory; that of the environment by default.
+        service_account: The directory of a pod's service account files.
+        overrides: Settings that take precedence over the loaded ones; see `Overrides`.
 
     Raises:
-        ConfigError: If nothing was found, or what was found cannot be used.
-        TypeError: For an override that nobody knows.
+        ConfigError: If no source exists, or the configuration is invalid.
+        TypeError: If an override is unknown.
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
@@ -84,11 +83,11 @@ class KubeContext:
     """A context of a kubeconfig.
 
     Attributes:
-        name: What to give as ``Client(context=...)``.
-        cluster: Which cluster it is about, by its name in the kubeconfig.
-        user: As which user, by its name in the kubeconfig; empty for none.
-        namespace: The default namespace; empty if the context names none.
-        is_current: Whether it is used where no other is asked for.
+        name: The name, for ``Client(context=...)``.
+        cluster: The name of its cluster in the kubeconfig.
+        user: The name of its user in the kubeconfig; empty for none.
+        namespace: The default namespace; empty if the context has none.
+        is_current: Whether it is the current context.
     """
 
     name: str
@@ -104,7 +103,7 @@ def list_contexts(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> list[KubeContext]:
-    """List the contexts of a kubeconfig, in the order in which they are written. Nothing is sent.
+    """List the contexts of a kubeconfig, in file order. No request is sent.
 
     ::
 
@@ -113,14 +112,14 @@ def list_contexts(
 
     Args:
         kubeconfig: As for `load`: by default the files of ``KUBECONFIG``, merged, or ``~/.kube/config``.
-        environ: The environment; the process' own by default.
-        home: The home folder; what the environment says by default.
+        environ: The environment; that of this process by default.
+        home: The home directory; that of the environment by default.
 
     Returns:
-        The contexts; none where there is no kubeconfig at all, as in a pod.
+        The contexts; empty if there is no kubeconfig, as in a pod.
 
     Raises:
-        ConfigError: If the kubeconfig that is given is missing or empty, or one that was found cannot be read.
+        ConfigError: If the given kubeconfig is missing or empty, or one that was found is invalid.
     """
     hidden = kubeconfig = conceal(kubeconfig)
     found, _ = _read(hidden, os.environ if environ is None else environ, home)
@@ -143,41 +142,38 @@ def from_kubeconfig(
     environ: Mapping[str, str] | None = None,
     **overrides: Unpack[Overrides],
 ) -> Config:
-    """Make a configuration of a kubeconfig that is held in memory, such as ``Server.kubeconfig()``.
+    """Build a configuration from a kubeconfig in memory, such as ``Server.kubeconfig()``.
 
     Args:
-        content: YAML, JSON, or the same as plain data. It is never taken for a path: that is what `load` is for.
-        folder: Where relative paths in it begin; the current folder by default.
-        environ: The environment, which may name a proxy; the process' own by default.
-        overrides: What wins over what is read; see `Overrides`.
+        content: YAML, JSON, or plain data. It is never interpreted as a path: use `load` for that.
+        folder: The base of relative paths in it; the current directory by default.
+        environ: The environment, for its proxy variables; that of this process by default.
+        overrides: Settings that take precedence over the loaded ones; see `Overrides`.
 
     Raises:
-        ConfigError: If it is no kubeconfig, or cannot be used.
-        TypeError: For an override that nobody knows.
+        ConfigError: If it is not a kubeconfig, or the configuration is invalid.
+        TypeError: If an override is unknown.
     """
     content = content if isinstance(content, SecretValue) else SecretValue(content)
     refuse_unknown(overrides, "from_kubeconfig")
-    selection = resolve_context(
-        _parse_given(content, Path(folder) if folder is not None else None), overrides
-    )
-    return build_config(selection, overrides, os.environ if environ is None else environ)
+    context = resolve_context(_parse_given(content, Path(folder) if folder is not None else None), overrides)
+    return build_config(context, overrides, os.environ if environ is None else environ)
 
 
 def _read(
     given: KubeconfigSource | None, environ: Mapping[str, str], home: Path | None
 ) -> tuple[Kubeconfig, list[str]]:
-    """The kubeconfig that is given or else found, and why other places did not do; empty if none was found.
+    """Return the given or found kubeconfig, and why other sources were skipped; an empty one if none was found.
 
     Raises:
-        ConfigError: If what is given is missing, empty or nothing of the kind, or what was found cannot be read.
+        ConfigError: If the given one is missing, empty or not a kubeconfig, or a found one is invalid.
     """
     home = home or _home(environ)
     if isinstance(given, SecretValue):
         return _parse_given(given), []
     if given is not None and not isinstance(cast("object", given), str | os.PathLike):
         raise ConfigError(
-            f"kubeconfig is of type {type(given).__name__}; give the path of a file, the text of one, or a dict of what "
-            "it says"
+            f"kubeconfig is of type {type(given).__name__}; give the path of a file, its text, or a dict"
         )
     if given and (path := os.fspath(cast("str | PathLike[str]", given))):
         return _read_given(expand(path, home)), []
@@ -194,7 +190,7 @@ def _parse_given(content: SecretValue[Content], folder: Path | None = None) -> K
 
 
 def conceal(kubeconfig: _T) -> _T | Secret | SecretValue[Mapping[str, object]]:
-    """The same; the text of a kubeconfig becomes a Secret and its data is hidden, so that no frame shows their tokens."""
+    """Wrap the text or data of a kubeconfig, so that frames of tracebacks do not show its tokens."""
     if isinstance(kubeconfig, str) and _is_content(kubeconfig):
         return Secret(kubeconfig)
     return (
@@ -205,7 +201,7 @@ def conceal(kubeconfig: _T) -> _T | Secret | SecretValue[Mapping[str, object]]:
 
 
 def _is_content(kubeconfig: str) -> bool:
-    """Whether it is a kubeconfig itself, and not the path of one."""
+    """Whether this is the text of a kubeconfig, not a path."""
     return "\n" in kubeconfig or kubeconfig.lstrip().startswith("{")
 
 
@@ -218,7 +214,7 @@ def _read_given(path: Path) -> Kubeconfig:
     try:
         return _refuse_empty(read_file(path))
     except FileNotFoundError:
-        raise ConfigError(f"{path}: is not there. {_ADVICE}") from None
+        raise ConfigError(f"{path}: does not exist. {_ADVICE}") from None
 
 
 def _refuse_empty(kubeconfig: Kubeconfig) -> Kubeconfig:
@@ -239,7 +235,7 @@ def _without_kubeconfig(
     if asked:
         raise ConfigError(_not_found(f"{asked} cannot be looked up without a kubeconfig", tried))
     if overrides.get("server"):
-        # The pod's token is for the pod's own server, and not for any other that may be named.
+        # A pod's token must not be sent to another server than the pod's own.
         return ResolvedContext(cluster=KubeconfigCluster(), user=KubeconfigUser(), origin="what was given")
     try:
         found = resolve_in_cluster(environ, service_account)

@@ -1,6 +1,6 @@
-"""Where a cluster is and who we are there, as plain values."""
+"""The client configuration as frozen values."""
 
-# ruff: noqa: RUF009 - the calls make descriptors, of which a class has one for all its instances
+# ruff: noqa: RUF009 - the calls create descriptors, which all instances share
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class _PlainField(RedactedField[object, object]):
 
 @dataclass(frozen=True, kw_only=True)
 class ExecConfig:
-    """A program that prints credentials, as a kubeconfig's ``exec`` says.
+    """An exec credential plugin: ``exec`` in a kubeconfig.
 
     Attributes:
-        command: The program; with a separator in it a path, else looked up in ``PATH``.
-        args: Its arguments. May hold secrets, so the repr leaves them out.
-        env: What to add to its environment. May hold secrets, so the repr leaves it out.
+        command: The program: a path if it contains a separator, else looked up in ``PATH``.
+        args: Its arguments. They may contain secrets, and are not in the repr.
+        env: Additional environment variables. They may contain secrets, and are not in the repr.
         api_version: ``client.authentication.k8s.io/v1`` or ``…/v1beta1``.
-        install_hint: What to tell someone who does not have the program.
-        provide_cluster_info: Whether to tell it about the cluster.
-        interactive_mode: ``Never``, ``IfAvailable`` or ``Always``: whether it may ask the person at the terminal.
-        cluster_config: What the kubeconfig's cluster has for plugins, in the extension
+        install_hint: Shown if the program is not installed.
+        provide_cluster_info: Whether it receives the data of the cluster.
+        interactive_mode: ``Never``, ``IfAvailable`` or ``Always``: whether it may prompt on the terminal.
+        cluster_config: The plugin's configuration in the cluster entry: the extension
             ``client.authentication.k8s.io/exec``.
     """
 
@@ -76,17 +76,17 @@ class ExecConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class OidcConfig:
-    """How to renew an OpenID Connect token, as a kubeconfig's ``auth-provider`` named ``oidc`` says.
+    """An OpenID Connect user: the ``auth-provider`` named ``oidc`` in a kubeconfig.
 
     Attributes:
-        issuer: The issuer's address.
-        client_id: Who we are to the issuer.
-        client_secret: Its password; may be empty.
-        id_token: The token to send, as long as it lasts.
-        refresh_token: What a new one is had for.
-        ca_file: The authority to trust for the issuer.
+        issuer: The issuer's URL.
+        client_id: The OAuth client id.
+        client_secret: The OAuth client secret; may be empty.
+        id_token: The current ID token.
+        refresh_token: The refresh token.
+        ca_file: The certificate authority of the issuer.
         ca_data: The same, in PEM.
-        kubeconfig: The file that the user came from, to which new tokens are written back; None to keep them here.
+        kubeconfig: The kubeconfig that new tokens are written to; None to keep them in memory.
         user: The user's name in that file.
     """
 
@@ -102,7 +102,7 @@ class OidcConfig:
 
 
 def _hide_secret_arguments(cls: type[_ConfigT]) -> type[_ConfigT]:
-    """Take secrets out of sight before the dataclass' own ``__init__``, whose frame would show its arguments."""
+    """Wrap secret arguments before the dataclass' own ``__init__``, whose frame would show them in a traceback."""
     init = cls.__init__
 
     @functools.wraps(init)
@@ -115,7 +115,7 @@ def _hide_secret_arguments(cls: type[_ConfigT]) -> type[_ConfigT]:
 
 
 def _wrap_secrets(given: dict[str, Any]) -> None:
-    """Hide what is secret among a configuration's arguments, and take name and password out of its address."""
+    """Wrap the secret arguments of a configuration, and move user and password out of its URL."""
     for name in _SECRETS & given.keys():
         if isinstance(given[name], str):
             given[name] = Secret(given[name])
@@ -128,13 +128,13 @@ def _wrap_secrets(given: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Impersonation:
-    """As whom to act.
+    """The user to impersonate.
 
     Attributes:
-        user: The user's name.
-        uid: The user's uid.
-        groups: The groups to be in.
-        extra: What else the server is to believe of the user.
+        user: The user name.
+        uid: The uid.
+        groups: The groups.
+        extra: The extra fields of the user info.
     """
 
     user: str
@@ -146,42 +146,42 @@ class Impersonation:
 @_hide_secret_arguments
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Everything that is needed to reach one cluster as one user.
+    """The configuration of a client: one cluster and one user.
 
-    Usually loaded: `load`, `from_kubeconfig`, `in_cluster`. Made by hand, only what is needed is given::
+    Usually loaded by `load`, `from_kubeconfig` or `in_cluster`, but it can also be created directly::
 
         Config(server="https://10.0.0.1:6443", token="...", ca_file="ca.crt")
 
-    Paths may be given as text, and so may secrets, which are never shown. A name and password in the server's
-    address are taken out of it; they count only where no other credential is given.
+    Paths and secrets may be given as strings; secrets are never shown. User and password in the server's URL are moved
+    out of it, and used only if no other credential is given.
 
     Attributes:
-        server: The API server's address, perhaps with a path.
-        namespace: Where objects are when nobody says otherwise.
-        ca_file: The authority to trust, in PEM; read again when it changes.
-        ca_data: The same, as PEM text. Neither: what the machine trusts.
-        insecure: Trust anybody.
-        tls_server_name: The name that the server's certificate must have, if it is not the address'.
-        proxy_url: Through which proxy to go: ``http``, ``https``, ``socks5`` or ``socks5h``; empty for none. What is
-            loaded has the environment's already (see `proxy_for`).
-        disable_compression: Do not ask for compressed answers.
-        allow_plain_http: Send credentials without TLS to servers that are not on this machine.
+        server: The API server's URL, optionally with a path.
+        namespace: The default namespace.
+        ca_file: The trusted certificate authority, in PEM; read again when it changes.
+        ca_data: The same, as PEM text. With neither, the system's authorities are trusted.
+        insecure: Whether the server's certificate is not verified.
+        tls_server_name: The server name in TLS, if it is not the host of the URL.
+        proxy_url: The proxy: ``http``, ``https``, ``socks5`` or ``socks5h``; empty for none. A loaded configuration has
+            that of the environment (see `proxy_for`).
+        disable_compression: Whether compressed responses are not requested.
+        allow_plain_http: Whether credentials may be sent without TLS to servers that are not on this machine.
         token: A bearer token.
         token_file: A file with a bearer token; read again when it changes.
         username: For basic authentication.
         password: For basic authentication.
-        client_certificate_file: A client certificate in PEM; read again when it changes. It is shown in TLS, so that
-            as the only credential it needs a server that speaks ``https``.
+        client_certificate_file: A client certificate in PEM; read again when it changes. It is used in TLS only: as the
+            only credential it needs an ``https`` server.
         client_certificate_data: The same, as PEM text.
-        client_key_file: Its key.
+        client_key_file: The client key, in PEM.
         client_key_data: The same, as PEM text.
-        exec: A program that prints credentials.
-        oidc: An OpenID Connect token that is renewed.
-        impersonate: As whom to act.
-        origin: Where this was read from, for messages.
+        exec: An exec credential plugin.
+        oidc: An OpenID Connect user.
+        impersonate: The user to impersonate.
+        origin: Where the configuration was loaded from, for messages.
 
     Raises:
-        ConfigError: If it cannot be used; the message lists everything that is wrong.
+        ConfigError: If it is invalid; the message lists all problems.
     """
 
     server: str
@@ -195,7 +195,7 @@ class Config:
     allow_plain_http: bool = False
     token: SecretField = SecretField()
     token_file: PathField = PathField()
-    # Some put a token where the name belongs.
+    # Hidden, because some put a token there.
     username: str = field(default="", repr=False)
     password: SecretField = SecretField()
     client_certificate_file: PathField = PathField()
@@ -214,20 +214,20 @@ class Config:
             listed = (
                 f" {problems[0]}" if len(problems) == 1 else "".join(f"\n  - {each}" for each in problems)
             )
-            raise ConfigError(f"{self.origin or 'this configuration'} cannot be used:{listed}")
+            raise ConfigError(f"{self.origin or 'this configuration'} is invalid:{listed}")
 
     @property
     def sends_authorization(self) -> bool:
-        """Whether requests carry a credential, beside what TLS shows."""
+        """Whether requests carry a credential in a header."""
         return bool(self.token or self.token_file or self.username or self.password or self.exec or self.oidc)
 
     @property
     def speaks_plain_http(self) -> bool:
-        """Whether the server is spoken to without TLS."""
+        """Whether the server is used without TLS."""
         return self.server.lower().startswith("http:")
 
     def describe(self) -> str:
-        """One line for logs: where, as whom, and where that was read; no secrets."""
+        """Describe server, credentials and origin in one line for logs, without secrets."""
         parts = [f"{self.server} with {self._shows()}", f"namespace {self.namespace}"]
         if self.impersonate is not None:
             parts.append(f"acting as {self.impersonate.user}")
@@ -238,7 +238,7 @@ class Config:
         return ", ".join(parts)
 
     def _shows(self) -> str:
-        """The credentials by name, strongest first."""
+        """Return the names of the credentials, in order of precedence."""
         words = {
             "a client certificate": self.client_certificate_file or self.client_certificate_data,
             "a token": self.token,

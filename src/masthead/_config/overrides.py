@@ -1,4 +1,4 @@
-"""What a caller says that a kubeconfig says otherwise."""
+"""Settings of the caller that take precedence over a kubeconfig."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _SECRETS: Final = frozenset({"server", "proxy_url", "token"})
 
 
 class Overrides(TypedDict, total=False):
-    """What wins over what is read. None and the empty text win over nothing.
+    """Settings that take precedence over the loaded ones. None and the empty string override nothing.
 
     Attributes:
-        context: The context to use, by name; needed where the kubeconfig's ``current-context`` is empty.
-        cluster: The cluster to use, by name.
-        user: The user to be, by name.
-        namespace: Where objects are when nobody says otherwise.
-        server: The API server's address. It takes the cluster's ``tls-server-name`` away.
-        proxy_url: Through which proxy to go.
-        tls_server_name: The name that the server's certificate must have.
-        insecure: True: trust anybody, and no authority that was read. False: check certificates all the same.
-        ca_file: The authority to trust, in place of what was read.
-        token: A bearer token, in place of the user's token, password or program. As with kubectl, a client
-            certificate stays, and a server that takes certificates believes it first.
-        impersonate: As whom to act.
-        allow_plain_http: Send credentials without TLS to servers that are not on this machine.
+        context: The name of the context; required if ``current-context`` is empty.
+        cluster: The name of the cluster entry.
+        user: The name of the user entry.
+        namespace: The default namespace.
+        server: The API server's URL. It removes the cluster's ``tls-server-name``.
+        proxy_url: The proxy.
+        tls_server_name: The server name in TLS.
+        insecure: True: do not verify certificates, and drop the loaded authority. False: verify them in any case.
+        ca_file: The trusted certificate authority, instead of the loaded one.
+        token: A bearer token, instead of the user's token, password or exec plugin. As with kubectl, a client
+            certificate is kept, and a server that supports client certificates evaluates it first.
+        impersonate: The user to impersonate.
+        allow_plain_http: Whether credentials may be sent without TLS to servers that are not on this machine.
     """
 
     context: str | None
@@ -55,16 +55,16 @@ class Overrides(TypedDict, total=False):
 
 
 def refuse_unknown(overrides: Overrides, function: str) -> None:
-    """Refuse what no checker has seen. What is secret among the rest is hidden: frames on the way show their variables.
+    """Reject unknown overrides, and wrap the secret ones so that frames of tracebacks do not show them.
 
     Raises:
-        TypeError: If there is an override that nobody knows.
+        TypeError: If an override is unknown.
     """
     for name in _SECRETS & overrides.keys():
         overrides[name] = _secret(overrides[name] or "")  # type: ignore[literal-required]
     if unknown := sorted(overrides.keys() - Overrides.__annotations__.keys()):
         known = ", ".join(Overrides.__annotations__)
-        raise TypeError(f"{function}() knows no argument {unknown[0]!r}; it overrides {known}")
+        raise TypeError(f"{function}() got an unexpected argument {unknown[0]!r}; the overrides are {known}")
 
 
 def _secret(given: str | Secret) -> Secret:
@@ -72,7 +72,7 @@ def _secret(given: str | Secret) -> Secret:
 
 
 def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> KubeconfigCluster:
-    """The cluster as the caller wants it."""
+    """Apply the overrides to a cluster."""
     if server := overrides.get("server"):
         cluster = replace(cluster, server=_secret(server), tls_server_name="")
     if tls_server_name := overrides.get("tls_server_name"):
@@ -89,7 +89,7 @@ def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> Kubeco
 
 
 def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
-    """The user as the caller wants it."""
+    """Apply the overrides to a user."""
     if token := overrides.get("token"):
         user = replace(
             user,
@@ -108,10 +108,10 @@ def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
 def adjusted(
     config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None
 ) -> Config:
-    """A whole configuration as the caller wants it; None and the empty text change nothing.
+    """Apply overrides to a complete configuration; None and the empty string change nothing.
 
     Raises:
-        ConfigError: If it cannot be used like that.
+        ConfigError: If the result is invalid.
     """
     if namespace:
         config = replace(config, namespace=namespace)

@@ -1,4 +1,4 @@
-"""Which proxy the environment asks for, as Go's programs understand it."""
+"""Proxy variables of the environment, with the semantics of Go."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
-    """The address of the proxy through which to reach a server; empty for none.
+    """Return the URL of the proxy for a server; empty for none.
 
-    ``HTTPS_PROXY`` or ``HTTP_PROXY`` counts, by the server's scheme, and then ``ALL_PROXY``; each also in small
-    letters, which come second. ``NO_PROXY`` names who is reached directly, separated by commas:
+    ``HTTPS_PROXY`` or ``HTTP_PROXY`` is used, by the server's scheme, then ``ALL_PROXY``; each also in lower case, which
+    comes second. ``NO_PROXY`` lists the hosts that are reached directly, separated by commas:
 
     =====================  ==========================================================
-    ``*``                  everybody
-    ``example.com``        the host, and all below it
-    ``.example.com``       all below it; so does ``*.example.com``
-    ``10.1.2.3``           the number
+    ``*``                  every host
+    ``example.com``        the host and its subdomains
+    ``.example.com``       its subdomains; same as ``*.example.com``
+    ``10.1.2.3``           the IP address
     ``10.0.0.0/8``         the network
     ``example.com:6443``   any of them, on that port
     =====================  ==========================================================
@@ -36,11 +36,11 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     try:
         address = split_address(server)
     except ValueError:
-        return ""  # whoever uses it will say what is wrong with it
+        return ""  # an invalid URL is reported by the validation of the configuration
     if address.is_loopback or _is_exempt(address, _read(environ, "NO_PROXY")):
         return ""
     for name in _VARIABLES.get(address.scheme, ()):
-        # In a CGI program, a request's "Proxy" header arrives as HTTP_PROXY, from whoever sent it.
+        # In a CGI program, the "Proxy" header of any request becomes HTTP_PROXY.
         is_forged = name == "HTTP_PROXY" and bool(environ.get("REQUEST_METHOD"))
         found = "" if is_forged else _read(environ, name)
         if found:
@@ -78,7 +78,7 @@ def _holds(network: str, number: ipaddress.IPv4Address | ipaddress.IPv6Address) 
 
 
 def _split_port(rule: str) -> tuple[str, str]:
-    """Take the port off a rule; an IPv6 number is all colons, and has brackets where a port follows."""
+    """Split the port from a rule; an IPv6 address has brackets if a port follows."""
     if rule.startswith("["):
         host, _, rest = rule[1:].partition("]")
         return host, rest.removeprefix(":")

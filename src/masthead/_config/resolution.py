@@ -1,4 +1,4 @@
-"""From a kubeconfig's entries to one configuration: which context, which cluster, which user."""
+"""Resolution of a kubeconfig's context to a cluster, a user and a `Config`."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["ResolvedContext", "build_config", "resolve_context"]
 
 _PLUGINS: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
-"""What to use in the place of an auth-provider of old."""
+"""The exec plugins that replace removed auth-providers."""
 
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedContext:
-    """One cluster and one user there.
+    """The cluster and user of a context.
 
     Attributes:
-        cluster: Where.
-        user: Who.
-        user_name: What the kubeconfig calls the user; empty for nobody.
-        namespace: Where objects are when nobody says otherwise; empty for what everybody has.
-        origin: Where it was read, for messages.
+        cluster: The cluster entry.
+        user: The user entry.
+        user_name: The name of the user entry; empty for none.
+        namespace: The default namespace; empty if the context has none.
+        origin: Where it was loaded from, for messages.
     """
 
     cluster: KubeconfigCluster
@@ -48,13 +48,13 @@ class ResolvedContext:
 
 
 def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedContext:
-    """Follow a context to its cluster and its user.
+    """Resolve a context to its cluster and user.
 
-    A context without a user means nobody in particular; one whose user is not there is an error. Where no context is
-    current, one must be named, even if there is no other: some leave it empty so that nothing happens by mistake.
+    A context without a user is anonymous; a context whose user does not exist is an error. If there is no current
+    context, one must be named, even if there is only one: some leave it empty so that nothing happens by mistake.
 
     Raises:
-        ConfigError: If a name leads nowhere, or no context is named.
+        ConfigError: If a context, cluster or user does not exist, or no context is named.
     """
     context_name = overrides.get("context") or kubeconfig.current_context
     origin = kubeconfig.name + (f", context {quote(context_name)}" if context_name else "")
@@ -69,7 +69,7 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
         _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else KubeconfigCluster()
     )
     if not cluster_name and not overrides.get("server"):
-        raise ConfigError(f"{origin}: it names no cluster; add one, or ask for one with cluster=")
+        raise ConfigError(f"{origin}: it names no cluster; add one, or pass cluster=")
     return ResolvedContext(
         cluster=cluster,
         user=_find("user", user_name, kubeconfig.users, origin) if user_name else KubeconfigUser(),
@@ -79,19 +79,19 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
     )
 
 
-def build_config(selection: ResolvedContext, overrides: Overrides, environ: Mapping[str, str]) -> Config:
-    """Make a configuration of what was selected, overridden by the caller and completed by the environment.
+def build_config(resolved: ResolvedContext, overrides: Overrides, environ: Mapping[str, str]) -> Config:
+    """Build a configuration from a resolved context, the overrides and the proxy variables of the environment.
 
     Raises:
-        ConfigError: If it cannot be used.
+        ConfigError: If it is invalid.
     """
-    cluster = override_cluster(selection.cluster, overrides)
-    user = override_user(selection.user, overrides)
-    _refuse_missing_files(cluster, user, selection.origin)
+    cluster = override_cluster(resolved.cluster, overrides)
+    user = override_user(resolved.user, overrides)
+    _refuse_missing_files(cluster, user, resolved.origin)
     exec_ = replace(user.exec, cluster_config=cluster.exec_config.reveal()) if user.exec else None
     return Config(
         server=cluster.server.reveal(),
-        namespace=overrides.get("namespace") or selection.namespace or "default",
+        namespace=overrides.get("namespace") or resolved.namespace or "default",
         ca_file=cluster.ca_file,
         ca_data=cluster.ca_data,
         insecure=cluster.insecure,
@@ -108,9 +108,9 @@ def build_config(selection: ResolvedContext, overrides: Overrides, environ: Mapp
         client_key_file=user.client_key_file,
         client_key_data=user.client_key_data,
         exec=exec_,
-        oidc=_oidc(user.auth_provider, selection.user_name) if user.auth_provider else None,
+        oidc=_oidc(user.auth_provider, resolved.user_name) if user.auth_provider else None,
         impersonate=user.impersonate,
-        origin=selection.origin,
+        origin=resolved.origin,
     )
 
 
@@ -127,16 +127,13 @@ def _find(kind: str, name: str, entries: Mapping[str, _Entry], where: str) -> _E
 
 def _no_context(kubeconfig: Kubeconfig) -> str:
     if not kubeconfig.contexts:
-        return (
-            f"{kubeconfig.name}: there is no context; add one that joins a cluster and a user, or ask for a "
-            "cluster with cluster="
-        )
+        return f"{kubeconfig.name}: there is no context; add one with a cluster and a user, or pass cluster="
     names = ", ".join(map(quote, kubeconfig.contexts))
-    return f"{kubeconfig.name}: current-context is empty; set it, or say context=... with one of {names}"
+    return f"{kubeconfig.name}: current-context is empty; set it, or pass context= with one of {names}"
 
 
 def _refuse_missing_files(cluster: KubeconfigCluster, user: KubeconfigUser, origin: str) -> None:
-    """Name every file that is not there while it is still known who asked for it."""
+    """Report missing files here, where their origin is still known."""
     files = {
         "certificate-authority": cluster.ca_file,
         "client-certificate": user.client_certificate_file,
@@ -152,7 +149,7 @@ def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
     if provider.name != "oidc":
         plugin = _PLUGINS.get(provider.name, "")
         instead = f"an exec plugin instead: {plugin}" if plugin else "an exec plugin instead"
-        raise node.error(f"Kubernetes has no auth-provider {quote(provider.name)} any more; use {instead}")
+        raise node.error(f"Kubernetes has removed the auth-provider {quote(provider.name)}; use {instead}")
     ca_data = node.at("idp-certificate-authority-data").decoded()
     ca_file = node.at("idp-certificate-authority").file()
     return OidcConfig(

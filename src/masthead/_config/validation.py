@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: every problem at once, and no secret in any of them."""
+"""Validation of a configuration: all problems at once, without secrets in the messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
 _SERVER_SCHEMES: Final = ("https", "http")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
-# Of each pair, a configuration that is made by hand may have one.
+# Mutually exclusive fields.
 _EITHER_OR: Final = (
     ("ca_file", "ca_data"),
     ("client_certificate_file", "client_certificate_data"),
@@ -31,7 +31,7 @@ _EITHER_OR: Final = (
 
 
 def find_problems(config: Config) -> list[str]:
-    """Everything that is wrong with a configuration, each as a sentence that begins with the field's name."""
+    """Return all problems of a configuration, each prefixed with the name of the field."""
     return [problem for check in _CHECKS for problem in check(config)]
 
 
@@ -59,13 +59,13 @@ def _tls(config: Config) -> Iterator[str]:
     has_certificate = bool(config.client_certificate_file or config.client_certificate_data)
     has_key = bool(config.client_key_file or config.client_key_data)
     if has_certificate and not has_key:
-        yield "client_key_file: is missing, and the client certificate is of no use without its key"
+        yield "client_key_file: is missing; a client certificate needs its key"
     if has_key and not has_certificate:
-        yield "client_certificate_file: is missing, and the client key is of no use without its certificate"
+        yield "client_certificate_file: is missing; a client key needs its certificate"
     if has_certificate and config.speaks_plain_http and not config.sends_authorization:
         yield (
-            "server: speaks plain HTTP, but client certificates are shown in TLS only, so that every request would be "
-            "nobody's; use https, or leave the certificate out"
+            "server: uses plain HTTP, but client certificates are sent in TLS only, so that requests would be "
+            "anonymous; use https, or leave the certificate out"
         )
 
 
@@ -77,24 +77,24 @@ def _credentials(config: Config) -> Iterator[str]:
     if config.exec is not None and config.oidc is not None:
         yield "exec: given together with oidc; keep one of them"
     if _CONTROL.search(config.token.reveal()):
-        yield "token: holds a line break or another control character; strip it"
+        yield "token: contains a line break or another control character; strip it"
     if ":" in config.username:
-        yield "username: holds a colon, which basic authentication cannot carry"
+        yield "username: contains a colon, which basic authentication does not allow"
 
 
 def _secrecy(config: Config) -> Iterator[str]:
-    """Refuse to say a secret aloud.
+    """Refuse to send credentials in plain text.
 
-    differs from client-go: which sends none over plain HTTP wherever the server is, and does not say so.
+    differs from client-go, which silently omits them over plain HTTP, wherever the server is.
     """
     if config.allow_plain_http:
         return
-    on_the_way = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
-    is_overheard = config.speaks_plain_http and not all(each.is_loopback for each in on_the_way)
-    if config.sends_authorization and is_overheard:
+    hops = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
+    is_exposed = config.speaks_plain_http and not all(each.is_loopback for each in hops)
+    if config.sends_authorization and is_exposed:
         yield (
-            "server: speaks plain HTTP and is not on this machine, so that anybody on the way could read the "
-            "credentials; use https, or say allow_plain_http=True"
+            "server: uses plain HTTP and is not on this machine, so that anyone on the network could read the "
+            "credentials; use https, or pass allow_plain_http=True"
         )
 
 
@@ -131,13 +131,13 @@ def _oidc(config: Config) -> Iterator[str]:
     if address.scheme not in _SERVER_SCHEMES:
         yield f"oidc.issuer: the scheme must be https, not {quote(address.scheme)}"
     if address.scheme == "http" and not address.is_loopback and not config.allow_plain_http:
-        yield "oidc.issuer: speaks plain HTTP and is not on this machine; use https, or say allow_plain_http=True"
+        yield "oidc.issuer: uses plain HTTP and is not on this machine; use https, or pass allow_plain_http=True"
 
 
 def _impersonation(config: Config) -> Iterator[str]:
     other = config.impersonate
     if other is not None and not other.user:
-        yield "impersonate.user: is missing; a uid, groups or extra say nothing without a user"
+        yield "impersonate.user: is missing; uid, groups and extra need a user"
 
 
 def _proxy(config: Config) -> Iterator[str]:
@@ -160,10 +160,10 @@ def _namespace(config: Config) -> Iterator[str]:
 
 
 def _problem_behind_host(url: str) -> str:
-    """What is wrong with the rest of an address: a password with odd characters ends up there."""
+    """Check path, query and fragment of a URL: a password with special characters ends up there."""
     parts = urlsplit(url)
     if "@" in f"{parts.path}{parts.query}{parts.fragment}":
-        return "has an @ behind the host; if a password holds / ? or #, write them as %2F %3F %23"
+        return "has an @ behind the host; if a password contains / ? or #, write them as %2F %3F %23"
     return (
         "must end with its path; take away what begins with ? or #" if parts.query or parts.fragment else ""
     )

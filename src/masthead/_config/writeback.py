@@ -25,7 +25,7 @@ __all__ = ["write_user_tokens"]
 
 _TRIES: Final = 20
 _PAUSE: Final = 0.05
-"""Seconds between tries; writing takes a few milliseconds."""
+"""Seconds between attempts; writing takes a few milliseconds."""
 
 
 def write_user_tokens(
@@ -36,28 +36,26 @@ def write_user_tokens(
     refresh_token: Secret | str,
     pause: Callable[[float], object] | None = None,
 ) -> None:
-    """Put an OpenID Connect user's new tokens into a kubeconfig; an empty one leaves the old one there.
+    """Write an OpenID Connect user's new tokens to a kubeconfig; an empty token leaves the old one unchanged.
 
-    Everything else that stands in the file is kept, but for comments and layout; so are its owner and mode. Nobody ever
-    sees half a file, unless it is somebody else's: then it is written to in place. Programs that lock kubeconfigs, as
-    kubectl does, take turns. Blocks for a second at most: in a coroutine, use a
-    thread.
+    The rest of the file is preserved except for comments and layout, and so are its owner and mode. The file is replaced
+    atomically, unless it belongs to another user: then it is written in place. It is locked as kubectl locks it. Blocks
+    for at most a second: in a coroutine, use a thread.
 
     Args:
         kubeconfig: The file.
         user: The user's name in it.
         id_token: The new token.
-        refresh_token: What the next one is had for.
-        pause: Waits so many seconds before the lock is tried again.
+        refresh_token: The new refresh token.
+        pause: Sleeps for a number of seconds between attempts to lock.
 
     Raises:
-        ConfigError: If the file is locked and stays so, cannot be read or written, or has no such user; or if what
-            is given cannot be a token.
+        ConfigError: If the file stays locked, cannot be read or written, or has no such user; or if a token is invalid.
     """
     id_token, refresh_token = _secret(id_token), _secret(refresh_token)
     if not (id_token.reveal().isascii() and refresh_token.reveal().isascii()):
-        raise ConfigError(f"{kubeconfig}: the new tokens cannot be written: no token has such characters")
-    # Of a link, the file that it leads to is replaced, and not the link.
+        raise ConfigError(f"{kubeconfig}: the new tokens cannot be written: a token has non-ASCII characters")
+    # Replace the target of a symlink, not the link.
     path = kubeconfig.resolve()
     try:
         with _locked(path, pause or threading.Event().wait):
@@ -79,7 +77,7 @@ def _secret(token: Secret | str) -> Secret:
 
 @contextlib.contextmanager
 def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
-    """Hold the lock that kubectl and client-go know too: a file beside the file."""
+    """Hold the lock file that kubectl and client-go use, too."""
     lock = path.with_name(f"{path.name}.lock")
     for attempt in range(_TRIES):
         if attempt:
@@ -103,14 +101,14 @@ def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
 def _read(path: Path) -> SecretValue[dict[str, object]]:
     source = YamlSource(str(path), file=path)
     content = read_content(path)
-    parse(content, source)  # for its checks: what follows can rely on the shapes
+    parse(content, source)  # validates, so that the types below are certain
     return SecretValue(cast("dict[str, object]", read_document(content, source).reveal() or {}))
 
 
 def _config_of(
     document: SecretValue[dict[str, object]], user: str, path: Path
 ) -> SecretValue[dict[str, object]]:
-    """The settings of a user's auth-provider, as they stand in the document."""
+    """Return the ``config`` of a user's auth-provider in the document."""
     fields = _user_of(document, user)
     if fields is None:
         raise ConfigError(f"{path}: there is no user {quote(user)} any more to write the new tokens to")
@@ -129,7 +127,7 @@ def _user_of(document: SecretValue[dict[str, object]], user: str) -> SecretValue
 
 
 def _replace(path: Path, text: Secret) -> None:
-    """Put a new file in the place of another, with the same owner and mode; who cannot give it away, writes into it."""
+    """Replace a file by a new one with the same owner and mode; if that is not permitted, write in place."""
     known = path.stat()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     new = Path(name)
@@ -140,7 +138,7 @@ def _replace(path: Path, text: Secret) -> None:
         if is_like:
             new.replace(path)
             return
-        # A rename would make it our file, which its owner could perhaps not read any more.
+        # A rename would change the owner, who might then be unable to read the file.
         with path.open("r+", encoding="utf-8") as file:
             _write(file, text)
             file.truncate()
@@ -149,8 +147,8 @@ def _replace(path: Path, text: Secret) -> None:
 
 
 def _is_like(known: os.stat_result, descriptor: int) -> bool:
-    """Give a new file, which nobody but us can read, the owner and mode of another; whether that could be done."""
-    if not hasattr(os, "fchown"):  # as on Windows, where a file has the rights of its folder
+    """Set owner and mode of a new file; return whether that was permitted."""
+    if not hasattr(os, "fchown"):  # as on Windows, where files inherit the permissions of their directory
         return True
     try:
         found = os.fstat(descriptor)

@@ -1,7 +1,7 @@
-"""Reading plain data strictly: each value knows where it stands, so that an error can say so.
+"""Strict access to parsed YAML: each value knows its path, so that errors can name it.
 
-Unknown fields are none of our business. A known one of the wrong shape is an error, whose message never repeats the
-value: it may be a secret in the wrong place.
+Unknown fields are ignored. A known field of the wrong type is an error; the message never repeats the value, which may
+be a misplaced secret.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _SHAPES: Final[Mapping[type[object], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class YamlSource:
-    """Where data was read.
+    """The origin of parsed data.
 
     Attributes:
-        name: What messages call it.
-        file: The file; None for what was held in memory.
-        folder: Where relative paths begin; None for the current folder.
+        name: Its name in messages.
+        file: The file; None for data in memory.
+        folder: The base of relative paths; None for the current directory.
     """
 
     name: str
@@ -45,18 +45,18 @@ class YamlSource:
     folder: Path | None = None
 
     def resolve(self, path: str) -> Path:
-        """Make a path of a text that stands in this source."""
+        """Resolve a path relative to this source."""
         return Path(path) if self.folder is None else self.folder / path
 
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A value and where it stands.
+    """A value of a YAML document and its path.
 
     Attributes:
-        held: Plain data, as YAML gives it; None where there is nothing. Wrapped, because it may be a secret or hold one.
-        source: Where it was read.
-        path: Where in there, such as ``users[1].user.exec``.
+        held: The parsed value; None if absent. Wrapped, because it may be or contain a secret.
+        source: The origin of the document.
+        path: The path in the document, such as ``users[1].user.exec``.
     """
 
     held: SecretValue[object]
@@ -65,27 +65,27 @@ class YamlNode:
 
     @property
     def value(self) -> object:
-        """The data; do not give it a name where an error is raised."""
+        """The parsed value; do not bind it to a variable in a frame that raises."""
         return self.held.reveal()
 
     def error(self, problem: str) -> ConfigError:
-        """The error to raise, with the place before the problem."""
+        """Create an error that names source and path."""
         return ConfigError(": ".join(part for part in (self.source.name, self.path, problem) if part))
 
     def at(self, key: str) -> YamlNode:
-        """A field of a map.
+        """Return a field of a map.
 
         Raises:
-            ConfigError: If this is no map.
+            ConfigError: If this is not a map.
         """
         held = SecretValue(self._fields().get(key))
         return YamlNode(held, self.source, f"{self.path}.{key}" if self.path else key)
 
     def items(self) -> list[YamlNode]:
-        """The items of a list; nothing is an empty list.
+        """Return the items of a list; empty if absent.
 
         Raises:
-            ConfigError: If this is something else.
+            ConfigError: If the value has another type.
         """
         if self.value is None:
             return []
@@ -98,18 +98,18 @@ class YamlNode:
         ]
 
     def entries(self) -> dict[str, YamlNode]:
-        """The fields of a map; nothing is an empty map.
+        """Return the fields of a map; empty if absent.
 
         Raises:
-            ConfigError: If this is something else.
+            ConfigError: If the value has another type.
         """
         return {key: self.at(key) for key in self._fields()}
 
     def text(self) -> str:
-        """A text; nothing is the empty one.
+        """Return a string; empty if absent.
 
         Raises:
-            ConfigError: If this is something else.
+            ConfigError: If the value has another type.
         """
         if self.value is None:
             return ""
@@ -118,10 +118,10 @@ class YamlNode:
         return self.value
 
     def name(self) -> str:
-        """A text that must not be empty.
+        """Return a string that must not be empty.
 
         Raises:
-            ConfigError: If it is, or is no text.
+            ConfigError: If it is empty or not a string.
         """
         found = self.text()
         if not found:
@@ -129,10 +129,10 @@ class YamlNode:
         return found
 
     def flag(self) -> bool:
-        """True or false; nothing is false.
+        """Return a boolean; false if absent.
 
         Raises:
-            ConfigError: If this is something else.
+            ConfigError: If the value has another type.
         """
         if self.value is None:
             return False
@@ -141,27 +141,27 @@ class YamlNode:
         return self.value
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts; nothing is an empty one.
+        """Return a list of strings; empty if absent.
 
         Raises:
-            ConfigError: If this is something else.
+            ConfigError: If the value has another type.
         """
         return tuple(each.text() for each in self.items())
 
     def file(self) -> Path | None:
-        """The path of a file, relative to where it was read; None for nothing.
+        """Return a path, resolved relative to the source; None if absent.
 
         Raises:
-            ConfigError: If this is no text.
+            ConfigError: If this is not a string.
         """
         found = self.text()
         return self.source.resolve(found) if found else None
 
     def decoded(self) -> str:
-        """The text that stands here in base64.
+        """Decode a base64 string to text.
 
         Raises:
-            ConfigError: If this is no text, not base64, or not text once decoded.
+            ConfigError: If this is not a string, not base64, or not UTF-8 once decoded.
         """
         packed = Secret("".join(self.text().split()))
         try:
@@ -170,7 +170,9 @@ class YamlNode:
             problem = "is base64 of something that is not text; PEM is expected"
         except ValueError:
             problem = "is not base64; it must hold the PEM file's content, encoded"
-        raise self.error(problem)  # here, because Python's error holds the content
+        raise self.error(
+            problem
+        )  # raised outside of the handler, because Python's error contains the content
 
     def _fields(self) -> Mapping[str, object]:
         if self.value is None:

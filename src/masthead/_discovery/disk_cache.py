@@ -139,7 +139,9 @@ class DiskCache:
     def _check_directory(self) -> None:
         facts = self.directory.lstat()
         if not stat.S_ISDIR(facts.st_mode) or not _is_ours_alone(facts):
-            raise PermissionError("the directory is not owned by this user alone; remove it, or choose another")
+            raise PermissionError(
+                "the directory is not owned by this user alone; remove it, or choose another"
+            )
 
     def _replace(self, path: Path, content: bytes) -> None:
         # mkstemp creates an unpredictable name, readable for its owner only.

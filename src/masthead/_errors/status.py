@@ -80,7 +80,9 @@ class StatusError(MastheadError):
         if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
             message = _INVALID_VALUE.sub(r"\1<hidden>", message)
         message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
-        failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        failure = (
+            f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        )
         sentence = f"{tried}: {failure}." if tried else f"{failure}."
         return " ".join(part for part in (printable(sentence), self.next_step) if part)
 

@@ -241,7 +241,7 @@ async def test_a_program_that_stands_alone_has_no_input(tmp_path: Path) -> None:
 async def test_a_program_that_must_ask_somebody_is_not_run_without_a_terminal(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="abc")
 
-    with pytest.raises(AuthError, match="must ask somebody at a terminal, and there is none"):
+    with pytest.raises(AuthError, match="must prompt on a terminal, and none is attached"):
         await program.plugin(interactive_mode="Always").authorization()
 
     assert program.runs == 0
@@ -374,30 +374,30 @@ async def test_a_renewal_that_fails_is_an_error_and_no_silent_return_to_the_old(
     plugin = program.plugin()
     await plugin.authorization()
 
-    with pytest.raises(AuthError, match="failed with exit code 1; it said: nothing"):
+    with pytest.raises(AuthError, match=r"failed with exit code 1; stderr: \(empty\)"):
         await plugin.renew(Secret("Bearer abc"))
 
 
 FAILURES = {
-    "sys.stderr.write('first\\n\\x1b[31mlast words\\x1b[0m\\n'); sys.exit(3)": "exit code 3; it said: first | last words",
+    "sys.stderr.write('first\\n\\x1b[31mlast words\\x1b[0m\\n'); sys.exit(3)": "exit code 3; stderr: first | last words",
     "os.kill(os.getpid(), 15)": "failed with signal 15",
     "": "printed nothing",
-    "print('Please log in.')": "no ExecCredential in JSON: JSON is malformed",
-    'sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')': "no ExecCredential in JSON: it is not UTF-8",
+    "print('Please log in.')": "did not print a valid ExecCredential in JSON: JSON is malformed",
+    'sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')': "did not print a valid ExecCredential in JSON: it is not UTF-8",
     "print('{\"status\": {\"x\":' + '[' * 100000)": "nested without end",
     "print('[]')": "Expected `object`, got `array`",
     "reply(token=5)": "text was expected - at `$.status.token`",
     "reply(kind='Secret', token='x')": "kind 'Secret'",
     "reply(version='client.authentication.k8s.io/v1beta1', token='x')": "set the apiVersion that it supports",
-    "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential'}))": "answered without a status",
-    "reply()": "gave neither a token nor a certificate",
-    "reply(token='')": "gave neither a token nor a certificate",
-    "reply(clientCertificateData='x')": "gave a client certificate without its key",
-    "reply(token='x', clientKeyData='x')": "gave a client key without its certificate",
+    "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential'}))": "an ExecCredential without a status",
+    "reply()": "printed neither a token nor a certificate",
+    "reply(token='')": "printed neither a token nor a certificate",
+    "reply(clientCertificateData='x')": "printed a client certificate without its key",
+    "reply(token='x', clientKeyData='x')": "printed a client key without its certificate",
     "reply(clientCertificateData='x', clientKeyData='y')": "cannot be used: it is not PEM, or is damaged",
-    "reply(token='x', expirationTimestamp='tomorrow')": "no RFC 3339 time",
-    "reply(token='x\\ny: z')": "has blanks, line breaks",
-    "print('rubbish'); sys.stderr.write('look here')": "; it said: look here",
+    "reply(token='x', expirationTimestamp='tomorrow')": "not an RFC 3339 time",
+    "reply(token='x\\ny: z')": "contains blanks, line breaks",
+    "print('rubbish'); sys.stderr.write('look here')": "; stderr: look here",
 }
 
 
@@ -457,5 +457,5 @@ async def test_arguments_are_left_out_of_what_a_program_is_quoted_with(tmp_path:
     body = "print('usage:', *sys.argv[1:], file=sys.stderr); sys.exit(2)"
     plugin = Program(tmp_path, body).plugin(args=["--password=hunter22", "--token", "t0ken-of-mine", "-v"])
 
-    with pytest.raises(AuthError, match=r"it said: usage: --password=\*\*\* --token \*\*\* -v$"):
+    with pytest.raises(AuthError, match=r"stderr: usage: --password=\*\*\* --token \*\*\* -v$"):
         await plugin.authorization()

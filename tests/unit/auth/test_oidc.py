@@ -233,7 +233,7 @@ async def test_an_exchange_that_has_begun_is_finished_and_saved_though_its_calle
 
 
 DOCUMENTS: list[tuple[dict[str, Any], str]] = [
-    ({"issuer": "https://evil.example.com"}, "calls itself 'https://evil.example.com'"),
+    ({"issuer": "https://evil.example.com"}, "identifies itself as 'https://evil.example.com'"),
     ({"token_endpoint": "http://login.example.com/token"}, "not https"),
     ({"token_endpoint": "file:///etc/passwd"}, "not https"),
     ({"token_endpoint": "http://[::1"}, "not https"),
@@ -290,7 +290,7 @@ GRANTS: list[tuple[int, object, str]] = [
     (200, b'{"id_token": "refresh-token-22\xff"}', "cannot be read"),
     (200, {"id_token": 5, "refresh_token": "refresh-token-33"}, "cannot be read"),
     (200, {"access_token": "refresh-token-33"}, "gave no id_token; log in again with scope openid"),
-    (200, {"id_token": "refresh-token-33 refresh-token-33"}, "has blanks"),
+    (200, {"id_token": "refresh-token-33 refresh-token-33"}, "contains blanks"),
 ]
 
 

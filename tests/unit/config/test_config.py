@@ -16,7 +16,7 @@ from masthead.errors import ConfigError
 def problems(**fields: object) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         Config(**{"server": SERVER, **fields})  # type: ignore[arg-type]
-    return str(caught.value).removeprefix("this configuration cannot be used:").strip().split("\n  - ")
+    return str(caught.value).removeprefix("this configuration is invalid:").strip().split("\n  - ")
 
 
 def test_text_becomes_a_secret_or_a_path_where_the_field_wants_one() -> None:
@@ -62,14 +62,14 @@ def test_a_config_cannot_be_changed() -> None:
         ({"server": "10.0.0.1:6443"}, "server: has no scheme"),
         ({"server": "localhost"}, "server: has no scheme"),
         ({"server": "ftp://host"}, "server: the scheme must be https or http, not 'ftp'"),
-        ({"server": "https://"}, "server: names no host"),
-        ({"server": "https://host:port"}, "server: has a port that is no number"),
-        ({"server": "https://host:99999"}, "server: has a port that is no number"),
+        ({"server": "https://"}, "server: has no host"),
+        ({"server": "https://host:port"}, "server: has a port that is not a number"),
+        ({"server": "https://host:99999"}, "server: has a port that is not a number"),
         ({"server": "https://[::1"}, "server: has brackets"),
-        ({"server": "https://ho st"}, "server: holds a space"),
-        ({"server": "https://host\n"}, "server: holds a space"),
+        ({"server": "https://ho st"}, "server: contains a space"),
+        ({"server": "https://host\n"}, "server: contains a space"),
         ({"server": "https://host?a=b"}, "server: must end with its path"),
-        ({"server": "https://me:pass/word@host"}, "server: has a port that is no number"),
+        ({"server": "https://me:pass/word@host"}, "server: has a port that is not a number"),
         ({"server": "https://me/word@host"}, "server: has an @ behind the host"),
         ({"ca_file": "a", "ca_data": "b"}, "ca_file: given together with ca_data"),
         ({"insecure": True, "ca_file": "a"}, "insecure: given together with an authority"),
@@ -82,8 +82,8 @@ def test_a_config_cannot_be_changed() -> None:
         ),
         ({"token": "a", "username": "b"}, "token: given together with username"),
         ({"token_file": "a", "password": "b"}, "token: given together with username"),
-        ({"token": "a\n"}, "token: holds a line break"),
-        ({"username": "a:b"}, "username: holds a colon"),
+        ({"token": "a\n"}, "token: contains a line break"),
+        ({"username": "a:b"}, "username: contains a colon"),
         (
             {"exec": ExecConfig(command="a"), "oidc": OidcConfig(issuer="https://a", client_id="b")},
             "exec: given together with oidc",
@@ -101,7 +101,7 @@ def test_a_config_cannot_be_changed() -> None:
         ({"oidc": OidcConfig(issuer="", client_id="a")}, "oidc.issuer: is missing"),
         ({"oidc": OidcConfig(issuer="issuer", client_id="a")}, "oidc.issuer: has no scheme"),
         ({"oidc": OidcConfig(issuer="ldap://a", client_id="a")}, "oidc.issuer: the scheme must be https"),
-        ({"oidc": OidcConfig(issuer="http://a", client_id="a")}, "oidc.issuer: speaks plain HTTP"),
+        ({"oidc": OidcConfig(issuer="http://a", client_id="a")}, "oidc.issuer: uses plain HTTP"),
         ({"oidc": OidcConfig(issuer="https://a", client_id="")}, "oidc.client_id: is missing"),
         (
             {"oidc": OidcConfig(issuer="https://a", client_id="a", ca_file="b", ca_data="c")},
@@ -128,7 +128,7 @@ def test_all_problems_are_told_at_once_and_with_the_origin() -> None:
         Config(server="host", namespace="A", ca_file="a", ca_data="b", origin="/home/x/config")
 
     assert str(caught.value).splitlines() == [
-        "/home/x/config cannot be used:",
+        "/home/x/config is invalid:",
         "  - server: has no scheme; write https:// before it",
         "  - ca_file: given together with ca_data; keep one of them",
         "  - namespace: 'A' may hold only a-z, 0-9 and '-', and must begin and end with a letter or digit",
@@ -270,5 +270,5 @@ def test_a_certificate_that_nobody_would_be_shown_is_no_credential(
     pair = {"client_certificate_data": "c", "client_key_data": "k"}
     (found,) = problems(server=server, allow_plain_http=allow_plain_http, **pair)
 
-    assert "client certificates are shown in TLS only" in found
+    assert "client certificates are sent in TLS only" in found
     assert Config(server=server, allow_plain_http=True, token="t", **pair).token  # type: ignore[arg-type]

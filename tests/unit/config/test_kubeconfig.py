@@ -224,8 +224,8 @@ def test_files_that_are_not_there_are_all_named() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ("[]", "is not a kubeconfig: it holds no map"),
-        ("just text", "is not a kubeconfig: it holds no map"),
+        ("[]", "is not a kubeconfig: it is not a map"),
+        ("just text", "is not a kubeconfig: it is not a map"),
         ("a: b: c", "is not a kubeconfig: it is not YAML (line 1"),
         ("a: 1\na: 2", 'is not a kubeconfig: the key "a" appears twice (line 2)'),
         ("a: 1\n---\nb: 2", "is not a kubeconfig: expected one YAML document, got 2 documents"),
@@ -283,7 +283,7 @@ def test_a_name_that_stands_twice_in_one_file_is_an_error(section: str) -> None:
     data = several("a", "b")
     data[section].append({"name": "a"})
 
-    said = f"the kubeconfig: {section}[2].name: 'a' stands twice; rename or remove one of the two"
+    said = f"the kubeconfig: {section}[2].name: 'a' is duplicated; rename or remove one of the two"
     assert refused(data) == said
 
 

@@ -50,7 +50,7 @@ def test_a_given_file_is_used_alone(tmp_path: Path) -> None:
 def test_a_given_file_must_be_there_and_say_something(tmp_path: Path, account: Path) -> None:
     (tmp_path / "empty").touch()
 
-    for name, said in [("missing", "is not there"), ("empty", "names no cluster, user or context")]:
+    for name, said in [("missing", "does not exist"), ("empty", "names no cluster, user or context")]:
         found = refused(tmp_path / name, environ=IN_POD, service_account=account)
         assert found.startswith(f"{tmp_path / name}: {said}.")
 
@@ -99,10 +99,10 @@ def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
     ).splitlines()
 
     assert good.exists()
-    assert lines[0] == f"{tmp_path / 'folder'}: is a folder; name a kubeconfig file in it"
+    assert lines[0] == f"{tmp_path / 'folder'}: is a directory; name a kubeconfig file in it"
     assert lines[1].startswith(f"{tmp_path / 'binary'}: is not a kubeconfig: it is not YAML")
     assert lines[2].startswith(f"{tmp_path / 'text'}: is not a kubeconfig: it is not YAML (line 1")
-    assert lines[3] == f"{tmp_path / 'long'}: is no kubeconfig: it is longer than 16 MiB"
+    assert lines[3] == f"{tmp_path / 'long'}: is not a kubeconfig: it is larger than 16 MiB"
 
 
 def test_a_path_that_no_file_can_have_is_a_config_error(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_in_a_pod_what_the_list_lacks_is_logged(
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("masthead.config", logging.WARNING)
     assert record.getMessage() == (
-        f"{tmp_path / 'missing'} is not there; so it is the pod's service account that is used"
+        f"{tmp_path / 'missing'} does not exist; so it is the pod's service account that is used"
     )
 
 
@@ -177,7 +177,7 @@ def test_nothing_found_lists_what_was_tried_and_what_to_do(tmp_path: Path) -> No
     assert refused(home=tmp_path).splitlines() == [
         "no cluster was found:",
         "  - KUBECONFIG is not set",
-        f"  - {tmp_path / '.kube' / 'config'} is not there",
+        f"  - {tmp_path / '.kube' / 'config'} does not exist",
         "  - this is not a pod in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT not set",
         (
             "Name a kubeconfig, or set KUBECONFIG. Without a cluster, `masthead serve --kubeconfig-out FILE` "
@@ -189,7 +189,7 @@ def test_nothing_found_lists_what_was_tried_and_what_to_do(tmp_path: Path) -> No
     listed = {"KUBECONFIG": f"{tmp_path / 'a'}{os.pathsep}{tmp_path / 'empty'}"}
     said = refused(environ=listed | IN_POD, home=tmp_path, service_account=tmp_path)
     assert said.splitlines()[1:4] == [
-        f"  - {tmp_path / 'a'} is not there",
+        f"  - {tmp_path / 'a'} does not exist",
         f"  - {tmp_path / 'empty'} names no cluster, user or context",
         (
             f"  - this pod has no service account token: there is no file {tmp_path / 'token'}. "
@@ -243,7 +243,7 @@ def test_a_context_without_a_cluster_is_refused_unless_one_is_given() -> None:
 
 
 def test_a_cluster_without_a_server_is_refused() -> None:
-    with pytest.raises(ConfigError, match="context 'dev' cannot be used: server: is missing"):
+    with pytest.raises(ConfigError, match="context 'dev' is invalid: server: is missing"):
         from_kubeconfig(plain(cluster={"server": None}), environ={})
 
 
@@ -251,7 +251,7 @@ def test_a_cluster_without_a_server_is_refused() -> None:
 def test_where_no_context_is_current_one_must_be_named_even_the_only_one(
     names: list[str], there: str, tmp_path: Path
 ) -> None:
-    said = f"current-context is empty; set it, or say context=... with one of {there}$"
+    said = f"current-context is empty; set it, or pass context= with one of {there}$"
 
     with pytest.raises(ConfigError, match=said):
         from_kubeconfig(several(*names), environ={})
@@ -366,10 +366,10 @@ def test_an_override_that_nobody_knows_is_a_type_error() -> None:
     misspelt = {"contxt": "a"}
 
     with pytest.raises(
-        TypeError, match=r"load\(\) knows no argument 'contxt'; it overrides context, cluster"
+        TypeError, match=r"load\(\) got an unexpected argument 'contxt'; the overrides are context, cluster"
     ):
         load(environ={}, **misspelt)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
-    with pytest.raises(TypeError, match=r"from_kubeconfig\(\) knows no argument 'contxt'"):
+    with pytest.raises(TypeError, match=r"from_kubeconfig\(\) got an unexpected argument 'contxt'"):
         from_kubeconfig(plain(), **misspelt)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
@@ -443,5 +443,5 @@ def test_the_contexts_of_several_files_are_merged(tmp_path: Path) -> None:
 
 def test_without_a_kubeconfig_there_are_no_contexts(tmp_path: Path) -> None:
     assert list_contexts(environ={}, home=tmp_path) == []
-    with pytest.raises(ConfigError, match="is not there"):
+    with pytest.raises(ConfigError, match="does not exist"):
         list_contexts(tmp_path / "absent")

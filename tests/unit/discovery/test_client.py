@@ -126,7 +126,7 @@ async def test_a_root_of_another_kind_is_an_error() -> None:
     network = whole_server()
     network.pages["/apis"] = page({"kind": "Surprise"})
 
-    with pytest.raises(DecodeError, match="APIGroupList: the server answered with Surprise"):
+    with pytest.raises(DecodeError, match="APIGroupList: the server returned Surprise"):
         await discovery_over(network).resources()
 
 

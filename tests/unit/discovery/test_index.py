@@ -46,7 +46,7 @@ def test_a_name_is_read_as_kubectl_does(text: str, expected: list[ResourceArgume
 
 @pytest.mark.parametrize("text", ["", " ", ".apps", "pods/status", "pods."])
 def test_what_names_no_resource_is_refused(text: str) -> None:
-    with pytest.raises(InvalidValueError, match="names no resource"):
+    with pytest.raises(InvalidValueError, match="is not a resource name"):
         parse_resource_argument(text)
 
 
@@ -175,7 +175,7 @@ def test_what_stands_for_several_is_refused_by_their_names() -> None:
     index = index_of(group("s.io", version("v1", left, right)))
 
     with pytest.raises(
-        UnknownKindError, match=r"shoe may be any of lefts \(Shoe\), rights \(Shoe\) in s.io/v1"
+        UnknownKindError, match=r"shoe is ambiguous: it matches lefts \(Shoe\), rights \(Shoe\) in s.io/v1"
     ):
         index.find("shoe")
     with pytest.raises(UnknownKindError, match="lefts"):

@@ -192,9 +192,9 @@ async def test_a_miss_says_what_could_not_be_read() -> None:
     mapper = mapper_over(network)
 
     assert (await mapper.find("pods")).name == "pods"
-    with pytest.raises(UnknownKindError, match=r"what could not be read: down\.io/v1"):
+    with pytest.raises(UnknownKindError, match=r"group-version that could not be discovered: down\.io/v1"):
         await mapper.find("widgets")
-    with pytest.raises(UnknownKindError, match=r"what could not be read: down\.io/v1"):
+    with pytest.raises(UnknownKindError, match=r"group-version that could not be discovered: down\.io/v1"):
         await mapper.category("widgets")
 
 
