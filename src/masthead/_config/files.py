@@ -57,7 +57,7 @@ def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
         try:
             kubeconfig = read_file(path)
         except FileNotFoundError:
-            unfit[path] = "is not there"
+            unfit[path] = "does not exist"
         except ConfigError as error:
             broken.append(str(error))
         else:
