@@ -314,7 +314,7 @@ def test_where_the_cluster_is_can_be_missing_or_wrong(tmp_path: Path, facade: st
     broken.write_text("clusters: [")
     no_config: Any = None
     for options, words in {
-        "absent": ({"kubeconfig": tmp_path / "absent"}, "is not there"),
+        "absent": ({"kubeconfig": tmp_path / "absent"}, "does not exist"),
         "broken": ({"kubeconfig": broken}, str(broken)),
     }.values():
         with pytest.raises(ConfigError, match=words):
