@@ -5,7 +5,7 @@
 writes a kubeconfig, prints where it listens, and runs until it is told to stop. It lists its pods, all at once or in
 pages, and watches them, with or without initial events. Each watch stays silent until somebody asks for
 ``/go?events=N``: then N updates come as fast as the socket takes them, one pod after the other, each in a chunk of
-its own, as kube-apiserver sends them. One namespace has just one pod, to try things with.
+its own, as kube-apiserver sends them. ``/expire`` ends the watches that are open with 410 Gone. One namespace has just one pod, to try things with.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import functools
 import gc
 import itertools
 import json
@@ -46,6 +47,10 @@ _STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer
 _INITIAL_EVENTS_END: Final = (
     b'{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%d",'
     b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
+)
+_EXPIRED: Final = (
+    b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+    b'"message":"too old resource version","reason":"Expired","code":410}}\n'
 )
 _VERSION_OF_SERVER: Final = b'{"major":"1","minor":"36","gitVersion":"v1.36.0"}'
 _NOT_FOUND: Final = (
@@ -81,7 +86,10 @@ class Collection:
 
     def __init__(self, count: int) -> None:
         self._pods = [text.encode() for text in pods.texts(count)]
-        self._updates = [Update.of(each) for each in self._pods]
+
+    @functools.cached_property
+    def _updates(self) -> list[Update]:
+        return [Update.of(each) for each in self._pods]
 
     def page(self, start: int, limit: int) -> bytes:
         """A list from one pod on, of at most so many; of all, if the limit is 0."""
@@ -185,6 +193,10 @@ class _Connection(socketserver.StreamRequestHandler):
             self._ours.signal.events = int(asked["events"])
             self._ours.signal.given.set()
             self._send(b"{}")
+        elif parts.path == "/expire":
+            self._ours.signal.given.set()
+            self._ours.signal = Signal()
+            self._send(b"{}")
         elif parts.path.rstrip("/") == "/version":
             self._send(_VERSION_OF_SERVER)
         else:
@@ -196,6 +208,9 @@ class _Connection(socketserver.StreamRequestHandler):
             self._send_all(collection.initial_events())
         signalled = self._ours.signal
         signalled.given.wait()
+        if not signalled.events:
+            self._send_all([_chunk(_EXPIRED), b"0\r\n\r\n"])
+            return
         self._send_all(collection.updates(signalled.events))
         self.rfile.read()  # until the other side hangs up
 

@@ -1,0 +1,1 @@
+"""The longest pause of the event loop while an informer works."""
