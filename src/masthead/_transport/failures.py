@@ -87,7 +87,7 @@ class TransportFault(enum.Enum):
     """What came is not the head of an answer."""
     CUT_SHORT = enum.auto()
     """The head came, and the body did not come to its end."""
-    SILENT = enum.auto()
+    NO_WARNINGS = enum.auto()
     """Nothing came for too long."""
     LATE = enum.auto()
     """The whole took too long."""
@@ -129,7 +129,7 @@ class ErrorFactory:
             TransportFault.LOST: self._lost,
             TransportFault.NOT_HTTP: self._not_http,
             TransportFault.CUT_SHORT: self._cut_short,
-            TransportFault.SILENT: self._silent,
+            TransportFault.NO_WARNINGS: self._silent,
             TransportFault.LATE: self._late,
             TransportFault.TOO_LARGE: self._too_large,
         }

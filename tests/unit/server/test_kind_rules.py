@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._server.resources import conversion
+from masthead._server.resources.allocator import Spent, Taken
 from masthead._server.resources.defaults import apply_defaults
-from masthead._server.resources.rules import Allocator, KindRules, rules_of
-from masthead._server.resources.rules.allocator import Spent, Taken
+from masthead._server.resources.rules import Allocator, StrategyHooks, rules_of
 from masthead._server.wire.failures import StatusFailure, refused_fields
 
 Plain = dict[str, Any]
@@ -73,7 +73,7 @@ def kind_of(obj: Plain) -> tuple[str, str, str]:
     return group, version, obj["kind"]
 
 
-def rules_for(obj: Plain, part: str = "") -> KindRules:
+def rules_for(obj: Plain, part: str = "") -> StrategyHooks:
     group, _, kind = kind_of(obj)
     resource = IRREGULAR.get(kind, f"{kind.lower()}s")
     return rules_of(group, f"{resource}/{part}" if part else resource)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.resources.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.resources.strategy import strategy_of
 from masthead._server.resources.table import BUILT_IN
+from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.wire.failures import quoted, shown
 
 if TYPE_CHECKING:

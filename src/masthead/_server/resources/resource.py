@@ -21,7 +21,7 @@ from masthead.errors import UnknownKindError
 if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
     from masthead._meta.object import Object
-    from masthead._server.resources.rules import KindRules
+    from masthead._server.resources.rules import StrategyHooks
     from masthead._server.resources.schema import Schema
     from masthead._server.resources.strategy import Strategy
     from masthead._server.storage import Record
@@ -87,7 +87,7 @@ class ServedResource:
         return strategy_of(self.group, self.name)
 
     @functools.cached_property
-    def rules(self) -> KindRules:
+    def rules(self) -> StrategyHooks:
         """What is special about the kind."""
         return rules_of(self.group, self.name)
 

@@ -16,7 +16,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._server import scheme
-from masthead._server.resources.conversion import autoscaling, devices, events
+from masthead._server.resources.builtin.autoscaling.horizontalpodautoscaler import conversion as autoscaling
+from masthead._server.resources.builtin.events.event import conversion as events
+from masthead._server.resources.builtin.resource import conversion as devices
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from masthead._server.resources.defaults.fill import Fill
+    from masthead._server.resources.defaulting.fill import Fill
     from masthead._server.wire.plain import Plain
 
 __all__ = ["apply_defaults"]

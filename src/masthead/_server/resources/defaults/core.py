@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.defaults.fill import Fill, each, round_up, shape
+from masthead._server.resources.defaulting.fill import Fill, each, round_up, shape
 from masthead._server.resources.defaults.pods import CLAIM_SPEC, STORAGE, TEMPLATE, fill_pod
 from masthead._server.wire.plain import items, metadata, part, text
 

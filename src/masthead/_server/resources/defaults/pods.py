@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._server.resources.defaults.fill import AMOUNTS, Fill, each, round_up, shape
-from masthead._server.resources.defaults.podlevel import fill_pod_resources
+from masthead._server.resources.builtin.core.pod.pod_level_resources import fill_pod_resources
+from masthead._server.resources.defaulting.fill import AMOUNTS, Fill, each, round_up, shape
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.resources.defaulting.fill import Fill, each, shape
 from masthead._server.resources.defaults.core import CLAIM
-from masthead._server.resources.defaults.fill import Fill, each, shape
 from masthead._server.resources.defaults.pods import TEMPLATE
 from masthead._server.wire.plain import metadata, part
 

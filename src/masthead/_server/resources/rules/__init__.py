@@ -6,10 +6,10 @@ from functools import cache
 from importlib import import_module
 from typing import Final, cast
 
-from masthead._server.resources.rules.allocator import Allocator
-from masthead._server.resources.rules.base import PLAIN_RULES, KindRules
+from masthead._server.resources.allocator import Allocator
+from masthead._server.resources.behavior import NO_HOOKS, StrategyHooks
 
-__all__ = ["Allocator", "KindRules", "rules_of"]
+__all__ = ["Allocator", "StrategyHooks", "rules_of"]
 
 _MODULES: Final[dict[str, dict[str, str]]] = {
     "": {
@@ -58,18 +58,18 @@ _MODULES: Final[dict[str, dict[str, str]]] = {
 
 
 @cache
-def rules_of(group: str, resource: str) -> KindRules:
+def rules_of(group: str, resource: str) -> StrategyHooks:
     """Find the rules of a kind; a kind without any has rules that do nothing.
 
     Args:
         group: Its group.
-        resource: Its plural name. With a subresource behind it, rules for writing that: only `KindRules.prepare_status`
-            and `KindRules.validate_status` count then. Those for the status itself are the kind's own.
+        resource: Its plural name. With a subresource behind it, rules for writing that: only `StrategyHooks.prepare_status`
+            and `StrategyHooks.validate_status` count then. Those for the status itself are the kind's own.
     """
     resource = resource.removesuffix("/status")
     module = _MODULES.get(group, {}).get(resource)
     if module is None:
-        return PLAIN_RULES
+        return NO_HOOKS
     found = import_module(f"masthead._server.resources.rules.{module}").RULES
-    table = cast("dict[str, KindRules]", found)
+    table = cast("dict[str, StrategyHooks]", found)
     return table.get(f"{group}/{resource}") or table[resource]

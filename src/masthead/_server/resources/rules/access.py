@@ -6,13 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import each_of, follows, given, label_selector, same, unsupported
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import (
+    each_of,
+    follows,
+    given,
+    label_selector,
+    same,
+    unsupported,
+)
 from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _GROUP: Final = "rbac.authorization.k8s.io"
@@ -91,13 +98,13 @@ def _binding_changes(new: Plain, old: Plain, *, namespaced: bool) -> Errors:
     return errors
 
 
-def _role_rules(*, namespaced: bool) -> KindRules:
+def _role_rules(*, namespaced: bool) -> StrategyHooks:
     check = partial(_role_errors, namespaced=namespaced)
-    return KindRules(validate_create=check, validate_update=lambda new, _old: check(new))
+    return StrategyHooks(validate_create=check, validate_update=lambda new, _old: check(new))
 
 
-def _binding_rules(*, namespaced: bool) -> KindRules:
-    return KindRules(
+def _binding_rules(*, namespaced: bool) -> StrategyHooks:
+    return StrategyHooks(
         validate_create=partial(_binding_errors, namespaced=namespaced),
         validate_update=partial(_binding_changes, namespaced=namespaced),
     )

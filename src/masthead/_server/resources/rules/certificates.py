@@ -8,14 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import user
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import each_of, unsupported
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import each_of, unsupported
 from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
@@ -157,14 +157,14 @@ def _change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
 
 
 RULES: Final = {
-    "certificatesigningrequests": KindRules(
+    "certificatesigningrequests": StrategyHooks(
         prepare_create=_sign_request,
         prepare_update=_keep_spec,
         validate_create=_request_errors,
         prepare_status=_prepare_status,
         validate_status=partial(_change_errors, decides=False),
     ),
-    "certificatesigningrequests/approval": KindRules(
+    "certificatesigningrequests/approval": StrategyHooks(
         prepare_status=_date_conditions, validate_status=partial(_change_errors, decides=True)
     ),
 }

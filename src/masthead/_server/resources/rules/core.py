@@ -6,8 +6,10 @@ import base64
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.rules.servicechecks import cidr_errors
+from masthead._server.resources.rules.statuses import namespace_errors
+from masthead._server.resources.validation.checks import (
     amount,
     each_of,
     follows,
@@ -21,22 +23,20 @@ from masthead._server.resources.rules.checks import (
     unsupported,
     words,
 )
-from masthead._server.resources.rules.resources import (
+from masthead._server.resources.validation.resource_requirements import (
     FOR_QUOTAS,
     container_name_errors,
     name_errors,
     quota_name_errors,
     value_errors,
 )
-from masthead._server.resources.rules.servicechecks import cidr_errors
-from masthead._server.resources.rules.statuses import namespace_errors
 from masthead._server.wire.failures import FieldError, duplicate, forbidden, invalid, required, too_long
 from masthead._server.wire.go_json import problem_with
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _MEGABYTE: Final = 1024 * 1024
@@ -438,35 +438,35 @@ def _driver_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "namespaces": KindRules(
+    "namespaces": StrategyHooks(
         prepare_create=_prepare_namespace, prepare_update=_keep_finalizers, validate_status=namespace_errors
     ),
-    "secrets": KindRules(
+    "secrets": StrategyHooks(
         prepare_create=lambda obj, _allocate: _encode_text(obj),
         prepare_update=_carry_secret,
         validate_create=_secret_errors,
         validate_update=_secret_changes,
     ),
-    "configmaps": KindRules(validate_create=_config_map_errors, validate_update=_config_map_changes),
-    "resourcequotas": KindRules(
+    "configmaps": StrategyHooks(validate_create=_config_map_errors, validate_update=_config_map_changes),
+    "resourcequotas": StrategyHooks(
         validate_create=_quota_errors, validate_update=_quota_changes, validate_status=_quota_status_errors
     ),
-    "limitranges": KindRules(
+    "limitranges": StrategyHooks(
         validate_create=_limit_range_errors, validate_update=lambda new, _old: _limit_range_errors(new)
     ),
-    "nodes": KindRules(
+    "nodes": StrategyHooks(
         prepare_create=_prepare_node,
         validate_create=_node_errors,
         validate_update=_node_changes,
         prepare_status=lambda new, _old, _allocate: _forget_config(new),
         validate_status=_node_status_errors,
     ),
-    "leases": KindRules(
+    "leases": StrategyHooks(
         prepare_create=lambda obj, _allocate: _drop_election(obj),
         prepare_update=lambda new, _old: _drop_election(new),
         validate_create=_lease_errors,
         validate_update=lambda new, _old: _lease_errors(new),
     ),
-    "priorityclasses": KindRules(validate_create=_priority_errors, validate_update=_priority_changes),
-    "csidrivers": KindRules(validate_create=_driver_errors, validate_update=_driver_changes),
+    "priorityclasses": StrategyHooks(validate_create=_priority_errors, validate_update=_priority_changes),
+    "csidrivers": StrategyHooks(validate_create=_driver_errors, validate_update=_driver_changes),
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.rules.base import KindRules
+from masthead._server.resources.behavior import StrategyHooks
 from masthead._server.resources.rules.statuses import condition_errors
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
+    from masthead._server.resources.allocator import Allocator
     from masthead._server.wire.plain import Plain
 
 _SINCE: Final = "timeAdded"
@@ -39,12 +39,12 @@ def _prepare_slice(resource_slice: Plain, allocate: Allocator) -> None:
 
 
 RULES: Final = {
-    "devicetaintrules": KindRules(
+    "devicetaintrules": StrategyHooks(
         prepare_create=_prepare_rule,
         reallocate=_renew_rule,
         validate_status=lambda new, _old: condition_errors(part(new, "status")),
     ),
-    "resourceslices": KindRules(
+    "resourceslices": StrategyHooks(
         prepare_create=_prepare_slice,
         reallocate=lambda new, _old, allocate: _prepare_slice(new, allocate),
     ),

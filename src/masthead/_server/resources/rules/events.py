@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import IMMUTABLE, follows, same
-from masthead._server.resources.rules.inner import inner
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import IMMUTABLE, follows, same
+from masthead._server.resources.validation.internal_types import inner
 from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _CONTROLLER: Final = "reportingComponent"
@@ -112,6 +112,6 @@ def _strict_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "events": KindRules(validate_create=_event_errors, validate_update=lambda new, _old: _event_errors(new)),
-    "events.k8s.io/events": KindRules(validate_create=_strict_errors, validate_update=_strict_changes),
+    "events": StrategyHooks(validate_create=_event_errors, validate_update=lambda new, _old: _event_errors(new)),
+    "events.k8s.io/events": StrategyHooks(validate_create=_strict_errors, validate_update=_strict_changes),
 }

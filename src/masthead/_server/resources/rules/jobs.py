@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.builtin.batch.cronjob.schedule import problem_with_schedule
+from masthead._server.resources.builtin.batch.job.status import job_status_errors
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import (
     IMMUTABLE,
     follows,
     immutable,
@@ -20,17 +22,15 @@ from masthead._server.resources.rules.checks import (
     shown_map,
     unsupported,
 )
-from masthead._server.resources.rules.cron import problem_with_schedule
-from masthead._server.resources.rules.inner import inner_pod_spec
-from masthead._server.resources.rules.jobstatus import job_status_errors
-from masthead._server.resources.rules.podspecs import template_errors
-from masthead._server.resources.rules.selectors import selects, shown_selector
+from masthead._server.resources.validation.internal_types import inner_pod_spec
+from masthead._server.resources.validation.label_selectors import selects, shown_selector
+from masthead._server.resources.validation.pod_spec import template_errors
 from masthead._server.wire.failures import invalid, required, too_long
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
@@ -289,12 +289,12 @@ _LONGEST_ZONE: Final = 256
 
 
 RULES: Final = {
-    "jobs": KindRules(
+    "jobs": StrategyHooks(
         prepare_create=_prepare_job,
         validate_create=_job_errors,
         finish_create=_show_labels,
         validate_update=_job_changes,
         validate_status=job_status_errors,
     ),
-    "cronjobs": KindRules(validate_create=_cron_errors, validate_update=lambda new, _old: _cron_errors(new)),
+    "cronjobs": StrategyHooks(validate_create=_cron_errors, validate_update=lambda new, _old: _cron_errors(new)),
 }

@@ -7,8 +7,15 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.rules.servicechecks import (
+    PROTOCOLS,
+    cidr_errors,
+    endpoint_ip_errors,
+    ip_errors,
+)
+from masthead._server.resources.rules.statuses import ingress_errors
+from masthead._server.resources.validation.checks import (
     each_of,
     follows,
     given,
@@ -23,19 +30,12 @@ from masthead._server.resources.rules.checks import (
     unsupported,
     words,
 )
-from masthead._server.resources.rules.servicechecks import (
-    PROTOCOLS,
-    cidr_errors,
-    endpoint_ip_errors,
-    ip_errors,
-)
-from masthead._server.resources.rules.statuses import ingress_errors
 from masthead._server.wire.failures import FieldError, duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _ABSOLUTE: Final = "must be an absolute path"
@@ -359,16 +359,16 @@ def _slice_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "ingresses": KindRules(
+    "ingresses": StrategyHooks(
         prepare_create=_prepare_ingress,
         validate_create=_new_ingress_errors,
         validate_update=lambda new, _old: _ingress_errors(new),
         validate_status=ingress_errors,
     ),
-    "ingressclasses": KindRules(validate_create=_class_errors, validate_update=_class_changes),
-    "networkpolicies": KindRules(
+    "ingressclasses": StrategyHooks(validate_create=_class_errors, validate_update=_class_changes),
+    "networkpolicies": StrategyHooks(
         validate_create=_policy_errors, validate_update=lambda new, _old: _policy_errors(new)
     ),
-    "endpoints": KindRules(validate_create=_subset_errors, validate_update=_endpoints_changes),
-    "endpointslices": KindRules(validate_create=_slice_errors, validate_update=_slice_changes),
+    "endpoints": StrategyHooks(validate_create=_subset_errors, validate_update=_endpoints_changes),
+    "endpointslices": StrategyHooks(validate_create=_slice_errors, validate_update=_slice_changes),
 }

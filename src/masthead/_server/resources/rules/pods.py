@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import each_of, same
-from masthead._server.resources.rules.containers import image_space_errors
-from masthead._server.resources.rules.inner import difference, inner_pod_spec
-from masthead._server.resources.rules.podspecs import pod_spec_errors, toleration_errors
-from masthead._server.resources.rules.podstatus import carry_status, status_errors
-from masthead._server.resources.rules.qos import qos_class
+from masthead._server.resources.builtin.core.pod.qos import qos_class
+from masthead._server.resources.builtin.core.pod.status import carry_status, status_errors
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import each_of, same
+from masthead._server.resources.validation.containers import image_space_errors
+from masthead._server.resources.validation.internal_types import difference, inner_pod_spec
+from masthead._server.resources.validation.pod_spec import pod_spec_errors, toleration_errors
 from masthead._server.wire.failures import StatusFailure, forbidden, invalid, quoted, required
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.failures import FieldError
     from masthead._server.wire.plain import Plain
 
@@ -228,7 +228,7 @@ def _fixed(after: Plain, before: Plain) -> Plain:
 
 
 RULES: Final = {
-    "pods": KindRules(
+    "pods": StrategyHooks(
         admit_create=_admit,
         prepare_create=_prepare_create,
         prepare_update=_prepare_update,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import each_of, given, immutable, labels
-from masthead._server.resources.rules.inner import inner
-from masthead._server.resources.rules.podspecs import toleration_errors
-from masthead._server.resources.rules.resources import requirement_errors
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.validation.checks import each_of, given, immutable, labels
+from masthead._server.resources.validation.internal_types import inner
+from masthead._server.resources.validation.pod_spec import toleration_errors
+from masthead._server.resources.validation.resource_requirements import requirement_errors
 from masthead._server.wire.failures import duplicate
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 
@@ -41,5 +41,5 @@ def _runtime_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "runtimeclasses": KindRules(validate_create=_runtime_errors, validate_update=_runtime_changes)
+    "runtimeclasses": StrategyHooks(validate_create=_runtime_errors, validate_update=_runtime_changes)
 }

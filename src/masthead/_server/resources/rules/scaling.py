@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.rules.statuses import budget_errors, counters
+from masthead._server.resources.validation.checks import (
     amount,
     each_of,
     known_or_nothing,
@@ -15,12 +16,11 @@ from masthead._server.resources.rules.checks import (
     up_to_all,
     whole_or_percent,
 )
-from masthead._server.resources.rules.statuses import budget_errors, counters
 from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 
@@ -190,12 +190,12 @@ def _shown_budget(spec: Plain) -> Plain:
 
 
 RULES: Final = {
-    "horizontalpodautoscalers": KindRules(
+    "horizontalpodautoscalers": StrategyHooks(
         validate_create=_scaler_errors,
         validate_update=_scaler_changes,
         validate_status=counters("currentReplicas", "desiredReplicas"),
     ),
-    "poddisruptionbudgets": KindRules(
+    "poddisruptionbudgets": StrategyHooks(
         validate_create=_budget_errors,
         validate_update=lambda new, _old: _budget_errors(new),
         validate_status=budget_errors,

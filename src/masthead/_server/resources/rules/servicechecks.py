@@ -6,8 +6,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import Errors
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import Errors
+from masthead._server.resources.validation.checks import (
     between,
     each_of,
     follows,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.rules.allocator import Allocator, Spent, Taken
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import words
+from masthead._server.resources.allocator import Allocator, Spent, Taken
+from masthead._server.resources.behavior import StrategyHooks
 from masthead._server.resources.rules.servicechecks import address_errors, create_errors, update_errors
 from masthead._server.resources.rules.statuses import balancer_errors
+from masthead._server.resources.validation.checks import words
 from masthead._server.wire.failures import FieldError, StatusFailure, invalid, refused_fields
 from masthead._server.wire.plain import items, metadata, part, text
 
@@ -290,7 +290,7 @@ def _prepare_update(new: Plain, old: Plain) -> None:
 
 
 RULES: Final = {
-    "services": KindRules(
+    "services": StrategyHooks(
         prepare_create=_prepare_create,
         reallocate=_reallocate,
         prepare_update=_prepare_update,

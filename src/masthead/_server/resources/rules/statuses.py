@@ -7,22 +7,22 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.rules.servicechecks import ip_errors
+from masthead._server.resources.validation.checks import (
     amount,
     each_of,
     follows,
     not_negative,
     unsupported,
 )
-from masthead._server.resources.rules.servicechecks import ip_errors
 from masthead._server.wire.failures import duplicate, forbidden, invalid, required, too_long
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
     _Check: TypeAlias = Callable[[Plain, Plain], Errors]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.rules.statuses import claim_errors, stamp_phase
+from masthead._server.resources.validation.checks import (
     IMMUTABLE,
     MOST,
     amount,
@@ -19,16 +20,20 @@ from masthead._server.resources.rules.checks import (
     unsupported,
     words,
 )
-from masthead._server.resources.rules.claims import POSITIVE, claim_spec_errors, class_name, mode_errors
-from masthead._server.resources.rules.inner import difference, inner
-from masthead._server.resources.rules.sources import SOURCES
-from masthead._server.resources.rules.statuses import claim_errors, stamp_phase
+from masthead._server.resources.validation.internal_types import difference, inner
+from masthead._server.resources.validation.volume_claims import (
+    POSITIVE,
+    claim_spec_errors,
+    class_name,
+    mode_errors,
+)
+from masthead._server.resources.validation.volume_sources import SOURCES
 from masthead._server.wire.failures import forbidden, invalid, required, too_long
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _DEFAULT_CLASS: Final = (
@@ -296,26 +301,26 @@ def _attachment_changes(new: Plain, old: Plain) -> Errors:
 
 
 RULES: Final = {
-    "persistentvolumeclaims": KindRules(
+    "persistentvolumeclaims": StrategyHooks(
         prepare_create=_prepare_claim,
         prepare_update=lambda new, _old: _pair_sources(new),
         validate_create=lambda obj: claim_spec_errors(part(obj, "spec"), "spec"),
         validate_update=_claim_changes,
         validate_status=claim_errors,
     ),
-    "persistentvolumes": KindRules(
+    "persistentvolumes": StrategyHooks(
         prepare_create=_prepare_volume,
         validate_create=_volume_errors,
         validate_update=_volume_changes,
         prepare_status=stamp_phase,
     ),
-    "storageclasses": KindRules(validate_create=_class_errors, validate_update=_class_changes),
-    "volumeattributesclasses": KindRules(
+    "storageclasses": StrategyHooks(validate_create=_class_errors, validate_update=_class_changes),
+    "volumeattributesclasses": StrategyHooks(
         prepare_create=lambda obj, _allocate: _protect(obj, "kubernetes.io/vac-protection"),
         validate_create=_attributes_errors,
         validate_update=_attributes_changes,
     ),
-    "volumeattachments": KindRules(
+    "volumeattachments": StrategyHooks(
         validate_create=_attachment_errors,
         validate_update=_attachment_changes,
         validate_status=lambda new, _old: _attachment_errors(new),

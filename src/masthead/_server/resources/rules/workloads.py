@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import KindRules
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import StrategyHooks
+from masthead._server.resources.rules.statuses import counters
+from masthead._server.resources.validation.checks import (
     IMMUTABLE,
     each_of,
     follows,
@@ -20,16 +21,15 @@ from masthead._server.resources.rules.checks import (
     up_to_all,
     whole_or_percent,
 )
-from masthead._server.resources.rules.claims import claim_spec_errors
-from masthead._server.resources.rules.podspecs import template_errors
-from masthead._server.resources.rules.selectors import selects, shown_selector
-from masthead._server.resources.rules.statuses import counters
+from masthead._server.resources.validation.label_selectors import selects, shown_selector
+from masthead._server.resources.validation.pod_spec import template_errors
+from masthead._server.resources.validation.volume_claims import claim_spec_errors
 from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _UNMATCHED: Final = "`selector` does not match template `labels`"
@@ -321,7 +321,7 @@ _REPLICA_STATUS: Final = counters(
     "replicas", *_LABELED, "observedGeneration", "terminatingReplicas", bounded=_LABELED
 )
 RULES: Final = {
-    "deployments": KindRules(
+    "deployments": StrategyHooks(
         validate_create=_deployment_errors,
         validate_update=_deployment_changes,
         validate_status=counters(
@@ -335,13 +335,13 @@ RULES: Final = {
             bounded=("updatedReplicas", *_READY),
         ),
     ),
-    "replicasets": KindRules(
+    "replicasets": StrategyHooks(
         validate_create=_replica_set_errors,
         validate_update=_replica_set_changes,
         validate_status=_REPLICA_STATUS,
     ),
-    "controllerrevisions": KindRules(validate_create=_revision_errors, validate_update=_revision_changes),
-    "daemonsets": KindRules(
+    "controllerrevisions": StrategyHooks(validate_create=_revision_errors, validate_update=_revision_changes),
+    "daemonsets": StrategyHooks(
         prepare_create=_prepare_daemon_set,
         prepare_update=_carry_daemon_set,
         validate_create=_daemon_set_errors,
@@ -358,7 +358,7 @@ RULES: Final = {
             "collisionCount",
         ),
     ),
-    "statefulsets": KindRules(
+    "statefulsets": StrategyHooks(
         validate_create=_stateful_set_errors,
         validate_update=_stateful_set_changes,
         validate_status=counters(
@@ -373,12 +373,12 @@ RULES: Final = {
             ready="status.readyReplicas",
         ),
     ),
-    "replicationcontrollers": KindRules(
+    "replicationcontrollers": StrategyHooks(
         validate_create=_controller_errors,
         validate_update=lambda new, _old: _controller_errors(new),
         validate_status=_REPLICA_STATUS,
     ),
-    "podtemplates": KindRules(
+    "podtemplates": StrategyHooks(
         validate_create=lambda obj: template_errors(part(obj, "template"), "template"),
         validate_update=lambda new, _old: template_errors(part(new, "template"), "template"),
     ),

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._server.resources.table import BUILT_IN
-from masthead._server.resources.warnings.base import ADMISSION, SILENT, KindWarnings
-from masthead._server.resources.warnings.fitting import fit
-from masthead._server.resources.warnings.owners import dedup_owner_references
+from masthead._server.resources.behavior import ADMISSION, NO_WARNINGS, WarningHooks
+from masthead._server.resources.warnings.headers import fit
+from masthead._server.resources.warnings.owner_references import dedup_owner_references
 from masthead._server.resources.warnings.versions import deprecation
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ def on_delete(group: str, resource: str, *, policy: str | None, orphans: bool | 
 
 
 @cache
-def _warnings_of(group: str, resource: str) -> KindWarnings:
+def _warnings_of(group: str, resource: str) -> WarningHooks:
     module = _MODULES.get(group, {}).get(resource)
     if module is None:
         if "/" in resource or (group, resource) in BUILT_IN:
-            return SILENT
+            return NO_WARNINGS
         from masthead._server.resources.warnings.custom import OBJECTS
 
         return OBJECTS
     found = import_module(f"masthead._server.resources.warnings.{module}").WARNINGS
-    return cast("dict[str, KindWarnings]", found)[resource]
+    return cast("dict[str, WarningHooks]", found)[resource]

@@ -22,7 +22,7 @@ def _accept_change(_new: Plain, _old: Plain) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class KindWarnings:
+class WarningHooks:
     """What is said about the objects of one kind.
 
     Attributes:
@@ -34,7 +34,7 @@ class KindWarnings:
     on_update: Callable[[Plain, Plain], list[str]] = _accept_change
 
 
-SILENT = KindWarnings()
+NO_WARNINGS = WarningHooks()
 """Nothing is ever said."""
 ADMISSION: Final = (
     "mutatingadmissionpolicies",
@@ -48,9 +48,9 @@ ADMISSION: Final = (
 """What configures admission; of all of it the same is said."""
 
 
-def always(check: Callable[[Plain], list[str]]) -> KindWarnings:
+def always(check: Callable[[Plain], list[str]]) -> WarningHooks:
     """Say the same of a new object and of an update, whatever the update changes."""
-    return KindWarnings(check, lambda new, _: check(new))
+    return WarningHooks(check, lambda new, _: check(new))
 
 
 def when_changed(check: Callable[[Plain], list[str]]) -> Callable[[Plain, Plain], list[str]]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quantity import Quantity
 from masthead._server.resources.warnings.addresses import network_warnings
-from masthead._server.resources.warnings.base import ADMISSION, KindWarnings, always
-from masthead._server.resources.warnings.nodelabels import DEPRECATED
+from masthead._server.resources.behavior import ADMISSION, WarningHooks, always
+from masthead._server.resources.warnings.node_labels import DEPRECATED
 from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import part, text
 
@@ -80,8 +80,8 @@ def _admission(obj: Plain) -> list[str]:
 
 WARNINGS: Final = {
     "nodes": always(_node),
-    "resourcequotas": KindWarnings(_quota),
-    "serviceaccounts": KindWarnings(_account, _account_change),
+    "resourcequotas": WarningHooks(_quota),
+    "serviceaccounts": WarningHooks(_account, _account_change),
     "runtimeclasses": always(_runtime_class),
     "resourceslices": always(_resource_slice),
     **dict.fromkeys(ADMISSION, always(_admission)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.warnings.base import KindWarnings
+from masthead._server.resources.behavior import WarningHooks
 from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import Plain, items, part, text
 
@@ -101,7 +101,7 @@ def _schemas_in(schema: Plain) -> Iterator[Plain]:
     yield from filter(None, [part(schema, "additionalProperties")])
 
 
-OBJECTS: Final = KindWarnings(lambda new: _finalizers(new, {}), _finalizers)
+OBJECTS: Final = WarningHooks(lambda new: _finalizers(new, {}), _finalizers)
 """What is said of any custom resource's objects."""
-WARNINGS: Final = {"customresourcedefinitions": KindWarnings(lambda new: _new_formats(new, {}), _new_formats)}
+WARNINGS: Final = {"customresourcedefinitions": WarningHooks(lambda new: _new_formats(new, {}), _new_formats)}
 """What is said of each kind, by its resource."""

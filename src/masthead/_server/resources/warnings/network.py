@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources.warnings.addresses import address_warnings, network_warnings
-from masthead._server.resources.warnings.base import KindWarnings, always
+from masthead._server.resources.behavior import WarningHooks, always
 from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import items, part, text
 
@@ -125,12 +125,12 @@ def _block(path: str, block: Plain) -> list[str]:
 
 WARNINGS: Final = {
     "services": always(_service),
-    "services/status": KindWarnings(on_update=_balancer_status),
-    "pods/status": KindWarnings(on_update=_pod_status),
+    "services/status": WarningHooks(on_update=_balancer_status),
+    "pods/status": WarningHooks(on_update=_pod_status),
     "endpoints": always(_endpoints),
-    "endpointslices": KindWarnings(_endpoint_slice),
-    "ingresses": KindWarnings(_ingress),
-    "ingresses/status": KindWarnings(on_update=_balancer_status),
+    "endpointslices": WarningHooks(_endpoint_slice),
+    "ingresses": WarningHooks(_ingress),
+    "ingresses/status": WarningHooks(on_update=_balancer_status),
     "networkpolicies": always(_policy),
 }
 """What is said of each kind, by its resource."""

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._server.resources.warnings.base import always
+from masthead._server.resources.behavior import always
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.warnings.amounts import claim_warnings
-from masthead._server.resources.warnings.base import KindWarnings, always
-from masthead._server.resources.warnings.nodelabels import DEPRECATED, expression_warnings
+from masthead._server.resources.behavior import WarningHooks, always
+from masthead._server.resources.warnings.node_labels import DEPRECATED, expression_warnings
+from masthead._server.resources.warnings.quantities import claim_warnings
 from masthead._server.resources.warnings.volumes import REMOVED
 from masthead._server.wire.plain import items, part
 
@@ -85,6 +85,6 @@ WARNINGS: Final = {
     "persistentvolumes": always(_volume),
     "storageclasses": always(_storage_class),
     "csistoragecapacities": always(_capacity),
-    "csidrivers": KindWarnings(_driver, _driver_change),
+    "csidrivers": WarningHooks(_driver, _driver_change),
 }
 """What is said of each kind, by its resource."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._server.resources.warnings.amounts import claim_warnings
-from masthead._server.resources.warnings.fitting import MOST_PAIRS
+from masthead._server.resources.warnings.headers import MOST_PAIRS
+from masthead._server.resources.warnings.quantities import claim_warnings
 from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import part, text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources.names import label
-from masthead._server.resources.warnings.amounts import claim_warnings
-from masthead._server.resources.warnings.base import KindWarnings, has_changed, when_changed
-from masthead._server.resources.warnings.podspecs import pod_warnings, template_warnings
+from masthead._server.resources.behavior import WarningHooks, has_changed, when_changed
+from masthead._server.resources.warnings.pod_spec import pod_warnings, template_warnings
+from masthead._server.resources.warnings.quantities import claim_warnings
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def _cron_job(obj: Plain) -> list[str]:
 
 WARNINGS: Final = {
     # Pods change too often, and too seldom by hand, for updates to be looked at.
-    "pods": KindWarnings(pod_warnings),
-    "podtemplates": KindWarnings(_bare_template, when_changed(_bare_template)),
-    "replicationcontrollers": KindWarnings(_named_with_template, _template_of_before),
-    "deployments": KindWarnings(_named_with_template, when_changed(_template)),
-    "replicasets": KindWarnings(_named_with_template, when_changed(_template)),
-    "daemonsets": KindWarnings(_template, _daemons),
-    "statefulsets": KindWarnings(_new_stateful_set, _stateful_set),
-    "jobs": KindWarnings(lambda new: _name(new) + _job(new), when_changed(_job)),
-    "cronjobs": KindWarnings(lambda new: _name(new) + _cron_job(new), when_changed(_cron_job)),
+    "pods": WarningHooks(pod_warnings),
+    "podtemplates": WarningHooks(_bare_template, when_changed(_bare_template)),
+    "replicationcontrollers": WarningHooks(_named_with_template, _template_of_before),
+    "deployments": WarningHooks(_named_with_template, when_changed(_template)),
+    "replicasets": WarningHooks(_named_with_template, when_changed(_template)),
+    "daemonsets": WarningHooks(_template, _daemons),
+    "statefulsets": WarningHooks(_new_stateful_set, _stateful_set),
+    "jobs": WarningHooks(lambda new: _name(new) + _job(new), when_changed(_job)),
+    "cronjobs": WarningHooks(lambda new: _name(new) + _cron_job(new), when_changed(_cron_job)),
 }
 """What is said of each kind, by its resource."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.base import Errors
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.behavior import Errors
+from masthead._server.resources.validation.checks import (
     amount,
     each_of,
     follows,
@@ -16,7 +16,7 @@ from masthead._server.resources.rules.checks import (
     known_or_nothing,
     unsupported,
 )
-from masthead._server.resources.rules.claims import claim_spec_errors
+from masthead._server.resources.validation.volume_claims import claim_spec_errors
 from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import Plain, items, part, text
 

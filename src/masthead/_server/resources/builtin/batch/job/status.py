@@ -10,12 +10,12 @@ import re
 from operator import lt
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.rules.checks import IMMUTABLE, not_negative, same, texts_of
+from masthead._server.resources.validation.checks import IMMUTABLE, not_negative, same, texts_of
 from masthead._server.wire.failures import OMITTED, FieldError, duplicate, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _COUNTED: Final = ("active", "succeeded", "failed", "ready", "terminating")

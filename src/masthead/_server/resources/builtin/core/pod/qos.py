@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.rules.checks import amount
+from masthead._server.resources.validation.checks import amount
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead._server.resources.rules.checks import shown_map, words
+from masthead._server.resources.validation.checks import shown_map, words
 from masthead._server.wire.plain import Plain, items, part, text
 
 

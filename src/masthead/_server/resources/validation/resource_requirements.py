@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.validation.checks import (
     amount,
     each_of,
     follows,
@@ -18,7 +18,7 @@ from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.validation.checks import (
     amount,
     follows,
     known_or_nothing,
@@ -18,7 +18,7 @@ from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

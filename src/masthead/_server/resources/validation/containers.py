@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.rules.servicechecks import PROTOCOLS
+from masthead._server.resources.validation.checks import (
     choice_errors,
     each_of,
     follows,
@@ -20,17 +21,16 @@ from masthead._server.resources.rules.checks import (
     unique,
     unsupported,
 )
-from masthead._server.resources.rules.inner import inner
-from masthead._server.resources.rules.resources import requirement_errors
-from masthead._server.resources.rules.servicechecks import PROTOCOLS
-from masthead._server.resources.rules.sources import backstep_errors, env_errors, env_from_errors
+from masthead._server.resources.validation.internal_types import inner
+from masthead._server.resources.validation.resource_requirements import requirement_errors
+from masthead._server.resources.validation.volume_sources import backstep_errors, env_errors, env_from_errors
 from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _RESTART: Final = {"restartPolicy": ("Always", "Never", "OnFailure")}

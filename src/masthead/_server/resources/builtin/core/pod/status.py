@@ -7,14 +7,14 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import IMMUTABLE, each_of, follows
 from masthead._server.resources.rules.servicechecks import ip_errors
+from masthead._server.resources.validation.checks import IMMUTABLE, each_of, follows
 from masthead._server.wire.failures import FieldError, duplicate, forbidden, invalid
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.allocator import Allocator
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _SYSTEM_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized"})

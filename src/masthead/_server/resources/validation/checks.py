@@ -16,7 +16,7 @@ from masthead._server.wire.failures import FieldError, duplicate, forbidden, inv
 from masthead._server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
 
 Rule: TypeAlias = Callable[[str], list[str]]
 """Says what is wrong with a text."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.checks import (
+from masthead._server.resources.rules.servicechecks import ip_errors
+from masthead._server.resources.validation.checks import (
     MOST,
     between,
     choice_errors,
@@ -19,20 +20,19 @@ from masthead._server.resources.rules.checks import (
     unique,
     unsupported,
 )
-from masthead._server.resources.rules.containers import (
+from masthead._server.resources.validation.containers import (
     container_errors,
     ephemeral_container_errors,
     init_container_errors,
     user_errors,
 )
-from masthead._server.resources.rules.resources import claim_names, requirement_errors
-from masthead._server.resources.rules.servicechecks import ip_errors
-from masthead._server.resources.rules.sources import volume_errors
+from masthead._server.resources.validation.resource_requirements import claim_names, requirement_errors
+from masthead._server.resources.validation.volume_sources import volume_errors
 from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.resources.rules.base import Errors
+    from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
 
 _RESTART: Final = ("Always", "OnFailure", "Never")

@@ -1,0 +1,1 @@
+"""The resources of Kubernetes itself, by group and kind."""

@@ -1,0 +1,1 @@
+"""Events of events.k8s.io."""

@@ -1,0 +1,1 @@
+"""Defaulting that several kinds share."""

@@ -1,0 +1,1 @@
+"""Validation that several kinds share: metadata, names, pod templates, volumes, addresses, statuses."""
