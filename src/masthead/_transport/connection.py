@@ -283,7 +283,9 @@ class Connection(asyncio.BufferedProtocol):
         elif response is None:
             self.abort()
         else:
-            self.give_up(response, TransportFault.LATE if now >= self._deadline else TransportFault.NO_WARNINGS)
+            self.give_up(
+                response, TransportFault.LATE if now >= self._deadline else TransportFault.NO_WARNINGS
+            )
 
 
 def _write(transport: asyncio.WriteTransport, head: SecretValue[bytes], request: TransportRequest) -> None:

@@ -15,8 +15,9 @@ from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.conversion import precedence
+from masthead._server.resources.custom import CUSTOM_RESOURCE
 from masthead._server.resources.resource import ServedResource
+from masthead._server.resources.versions import precedence
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
@@ -91,7 +92,7 @@ def test_a_table_is_found_in_a_version_that_has_the_stored_shape() -> None:
 def test_adding_and_removing_a_resource_changes_the_generation() -> None:
     catalog = Catalog.builtin()
     first = catalog.generation
-    catalog.add(ServedResource(Widget))
+    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
     assert catalog.generation == first + 1
     found = catalog.find(WIDGETS)
     assert found is not None
@@ -108,9 +109,9 @@ def test_adding_and_removing_a_resource_changes_the_generation() -> None:
 
 def test_a_name_is_taken_once() -> None:
     catalog = Catalog.builtin()
-    catalog.add(ServedResource(Widget))
+    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
     with pytest.raises(ValueError, match="widgets"):
-        catalog.add(ServedResource(Widget))
+        catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
     with pytest.raises(KeyError):
         catalog.remove(GroupVersionResource("example.com", "v1", "gadgets"))
 
@@ -118,7 +119,7 @@ def test_a_name_is_taken_once() -> None:
 def test_added_groups_come_last_by_name_and_their_versions_by_preference() -> None:
     catalog = Catalog.builtin()
     for cls in (WidgetBeta, Gadget, Widget):
-        catalog.add(ServedResource(cls))
+        catalog.add(ServedResource(cls, CUSTOM_RESOURCE))
     assert catalog.groups() == (*scheme.VERSIONS, "a.example.com", "example.com")
     assert catalog.versions("example.com") == ("v1", "v1beta1")
     catalog.remove(WIDGETS)
@@ -140,7 +141,7 @@ def test_discovery_follows_the_catalog() -> None:
         )
 
     assert seen() == (False, False, False)
-    catalog.add(ServedResource(Widget))
+    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
     assert seen() == (True, True, True)
     assert [each["name"] for each in get(server, "/apis/example.com/v1")["resources"]] == ["widgets"]
     catalog.remove(WIDGETS)
@@ -149,7 +150,7 @@ def test_discovery_follows_the_catalog() -> None:
 
 def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     more = Catalog.builtin()
-    more.add(ServedResource(Widget))
+    more.add(ServedResource(Widget, CUSTOM_RESOURCE))
     less = Catalog.builtin()
     less.remove(GroupVersionResource("", "v1", "pods"))
     first, second = server_of(more), server_of(less)

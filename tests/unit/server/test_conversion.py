@@ -16,19 +16,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.builtin import CATALOG, custom, from_storage, of_kind, served, to_storage
 
 from masthead._meta.apitype import ApiType
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.shape import annotations_of
-from masthead._server.resources.conversion import (
-    StoredAs,
-    from_storage,
-    has_own_shape,
-    hash_of,
-    storage_of,
-    storage_version_hash,
-    to_storage,
-    versions_of,
-)
+from masthead._server.resources.versions import storage_version_hash
 from masthead.api.index import KINDS
 
 CASES: list[dict[str, Any]] = json.loads(
@@ -57,10 +50,8 @@ def split(api_version: str) -> tuple[str, str]:
 
 def stored(case: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The version that the object of a case is stored in, and how it reads there."""
-    group, _ = split(case["written"]["apiVersion"])
-    home = storage_of(group, RESOURCES[case["written"]["apiVersion"], case["kind"]])
-    assert home
-    api_version = f"{home.group}/{home.version}".lstrip("/")
+    group, version = split(case["written"]["apiVersion"])
+    api_version = str(of_kind(group, version, case["kind"]).stored_as)
     return api_version, case["read"][api_version]
 
 
@@ -147,6 +138,14 @@ def shape(annotation: object, above: tuple[object, ...] = ()) -> object:
     )
 
 
+def versions_of(group: str, resource: str) -> tuple[str, ...]:
+    """The versions that serve a resource, the foremost first."""
+    every = (
+        each for each in CATALOG.versions(group) if CATALOG.find(GroupVersionResource(group, each, resource))
+    )
+    return tuple(every)
+
+
 def several_versions() -> list[tuple[str, str]]:
     pairs = {(split(api_version)[0], resource) for (api_version, _), resource in RESOURCES.items()}
     return sorted(pair for pair in pairs if len(versions_of(*pair)) > 1)
@@ -154,15 +153,15 @@ def several_versions() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("group", "resource"), several_versions())
 def test_every_kind_whose_versions_differ_in_shape_is_converted(group: str, resource: str) -> None:
-    home = storage_of(group, resource)
-    assert home
+    home = served(group, resource)
     shapes = {}
     for version in versions_of(group, resource):
         module = importlib.import_module(KINDS[f"{group}/{version}"][0])
         shapes[version] = shape(getattr(module, home.kind))
-    differing = {version for version, found in shapes.items() if found != shapes[home.version]}
+    differing = {version for version, found in shapes.items() if found != shapes[home.stored_as.version]}
 
-    converted = {version for version in shapes if has_own_shape(home.kind, group, version)} - {home.version}
+    converted = {version for version in shapes if served(group, resource, version).has_own_shape}
+    converted -= {home.stored_as.version}
 
     assert converted == differing
 
@@ -171,7 +170,8 @@ def test_every_kind_whose_versions_differ_in_shape_is_converted(group: str, reso
 def test_the_storage_version_hash_is_that_of_the_real_server(resource: str, expected: str) -> None:
     api_version, _, name = resource.rpartition("/")
 
-    assert storage_version_hash(split(api_version)[0], name) == expected
+    group, version = split(api_version)
+    assert served(group, name, version).storage_version_hash == expected
 
 
 def test_every_resource_of_the_real_server_is_known() -> None:
@@ -181,24 +181,22 @@ def test_every_resource_of_the_real_server_is_known() -> None:
 
 
 def test_events_of_both_groups_are_stored_together() -> None:
-    assert storage_of("events.k8s.io", "events") == storage_of("", "events") == StoredAs("", "v1", "Event")
+    both = {served(group, "events").stored_as_kind for group in ("", "events.k8s.io")}
+
+    assert both == {("", "v1", "Event")}
 
 
 def test_what_is_only_answered_is_not_stored() -> None:
-    assert storage_of("authorization.k8s.io", "subjectaccessreviews") is None
-    assert storage_of("", "componentstatuses") is None
+    assert not served("authorization.k8s.io", "subjectaccessreviews").is_stored
+    assert not served("", "componentstatuses").is_stored
 
 
-def test_resources_of_others_are_not_known() -> None:
-    assert storage_of("example.com", "shirts") is None
+def test_a_custom_resource_is_stored_in_its_own_version_by_default() -> None:
+    shirts = custom("example.com", "v1", "shirts")
+
+    assert shirts.stored_as_kind == ("example.com", "v1", "Shirts")
+    assert shirts.storage_version_hash == storage_version_hash("example.com", "v1", "Shirts")
     assert versions_of("example.com", "shirts") == ()
-    assert storage_version_hash("example.com", "shirts") == ""
-
-
-def test_custom_resources_are_condensed_the_same_way() -> None:
-    assert hash_of("autoscaling", "v2", "HorizontalPodAutoscaler") == storage_version_hash(
-        "autoscaling", "horizontalpodautoscalers"
-    )
 
 
 def test_the_foremost_version_comes_first() -> None:

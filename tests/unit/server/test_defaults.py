@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.server.builtin import apply_defaults
 
-from masthead._server.resources.defaults import apply_defaults
-from masthead._server.resources.defaults.pods import pull_policy
+from masthead._server.resources.defaulting.pod_template import pull_policy
 
 Plain = dict[str, Any]
 

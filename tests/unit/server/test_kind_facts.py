@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.builtin import RESOURCES, served, strategy_of
 
 from masthead._meta.names import problem_with_dns1123_subdomain, problem_with_qualified_name
 from masthead._server.resources import names
-from masthead._server.resources.selectable import field_values, supported_fields, unsupported_field_message
-from masthead._server.resources.strategy import strategy_of
-from masthead._server.resources.table import ALL_METADATA, BUILT_IN
-from masthead.api.index import KINDS
+from masthead._server.resources.strategy import ALL_METADATA
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
-WHAT_IS_KNOWN = {
-    (api_version.rpartition("/")[0], resource)
-    for api_version, (_, kinds) in KINDS.items()
-    for resource in kinds.values()
-    if resource
-}
 SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start"
     " and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
@@ -32,10 +24,18 @@ SUBDOMAIN_TEXT = (
 )
 
 
-def test_every_kind_that_is_stored_has_a_row() -> None:
-    reviews = {key for key in WHAT_IS_KNOWN if key[1].endswith("reviews")}
+def field_values(group: str, resource: str, obj: Plain) -> dict[str, str]:
+    return served(group, resource).selectable.values(obj)
 
-    assert set(BUILT_IN) == WHAT_IS_KNOWN - reviews
+
+@pytest.mark.parametrize("key", RESOURCES)
+def test_the_description_of_a_resource_names_the_versions_that_its_code_converts(
+    key: tuple[str, str],
+) -> None:
+    found = served(*key)
+
+    assert found.description.converted == found.behavior.conversions.keys()
+    assert not found.is_custom
 
 
 def test_a_resource_that_is_not_built_in_is_taken_for_a_custom_one() -> None:
@@ -51,11 +51,11 @@ def test_a_resource_that_is_not_built_in_is_taken_for_a_custom_one() -> None:
 
 
 def test_only_pods_wait_for_a_grace_period() -> None:
-    assert [key for key in BUILT_IN if strategy_of(*key).graceful] == [("", "pods")]
+    assert [key for key in RESOURCES if strategy_of(*key).graceful] == [("", "pods")]
 
 
 def test_a_put_creates_what_is_not_there_for_a_few_kinds() -> None:
-    creating = {resource for group, resource in BUILT_IN if strategy_of(group, resource).create_on_update}
+    creating = {resource for group, resource in RESOURCES if strategy_of(group, resource).create_on_update}
 
     assert creating == {
         "clusterrolebindings",
@@ -73,7 +73,7 @@ def test_a_put_creates_what_is_not_there_for_a_few_kinds() -> None:
 
 
 def test_jobs_and_replication_controllers_orphan_what_they_own_unless_told_otherwise() -> None:
-    orphaning = {key for key in BUILT_IN if strategy_of(*key).dependents == "orphan"}
+    orphaning = {key for key in RESOURCES if strategy_of(*key).dependents == "orphan"}
 
     assert orphaning == {("", "replicationcontrollers"), ("batch", "jobs")}
 
@@ -210,11 +210,11 @@ def test_what_is_refused_here_is_refused_by_the_client_too(value: str) -> None:
     assert bool(names.qualified_name(value)) == (problem_with_qualified_name(value) is not None)
 
 
-@given(st.sampled_from(sorted(BUILT_IN)))
+@given(st.sampled_from(sorted(RESOURCES)))
 def test_every_field_that_can_be_selected_by_has_a_value(key: tuple[str, str]) -> None:
     values = field_values(*key, {"metadata": {"name": "a", "namespace": "b"}})
 
-    assert supported_fields(*key) <= values.keys()
+    assert served(*key).selectable.names <= values.keys()
     assert values["metadata.name"] == "a"
     assert values["metadata.namespace"] == "b"
     assert all(re.fullmatch(r"|false|0|a|b", value) for value in values.values())
@@ -240,7 +240,10 @@ def test_an_event_is_selected_alike_in_the_shape_of_either_group() -> None:
     core = {"involvedObject": {"name": "web"}, "reportingComponent": "kubelet"}
     newer = {"regarding": {"name": "web"}, "reportingController": "kubelet"}
 
-    assert field_values("", "events", core) == field_values("events.k8s.io", "events", newer)
+    assert field_values("", "events", core) == field_values("", "events", newer)
+    assert field_values("events.k8s.io", "events", core) == field_values("events.k8s.io", "events", newer)
+    assert field_values("events.k8s.io", "events", core)["regarding.name"] == "web"
+    assert field_values("events.k8s.io", "events", core)["reportingController"] == "kubelet"
     assert field_values("", "events", core)["involvedObject.name"] == "web"
     assert field_values("", "events", core)["source"] == "kubelet"
     assert field_values("", "events", {**core, "source": {"component": "me"}})["source"] == "me"
@@ -254,11 +257,11 @@ def test_an_object_is_not_changed_when_its_fields_are_read() -> None:
 
 
 def test_kinds_know_the_namespace_even_where_there_is_none_but_some_do_not() -> None:
-    assert "metadata.namespace" in supported_fields("", "persistentvolumes")
-    assert "metadata.namespace" not in supported_fields("", "nodes")
-    assert "metadata.namespace" in supported_fields("example.com", "widgets")
-    assert "metadata.namespace" not in supported_fields("example.com", "widgets", namespaced=False)
-    assert "status.replicas" not in supported_fields("apps", "replicasets")
+    assert "metadata.namespace" in served("", "persistentvolumes").selectable.names
+    assert "metadata.namespace" not in served("", "nodes").selectable.names
+    assert "metadata.namespace" in served("example.com", "widgets").selectable.names
+    assert "metadata.namespace" not in served("example.com", "widgets", namespaced=False).selectable.names
+    assert "status.replicas" not in served("apps", "replicasets").selectable.names
 
 
 @pytest.mark.parametrize(
@@ -284,4 +287,6 @@ def test_kinds_know_the_namespace_even_where_there_is_none_but_some_do_not() -> 
 def test_a_field_that_cannot_be_selected_by_is_refused_in_the_kinds_own_words(
     group: str, version: str, resource: str, said: str
 ) -> None:
-    assert unsupported_field_message(group, version, resource, "x") == said
+    found = served(group, resource, version)
+
+    assert found.selectable.unsupported_message("x", found.gvk) == said

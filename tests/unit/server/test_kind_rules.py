@@ -9,18 +9,19 @@ import base64
 import copy
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, to_storage
 
-from masthead._server.resources import conversion
-from masthead._server.resources.allocator import Spent, Taken
-from masthead._server.resources.defaults import apply_defaults
-from masthead._server.resources.rules import Allocator, StrategyHooks, rules_of
+from masthead._server.resources.allocator import Allocator, Spent, Taken
 from masthead._server.wire.failures import StatusFailure, refused_fields
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import StrategyHooks
 
 Plain = dict[str, Any]
 
@@ -73,29 +74,29 @@ def kind_of(obj: Plain) -> tuple[str, str, str]:
     return group, version, obj["kind"]
 
 
-def rules_for(obj: Plain, part: str = "") -> StrategyHooks:
+def hooks_for(obj: Plain, part: str = "") -> StrategyHooks:
     group, _, kind = kind_of(obj)
     resource = IRREGULAR.get(kind, f"{kind.lower()}s")
-    return rules_of(group, f"{resource}/{part}" if part else resource)
+    return hooks_of(group, f"{resource}/{part}" if part else resource)
 
 
 def stored(obj: Plain) -> Plain:
     """Give an object the shape in which rules see it."""
     group, version, kind = kind_of(obj)
-    return conversion.to_storage(obj, kind, group, version)
+    return to_storage(obj, kind, group, version)
 
 
 def answered(obj: Plain) -> Plain:
     """Give an object the shape in which it is answered, with its defaults."""
     group, version, kind = kind_of(obj)
-    shown = conversion.from_storage(obj, kind, group, version)
+    shown = from_storage(obj, kind, group, version)
     apply_defaults(group, version, kind, shown)
     return shown
 
 
 def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Plain:
     """Do what a server does with a new object, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), rules_for(obj)
+    obj, rules = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
     obj = stored(obj)
     meta = obj.setdefault("metadata", {})
@@ -114,7 +115,7 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
 
 def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     """Do what a server does with a changed object, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), rules_for(obj)
+    obj, rules = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
     obj, old = stored(obj), stored(known)
     fixed = {key: old["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
@@ -129,7 +130,7 @@ def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
 
 def update_status(obj: Plain, known: Plain, part: str) -> Plain:
     """Do what a server does with a changed status, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), rules_for(obj, part)
+    obj, rules = copy.deepcopy(obj), hooks_for(obj, part)
     apply_defaults(*kind_of(obj), obj)
     obj, old = stored(obj), stored(known)
     rules.prepare_status(obj, old, Allocator(now=lambda: NOW))
@@ -215,14 +216,14 @@ def test_a_status_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
 @pytest.mark.parametrize("case", [each for each in recorded("created.json") if "pod" in each.name])
 def test_checking_an_object_does_not_change_it(case: Case) -> None:
     before = copy.deepcopy(case.answer)
-    rules = rules_for(case.answer)
+    rules = hooks_for(case.answer)
     rules.validate_create(case.answer)
     rules.validate_update(case.answer, case.answer)
     assert case.answer == before
 
 
 def test_a_kind_without_rules_has_rules_that_do_nothing() -> None:
-    rules, thing = rules_of("example.com", "things"), {"spec": {"a": 1}}
+    rules, thing = hooks_of("example.com", "things"), {"spec": {"a": 1}}
     allocate = Allocator()
     assert rules.admit_create(thing, allocate) is None
     rules.prepare_create(thing, allocate)
@@ -236,15 +237,15 @@ def test_a_kind_without_rules_has_rules_that_do_nothing() -> None:
 
 
 def test_rules_are_made_once() -> None:
-    assert rules_of("", "pods") is rules_of("", "pods")
+    assert hooks_of("", "pods") is hooks_of("", "pods")
 
 
 def test_the_rules_of_a_status_are_those_of_its_kind_and_other_parts_have_their_own() -> None:
-    assert rules_of("apps", "deployments/status") == rules_of("apps", "deployments")
-    assert rules_of("apps", "deployments/scale") == rules_of("example.com", "things")
+    assert hooks_of("apps", "deployments/status") == hooks_of("apps", "deployments")
+    assert hooks_of("apps", "deployments/scale") == hooks_of("example.com", "things")
     requests = "certificatesigningrequests"
-    approval = rules_of("certificates.k8s.io", f"{requests}/approval")
-    assert approval.validate_status is not rules_of("certificates.k8s.io", requests).validate_status
+    approval = hooks_of("certificates.k8s.io", f"{requests}/approval")
+    assert approval.validate_status is not hooks_of("certificates.k8s.io", requests).validate_status
 
 
 POD: Plain = {
@@ -489,5 +490,5 @@ def test_a_taint_of_devices_says_since_when_its_effect_holds() -> None:
 def test_credentials_for_a_registry_are_json(written: str, problem: str) -> None:
     key = ".dockerconfigjson"
     secret = {"type": f"kubernetes.io/{key[1:]}", "data": {key: base64.b64encode(written.encode()).decode()}}
-    found = rules_of("", "secrets").validate_create({"metadata": {"name": "a"}, **secret})
+    found = hooks_of("", "secrets").validate_create({"metadata": {"name": "a"}, **secret})
     assert [each.detail for each in found] == ([problem] if problem else [])

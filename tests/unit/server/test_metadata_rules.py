@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.builtin import RESOURCES, strategy_of
 
-from masthead._server.resources.strategy import strategy_of
-from masthead._server.resources.table import BUILT_IN
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.wire.failures import quoted, shown
 
@@ -48,7 +47,7 @@ def owner(**fields: object) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", **fields}
 
 
-@pytest.mark.parametrize("key", sorted(BUILT_IN))
+@pytest.mark.parametrize("key", sorted(RESOURCES))
 def test_plain_metadata_is_fine_for_every_kind_that_is_not_named_by_its_spec(key: tuple[str, str]) -> None:
     if key[1] in {"apiservices", "customresourcedefinitions", "ipaddresses", "storageversions"}:
         return

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from masthead._server.resources.warnings import on_create, on_update
+from tests.unit.server.builtin import on_create, on_update
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain

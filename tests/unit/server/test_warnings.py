@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.builtin import RESOURCES, of_kind, on_create, on_update, served
 
-from masthead._server.resources.table import BUILT_IN
-from masthead._server.resources.warnings import (
-    dedup_owner_references,
-    deprecation,
-    fit,
-    on_create,
-    on_delete,
-    on_update,
-)
+from masthead._server.resources.warnings.headers import fit
+from masthead._server.resources.warnings.owner_references import dedup_owner_references
 
 if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
@@ -72,17 +66,17 @@ def changed(found: Plain) -> Plain:
                 " use storage.k8s.io/v1 VolumeAttributesClass"
             ),
         ),
-        (("storage.k8s.io", "v1", "VolumeAttributesClass"), None),
-        (("resource.k8s.io", "v1beta2", "DeviceTaintRule"), None),
-        (("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicy"), None),
-        (("example.com", "v1", "Endpoints"), None),
+        (("storage.k8s.io", "v1", "VolumeAttributesClass"), ""),
+        (("resource.k8s.io", "v1beta2", "DeviceTaintRule"), ""),
+        (("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicy"), ""),
+        (("example.com", "v1", "Endpoints"), ""),
     ],
 )
-def test_a_version_that_goes_away_says_when(kind: tuple[str, str, str], said: str | None) -> None:
-    assert deprecation(*kind) == said
+def test_a_version_that_goes_away_says_when(kind: tuple[str, str, str], said: str) -> None:
+    assert of_kind(*kind).deprecation_warning == said
 
 
-@pytest.mark.parametrize("key", sorted(BUILT_IN))
+@pytest.mark.parametrize("key", sorted(RESOURCES))
 def test_a_plain_object_of_any_kind_is_not_warned_of(key: tuple[str, str]) -> None:
     assert on_create(*key, obj()) == []
     assert on_update(*key, changed(obj()), obj()) == []
@@ -368,10 +362,10 @@ def test_a_definition_is_told_of_new_formats_that_mean_nothing() -> None:
 
 
 def test_deleting_a_job_without_saying_what_becomes_of_its_pods_is_told() -> None:
-    assert on_delete("batch", "jobs", policy=None, orphans=None) == [PODS_STAY]
-    assert on_delete("batch", "jobs", policy="Background", orphans=None) == []
-    assert on_delete("batch", "jobs", policy=None, orphans=False) == []
-    assert on_delete("batch", "cronjobs", policy=None, orphans=None) == []
+    assert served("batch", "jobs").delete_warnings(policy=None, orphans=None) == [PODS_STAY]
+    assert served("batch", "jobs").delete_warnings(policy="Background", orphans=None) == []
+    assert served("batch", "jobs").delete_warnings(policy=None, orphans=False) == []
+    assert served("batch", "cronjobs").delete_warnings(policy=None, orphans=None) == []
 
 
 def test_owners_that_are_named_twice_are_named_once_afterwards() -> None:

@@ -139,6 +139,29 @@ class Conversion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubresourceBehavior:
+    """The code of one subresource that is written as the object itself, such as ``status`` or ``resize``.
+
+    Attributes:
+        merge: Returns the stored object with what a write to the subresource may change, given the sent object and
+            the stored one. None for ``status``, which `masthead._server.resources.strategy.Strategy` describes.
+        raises_generation: Whether its changes raise the generation, as those of the object itself do.
+        hooks: Its strategy; only `StrategyHooks.prepare_status` and `StrategyHooks.validate_status` are called.
+            A write of the status has the hooks of the resource instead.
+        warnings: Its warnings.
+    """
+
+    merge: Callable[[Plain, Plain], Plain] | None = None
+    raises_generation: bool = False
+    hooks: StrategyHooks = NO_HOOKS
+    warnings: WarningHooks = NO_WARNINGS
+
+
+NO_SUBRESOURCE: Final = SubresourceBehavior()
+"""The behavior of a subresource that has no code of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Behavior:
     """The code of one resource.
 
@@ -146,10 +169,8 @@ class Behavior:
         defaults: Sets defaults, on every read and write; applied twice it changes nothing more. None for none.
         defaults_by_version: Replaces `defaults` in the versions that it names.
         hooks: The registry strategy; for a write of the status, too.
-        subresource_hooks: The strategy of other subresources, where they have one. Only
-            `StrategyHooks.prepare_status` and `StrategyHooks.validate_status` are called.
         warnings: The warnings of the resource itself.
-        subresource_warnings: The warnings of writes to subresources.
+        subresources: The subresources that have code of their own, by name.
         delete_warning: The warning of a DELETE that does not say what becomes of dependents; empty for none.
         conversions: How objects are converted, by version; a version that has the stored shape is not there.
     """
@@ -157,12 +178,15 @@ class Behavior:
     defaults: Fill | None = None
     defaults_by_version: Mapping[str, Fill] = field(default_factory=dict[str, Fill])
     hooks: StrategyHooks = NO_HOOKS
-    subresource_hooks: Mapping[str, StrategyHooks] = field(default_factory=dict[str, StrategyHooks])
     warnings: WarningHooks = NO_WARNINGS
-    subresource_warnings: Mapping[str, WarningHooks] = field(default_factory=dict[str, WarningHooks])
+    subresources: Mapping[str, SubresourceBehavior] = field(default_factory=dict[str, SubresourceBehavior])
     delete_warning: str = ""
     conversions: Mapping[str, Conversion] = field(default_factory=dict[str, Conversion])
 
 
-NO_BEHAVIOR: Final = Behavior()
-"""The behavior of a resource that has no code of its own."""
+_NO_BEHAVIOR: Final = Behavior()
+
+
+def no_behavior() -> Behavior:
+    """Return the behavior of a resource that has no code of its own."""
+    return _NO_BEHAVIOR

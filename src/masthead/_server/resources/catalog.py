@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._server import scheme
-from masthead._server.resources.conversion import precedence
+from masthead._server.resources.builtin.groups import description_of
 from masthead._server.resources.resource import ServedResource
+from masthead._server.resources.versions import precedence
 from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class Catalog:
         """Return a resource by its group, version and plural name; None if it is not served."""
         found = self._resources.get(gvr)
         if found is None and (gvk := self._kinds.get(gvr)) is not None:
-            found = self._resources[gvr] = ServedResource(scheme.object_class(gvk))
+            found = self._resources[gvr] = ServedResource(
+                scheme.object_class(gvk), description_of(gvr.group, gvr.resource)
+            )
         return found
 
     def require(self, gvr: GroupVersionResource) -> ServedResource:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+from masthead._meta.gvk import GroupVersion
 from masthead._server import scheme
-from masthead._server.resources import conversion
+from masthead._server.resources.behavior import NO_SUBRESOURCE
 from masthead._server.resources.names import path_segment
-from masthead._server.resources.rules import rules_of
 from masthead._server.resources.schema import schema_of
-from masthead._server.resources.strategy import strategy_of
+from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
 from masthead._server.wire.patches import JSON_PATCH, MERGE_PATCH
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.object import Object
-    from masthead._server.resources.rules import StrategyHooks
+    from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior, WarningHooks
+    from masthead._server.resources.description import ResourceDescription
+    from masthead._server.resources.field_selectors import SelectableFields
     from masthead._server.resources.schema import Schema
-    from masthead._server.resources.strategy import Strategy
     from masthead._server.storage import Record
     from masthead._server.wire.plain import Plain
 
@@ -34,24 +36,26 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class ServedResource:
-    """One resource in one version: what it is called, how its objects behave, and how they are written.
+    """One resource in one version: its names, its description, and the bytes of its objects.
 
-    A stored object is kept as the text of its JSON from behind ``"apiVersion"`` on. So any version of its kind is
-    answered by putting that version's beginning in front, and an item of a list by a brace alone, which is how
-    kube-apiserver writes items.
+    A stored object is kept as the text of its JSON after ``"apiVersion"``. So any version of its kind is written by
+    putting that version's head in front, and an item of a list by a brace alone, which is how kube-apiserver writes
+    items.
 
     Args:
-        cls: The generated class of the kind.
+        cls: The class of the kind: its names, verbs, subresources and fields.
+        description: What else the server knows of the resource.
     """
 
-    def __init__(self, cls: type[Object]) -> None:
+    def __init__(self, cls: type[Object], description: ResourceDescription) -> None:
         resource = cls.RESOURCE
         if resource is None:
             raise UnknownKindError(f"{cls.GVK} is not served as a resource")
         self.cls = cls
+        self.description = description
         self.gvk: GroupVersionKind = cls.GVK
-        self.resource = resource
         self.gvr: GroupVersionResource = cls.GVK.group_version.resource(resource.name)
+        self.resource = resource
         self.group = cls.GVK.group
         self.version = cls.GVK.version
         self.kind = cls.GVK.kind
@@ -62,10 +66,20 @@ class ServedResource:
         self.patch_types = frozenset({JSON_PATCH, MERGE_PATCH})
         """The media types of the patches that it accepts."""
         self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
-        stored = conversion.storage_of(self.group, self.name)
-        self.is_stored = stored is not None
-        self.stored_group = stored.group if stored else self.group
+        self.is_custom = description.is_custom
+        self.is_stored = description.is_stored
+        self.strategy = description.strategy
+        self.has_own_shape = self.version in description.converted
+        self.stored_as = description.stored_as or self._foremost()
+        self.stored_group = self.stored_as.group
         self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
+
+    def _foremost(self) -> GroupVersion:
+        """The foremost version of the scheme that serves the resource; for a custom resource, its own."""
+        for version in scheme.VERSIONS.get(self.group, ()):
+            if self.name in scheme.kinds_in(self.group, version).values():
+                return GroupVersion(self.group, version)
+        return self.gvk.group_version
 
     @functools.cached_property
     def schema(self) -> Schema:
@@ -74,27 +88,70 @@ class ServedResource:
 
     @functools.cached_property
     def stored_schema(self) -> Schema:
-        """The fields of the kind in the shape in which its objects are stored."""
-        stored = conversion.storage_of(self.group, self.name)
-        if stored is None or not self.has_own_shape:
+        """The fields of the kind in the version in which its objects are stored."""
+        if not self.has_own_shape:
             return self.schema
-        cls = scheme.object_class(GroupVersionKind(stored.group, stored.version, stored.kind))
-        return schema_of(cast("ApiType", cls))
+        return schema_of(cast("ApiType", scheme.object_class(self.stored_as.kind(self.kind))))
 
     @functools.cached_property
-    def strategy(self) -> Strategy:
-        """What the generic write path must know."""
-        return strategy_of(self.group, self.name)
+    def behavior(self) -> Behavior:
+        """The code of the resource; its modules are imported now."""
+        return self.description.behavior()
 
     @functools.cached_property
-    def rules(self) -> StrategyHooks:
-        """What is special about the kind."""
-        return rules_of(self.group, self.name)
+    def selectable(self) -> SelectableFields:
+        """The fields that a field selector may name."""
+        found = self.description.selectable
+        return replace(found, has_namespace=False) if self.is_custom and not self.is_namespaced else found
 
-    @functools.cached_property
-    def has_own_shape(self) -> bool:
-        """Whether objects must be converted between storage and this version."""
-        return conversion.has_own_shape(self.kind, self.group, self.version)
+    @property
+    def storage_version_hash(self) -> str:
+        """The hash of the kind that objects are stored as; empty if none are."""
+        return storage_version_hash(*self.stored_as_kind) if self.is_stored else ""
+
+    @property
+    def stored_as_kind(self) -> tuple[str, str, str]:
+        """The group, version and kind that objects are stored as."""
+        return (self.stored_as.group, self.stored_as.version, self.kind)
+
+    @property
+    def deprecation_warning(self) -> str:
+        """The warning that every request to a deprecated version gets, also if it fails; empty for others."""
+        fate = self.description.deprecated.get(self.version)
+        return f"{self.api_version} {self.kind} is deprecated in {fate}" if fate else ""
+
+    def apply_defaults(self, obj: Plain) -> None:
+        """Set, in place, the defaults of an object of this version, whose fields have the right types.
+
+        Doing it twice changes nothing more. Structs that Go writes even when they are empty are not added.
+        """
+        behavior = self.behavior
+        fill = behavior.defaults_by_version.get(self.version, behavior.defaults)
+        if fill is not None:
+            fill(obj)
+
+    def subresource(self, name: str) -> SubresourceBehavior:
+        """Return the behavior of a subresource that is written as the object itself."""
+        return self.behavior.subresources.get(name, NO_SUBRESOURCE)
+
+    def hooks_for(self, subresource: str) -> StrategyHooks:
+        """Return the strategy of a write to a subresource; empty for the object itself."""
+        is_main = subresource in {"", "status"}
+        return self.behavior.hooks if is_main else self.subresource(subresource).hooks
+
+    def warnings_for(self, subresource: str) -> WarningHooks:
+        """Return the warnings of a write to a subresource; empty for the object itself."""
+        return self.subresource(subresource).warnings if subresource else self.behavior.warnings
+
+    def delete_warnings(self, *, policy: str | None, orphans: bool | None) -> list[str]:
+        """Return the warnings of a DELETE, whether or not there is such an object.
+
+        Args:
+            policy: The ``propagationPolicy`` of the options.
+            orphans: The ``orphanDependents`` of the options.
+        """
+        warning = self.behavior.delete_warning
+        return [warning] if warning and policy is None and orphans is None else []
 
     def key(self, namespace: str, name: str) -> str:
         """Where an object lies in its table."""
@@ -117,17 +174,11 @@ class ServedResource:
 
     def to_storage(self, found: Plain) -> Plain:
         """Give an object of this version the shape in which it is stored."""
-        return (
-            conversion.to_storage(found, self.kind, self.group, self.version) if self.has_own_shape else found
-        )
+        return self.behavior.conversions[self.version].to_storage(found) if self.has_own_shape else found
 
     def from_storage(self, found: Plain) -> Plain:
         """Give a stored object the shape of this version."""
-        return (
-            conversion.from_storage(found, self.kind, self.group, self.version)
-            if self.has_own_shape
-            else found
-        )
+        return self.behavior.conversions[self.version].from_storage(found) if self.has_own_shape else found
 
     def load(self, record: Record) -> Plain:
         """Read a stored object, in the shape in which it is stored and without kind and apiVersion."""

@@ -1,25 +1,100 @@
-"""What the generic write path must know of one resource."""
+"""The facts of a registry strategy, and the fragments that the strategies of resources are made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, TypedDict, cast
 
 from masthead._server.resources import names
-from masthead._server.resources.table import BUILT_IN, CUSTOM, EVERYTHING, UPDATE, Dependents
 from masthead._server.wire.plain import Plain, part
 
+EVERYTHING: Final = "*"
+"""Stands in `Strategy.watches` for all of an object but its metadata."""
+
+SYSTEM_METADATA: Final = frozenset(
+    {"deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences"}
+)
+"""The metadata that a write of the status leaves alone in most of the newer resources."""
+
+ALL_METADATA: Final = SYSTEM_METADATA | {
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+}
+"""All of the metadata but managedFields."""
+
+WHOLE: Final = "whole"
+"""Stands in `Strategy.rechecks` for the validation of the whole metadata."""
+UPDATE: Final = "update"
+"""Stands in `Strategy.rechecks` for the validation of the changes of the metadata."""
+
+
+Dependents: TypeAlias = Literal["delete", "orphan", "ignore"]
+
+
+class Facts(TypedDict, total=False):
+    """The fields of a `Strategy`, any of them; fragments of this type make up the strategies of resources."""
+
+    create_on_update: bool
+    unconditional_update: bool
+    returns_deleted: bool
+    has_status: bool
+    drops_status: bool
+    status_keeps: frozenset[str]
+    first_generation: int | None
+    watches: tuple[str, ...]
+    name_rule: names.NameRule
+    checks_generate_name: bool
+    known_finalizers: bool
+    rechecks: tuple[str, ...]
+    graceful: bool
+    dependents: Dependents
+
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+def status(keeps: frozenset[str] = _NOTHING) -> Facts:
+    """Return the facts of a resource with a status; a write of it keeps these fields of the metadata."""
+    return {"has_status": True, "drops_status": True, "status_keeps": keeps}
+
+
+def generation(*watched: str) -> Facts:
+    """Return the facts of a resource whose generation begins with 1 and grows when one of these paths changes."""
+    return {"first_generation": 1, "watches": watched}
+
+
+SPEC_GENERATION: Final = generation("spec")
+RETURNS_DELETED: Final[Facts] = {"returns_deleted": True}
+CONDITIONAL_UPDATE: Final[Facts] = {"unconditional_update": False}
+CREATE_ON_UPDATE: Final[Facts] = {"create_on_update": True}
+WHOLE_THEN_UPDATE: Final[Facts] = {"rechecks": (WHOLE, UPDATE)}
+UPDATE_THEN_WHOLE: Final[Facts] = {"rechecks": (UPDATE, WHOLE)}
+WHOLE_ONLY: Final[Facts] = {"rechecks": (WHOLE,)}
+ANY_FINALIZER: Final[Facts] = {"known_finalizers": False}
+UNVALIDATED_METADATA: Final[Facts] = {
+    "name_rule": names.as_url_part,
+    "known_finalizers": False,
+    "rechecks": (),
+}
+LONG_NAME: Final[Facts] = {"name_rule": names.as_long_name, "checks_generate_name": False}
+ORPHANS_DEPENDENTS: Final[Facts] = {"dependents": "orphan"}
+IGNORES_DEPENDENTS: Final[Facts] = {"dependents": "ignore"}
 _ABSENT: Final[tuple[object, ...]] = (None, [])
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How the server treats the objects of one resource.
+    """The facts of a registry strategy: how the generic write path treats the objects of one resource.
+
+    The defaults are those of a plain built-in resource: named by a DNS subdomain, without status and generation,
+    and updated without a resourceVersion if the writer leaves it out.
 
     Attributes:
-        group: The resource's group; empty for the core group.
-        resource: Its plural name.
         create_on_update: A PUT of an object that is not there creates it. Patches never do, but apply does.
         unconditional_update: A PUT need not name a resourceVersion.
         returns_deleted: A DELETE that takes effect at once answers with the object rather than with a Status.
@@ -38,8 +113,6 @@ class Strategy:
             orphaned, or nothing is asked of the garbage collector at all.
     """
 
-    group: str
-    resource: str
     create_on_update: bool = False
     unconditional_update: bool = True
     returns_deleted: bool = False
@@ -55,8 +128,16 @@ class Strategy:
     graceful: bool = False
     dependents: Dependents = "delete"
 
+    @classmethod
+    def of(cls, *facts: Facts) -> Strategy:
+        """Put a strategy together; a later fact overrides an earlier one."""
+        merged: Facts = {}
+        for each in facts:
+            merged.update(each)
+        return cls(**merged)
+
     def name_errors(self, name: str, *, is_prefix: bool, obj: Plain | None = None) -> list[str]:
-        """Say what is wrong with a name.
+        """Return what is wrong with a name.
 
         Args:
             name: The name, or the beginning of one that is to be generated.
@@ -66,7 +147,7 @@ class Strategy:
         return self.name_rule(name, is_prefix, obj or {})
 
     def next_generation(self, new: Plain, old: Plain) -> int:
-        """The generation of an updated object; its status must be settled by then.
+        """The generation of an updated object; its status must be final by then.
 
         A write to the status never raises it, and must not ask; one that comes through another subresource,
         such as scale, counts like any other.
@@ -74,12 +155,6 @@ class Strategy:
         before = part(old, "metadata").get("generation")
         generation = before if isinstance(before, int) else 0
         return generation + any(_changed(path, new, old) for path in self.watches)
-
-
-@cache
-def strategy_of(group: str, resource: str) -> Strategy:
-    """Return how a resource is treated; one that is not built in is taken for a custom resource."""
-    return Strategy(group, resource, **BUILT_IN.get((group, resource), CUSTOM))
 
 
 def _changed(path: str, new: Plain, old: Plain) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from masthead._server.resources import conversion
 from masthead._server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
@@ -203,7 +202,7 @@ def _resources(served: ServedResource) -> Iterator[Plain]:
             found["shortNames"] = list(resource.short_names)
         if resource.categories:
             found["categories"] = list(resource.categories)
-        if digest := conversion.storage_version_hash(served.group, served.name):
+        if digest := served.storage_version_hash:
             found["storageVersionHash"] = digest
         yield found
     for part in resource.subresources:

@@ -9,8 +9,8 @@ import msgspec
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.faults import Effect
-from masthead._server.resources import warnings as kind_warnings
 from masthead._server.resources.catalog import unknown_resource
+from masthead._server.resources.warnings.headers import fit
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.lists import check_not_ahead, read_page
 from masthead._server.verbs.patch import Patch, patch_object
@@ -119,8 +119,8 @@ class Rest:
             is_watch=info.verb == "watch",
         )
         context = RequestContext(request, info, served, media, representation_for(media, served))
-        if deprecated := kind_warnings.deprecation(served.group, served.version, served.kind):
-            context.warnings.append(deprecated)
+        if served.deprecation_warning:
+            context.warnings.append(served.deprecation_warning)
         if info.verb == "watch":
             return self._watch(context)
         try:
@@ -250,9 +250,7 @@ class Rest:
 
 
 def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
-    served = context.served
-    found = kind_warnings.on_delete(served.group, served.name, policy=how.policy, orphans=how.orphans)
-    context.warnings.extend(found)
+    context.warnings.extend(context.served.delete_warnings(policy=how.policy, orphans=how.orphans))
 
 
 def _fits(info: RequestInfo, served: ServedResource) -> bool:
@@ -289,6 +287,6 @@ def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
     """Add the warnings, and encode the body in the media type that was negotiated."""
     headers = response.headers
     if context.warnings:
-        headers = (*headers, *(warning_header(each) for each in kind_warnings.fit(context.warnings)))
+        headers = (*headers, *(warning_header(each) for each in fit(context.warnings)))
     encoder = encoder_for(context.media.content_type, context.request)
     return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

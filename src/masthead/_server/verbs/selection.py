@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._meta import fields, labels, typeinfo
-from masthead._server.resources.selectable import field_values, supported_fields, unsupported_field_message
 from masthead._server.resources.selector_errors import field_problem, label_problem
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.limits import too_large
@@ -104,7 +103,7 @@ class SelectionPredicate:
         namespace, name = served.split(record.key)
         found = {"metadata.name": name, "metadata.namespace": namespace}
         if self._reads_object:
-            found |= field_values(served.group, served.name, served.load(record))
+            found |= served.selectable.values(served.load(record))
         return found
 
 
@@ -134,8 +133,8 @@ def _field_selector(served: ServedResource, text: str) -> fields.FieldSelector:
         if text in _VOID:
             return fields.everything()
         raise bad_request(field_problem(text)) from None
-    offered = supported_fields(served.group, served.name, namespaced=served.is_namespaced)
+    offered = served.selectable.names
     for term in selector.requirements:
         if term.key not in offered:
-            raise bad_request(unsupported_field_message(served.group, served.version, served.name, term.key))
+            raise bad_request(served.selectable.unsupported_message(term.key, served.gvk))
     return selector

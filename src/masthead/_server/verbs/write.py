@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources import warnings as kind_warnings
 from masthead._server.verbs import write_steps as steps
 from masthead._server.verbs.write_steps import WriteContext
 from masthead._server.wire.failures import StatusFailure, already_exists, conflict
@@ -128,10 +127,8 @@ def _create(context: WriteContext, new: Plain) -> Written:
         steps.admit(context, new)
         steps.prepare_create(context, new)
         steps.validate_create(context, new)
-        context.rules.finish_create(new)
-        context.options.warnings.extend(
-            kind_warnings.on_create(context.served.group, context.served.name, new)
-        )
+        context.hooks.finish_create(new)
+        context.options.warnings.extend(context.served.behavior.warnings.on_create(new))
         return _store_new(context, new, tries=tries)
     finally:
         context.cluster.allocator.undo()  # unless it was stored

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from masthead._server.resources import warnings as kind_warnings
-from masthead._server.resources.defaults import apply_defaults
-from masthead._server.resources.metadata import create_errors, keep_system_fields, update_errors
-from masthead._server.resources.rules import rules_of
-from masthead._server.verbs.parts import ONLY
+from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
+from masthead._server.resources.warnings.owner_references import dedup_owner_references
 from masthead._server.wire.failures import (
     MODIFIED,
     StatusFailure,
@@ -23,8 +20,8 @@ from masthead._server.wire.plain import Plain, metadata, text
 
 if TYPE_CHECKING:
     from masthead._server.cluster import ClusterState
+    from masthead._server.resources.behavior import StrategyHooks
     from masthead._server.resources.resource import ServedResource
-    from masthead._server.resources.rules import KindRules
     from masthead._server.wire.options import WriteOptions
 
 __all__ = [
@@ -51,9 +48,6 @@ __all__ = [
     "warn_of_update",
 ]
 
-_RAISING: Final = frozenset({"ephemeralcontainers", "resize"})
-"""Subresources whose changes raise the generation as those of the object itself do."""
-
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
@@ -78,20 +72,14 @@ class WriteContext:
     is_put: bool = False
 
     @property
-    def rules(self) -> KindRules:
-        """The rules of what is written: the resource, or one of its subresources."""
-        served = self.served
-        return rules_of(served.group, self.subject) if self.subresource else served.rules
-
-    @property
-    def subject(self) -> str:
-        """The resource or subresource by name."""
-        return f"{self.served.name}/{self.subresource}" if self.subresource else self.served.name
+    def hooks(self) -> StrategyHooks:
+        """The strategy of what is written: the resource, or one of its subresources."""
+        return self.served.hooks_for(self.subresource)
 
 
 def set_defaults(served: ServedResource, found: Plain) -> Plain:
     """Default: set the fields that a client left out."""
-    apply_defaults(served.group, served.version, served.kind, found)
+    served.apply_defaults(found)
     return found
 
 
@@ -145,7 +133,7 @@ def admit_namespace(context: WriteContext, found: Plain) -> None:
 
 def dedup_owners(context: WriteContext, found: Plain, *, is_patch: bool = False) -> None:
     """Drop owner references that stand twice, with a warning."""
-    context.options.warnings.extend(kind_warnings.dedup_owner_references(found, is_patch=is_patch))
+    context.options.warnings.extend(dedup_owner_references(found, is_patch=is_patch))
 
 
 def check_version_unset(context: WriteContext, found: Plain) -> None:
@@ -179,22 +167,22 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
 
 def admit(context: WriteContext, found: Plain) -> None:
     """Admit: what admission plugins decide about a new object of this kind."""
-    if refusal := context.rules.admit_create(found, context.cluster.allocator):
+    if refusal := context.hooks.admit_create(found, context.cluster.allocator):
         raise refusal
 
 
 def prepare_create(context: WriteContext, found: Plain) -> None:
     """Prepare: set what the server decides about a new object of this kind."""
-    context.rules.prepare_create(found, context.cluster.allocator)
+    context.hooks.prepare_create(found, context.cluster.allocator)
 
 
 def validate_create(context: WriteContext, found: Plain) -> None:
     """Validate a new object; all that is wrong with it makes one refusal."""
-    served, rules = context.served, context.rules
+    served, hooks = context.served, context.hooks
     errors = gather(
         lambda: [
             *create_errors(found, served.strategy, namespaced=served.is_namespaced),
-            *rules.validate_create(found),
+            *hooks.validate_create(found),
         ]
     )
     if errors:
@@ -240,10 +228,9 @@ def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:
     keep_system_fields(new, old)
     meta["resourceVersion"] = stored["resourceVersion"]
     _keep("generation", meta, stored)
-    if context.subresource == "status":
-        return _only_status(context.served, new, old)
     if context.subresource:
-        return ONLY[context.subresource](new, old)
+        merge = context.served.subresource(context.subresource).merge
+        return _only_status(context.served, new, old) if merge is None else merge(new, old)
     if context.served.strategy.has_status:
         _keep("status", new, old)
     return new
@@ -259,18 +246,19 @@ def _only_status(served: ServedResource, new: Plain, old: Plain) -> Plain:
 
 def prepare_update(context: WriteContext, new: Plain, old: Plain) -> None:
     """Prepare: keep or set what the server decides about a change of this kind or subresource."""
-    rules, allocator = context.rules, context.cluster.allocator
+    hooks, allocator = context.hooks, context.cluster.allocator
     if context.subresource:
-        rules.prepare_status(new, old, allocator)
+        hooks.prepare_status(new, old, allocator)
     else:
-        rules.reallocate(new, old, allocator)
-        rules.prepare_update(new, old)
+        hooks.reallocate(new, old, allocator)
+        hooks.prepare_update(new, old)
 
 
 def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
     """Count a change of what the kind's generation is about."""
-    strategy = context.served.strategy
-    if strategy.watches and (not context.subresource or context.subresource in _RAISING):
+    served, subresource = context.served, context.subresource
+    strategy = served.strategy
+    if strategy.watches and (not subresource or served.subresource(subresource).raises_generation):
         metadata(new)["generation"] = strategy.next_generation(new, old)
         if not metadata(new)["generation"]:  # Go leaves out what is 0
             del metadata(new)["generation"]
@@ -278,8 +266,8 @@ def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
 
 def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
     """Validate a change; all that is wrong with it makes one refusal."""
-    served, rules = context.served, context.rules
-    validate = rules.validate_status if context.subresource else rules.validate_update
+    served, hooks = context.served, context.hooks
+    validate = hooks.validate_status if context.subresource else hooks.validate_update
     errors = gather(
         lambda: [
             *update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
@@ -292,7 +280,7 @@ def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
     """Add the warnings of a change to those that the client gets."""
-    context.options.warnings.extend(kind_warnings.on_update(context.served.group, context.subject, new, old))
+    context.options.warnings.extend(context.served.warnings_for(context.subresource).on_update(new, old))
 
 
 def _keep(field: str, new: Plain, old: Plain) -> None:

@@ -1,21 +1,24 @@
-"""The words in which defaults are written down.
+"""Building blocks of defaulting.
 
-A `Fill` completes one struct in place. `shape` makes one from facts: which fields get which value if they are
-blank, and which `Fill` completes what is nested in them.
+A `Fill` sets the defaults of one struct in place. `shape` makes one from facts: which fields get which value if they
+are blank, and which `Fill` sets the defaults of nested structs.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from masthead._meta.quantity import Quantity, QuantityFormat
-from masthead._server.wire.plain import Plain
 
-Fill: TypeAlias = Callable[[Plain], None]
-"""Completes a struct in place."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._server.resources.behavior import Fill
+    from masthead._server.wire.plain import Plain
+
 Inner: TypeAlias = Callable[[Any], None]
 """Completes the value of a field in place: a struct, a list or a map."""
 

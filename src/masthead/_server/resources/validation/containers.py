@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.servicechecks import PROTOCOLS
+from masthead._server.resources.validation.addresses import PROTOCOLS
 from masthead._server.resources.validation.checks import (
     choice_errors,
     each_of,

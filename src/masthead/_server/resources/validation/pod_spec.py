@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources import names
-from masthead._server.resources.rules.servicechecks import ip_errors
+from masthead._server.resources.validation.addresses import ip_errors
 from masthead._server.resources.validation.checks import (
     MOST,
     between,

@@ -1,0 +1,1 @@
+"""The group admissionregistration.k8s.io."""

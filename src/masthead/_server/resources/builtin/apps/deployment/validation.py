@@ -1,0 +1,55 @@
+"""Validation of Deployments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.validation.checks import unsupported, up_to_all, whole_or_percent
+from masthead._server.resources.validation.pod_controllers import (
+    controller_template_errors,
+    number_errors,
+    selector_changes,
+    selector_errors,
+    shown_strategy,
+    size_errors,
+)
+from masthead._server.wire.failures import forbidden, invalid
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+
+def deployment_errors(deployment: Plain) -> Errors:
+    spec = part(deployment, "spec")
+    errors = number_errors(spec, "replicas") + selector_errors(spec, "deployment")
+    errors += controller_template_errors(spec, "ReplicaSet")
+    errors += _strategy_errors(part(spec, "strategy"))
+    errors += number_errors(spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        why = "must be greater than minReadySeconds"
+        errors.append(invalid("spec.progressDeadlineSeconds", deadline, why))
+    return errors
+
+
+def _strategy_errors(strategy: Plain) -> Errors:
+    path, kind = "spec.strategy", strategy.get("type")
+    if kind == "Recreate":
+        if strategy.get("rollingUpdate") is None:
+            return []
+        why = "may not be specified when strategy `type` is 'Recreate'"
+        return [forbidden(f"{path}.rollingUpdate", why)]
+    if kind != "RollingUpdate":
+        return [unsupported(path, shown_strategy(strategy), ("Recreate", "RollingUpdate"))]
+    rolling, path = part(strategy, "rollingUpdate"), f"{path}.rollingUpdate"
+    down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
+    if not size_errors(down) and not size_errors(surge):
+        errors.append(invalid(f"{path}.maxUnavailable", down, "may not be 0 when `maxSurge` is 0"))
+    return errors + up_to_all(f"{path}.maxUnavailable", down)
+
+
+def deployment_changes(new: Plain, old: Plain) -> Errors:
+    return deployment_errors(new) + selector_changes(new, old)

@@ -1,0 +1,28 @@
+"""Validation of ReplicaSets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.validation.pod_controllers import (
+    controller_template_errors,
+    number_errors,
+    selector_changes,
+    selector_errors,
+)
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+
+def replica_set_errors(replica_set: Plain) -> Errors:
+    spec = part(replica_set, "spec")
+    errors = number_errors(spec, "replicas", "minReadySeconds")
+    # The kind that the real server names here is not the one that it checks.
+    return errors + selector_errors(spec, "deployment") + controller_template_errors(spec, "ReplicaSet")
+
+
+def replica_set_changes(new: Plain, old: Plain) -> Errors:
+    return replica_set_errors(new) + selector_changes(new, old)

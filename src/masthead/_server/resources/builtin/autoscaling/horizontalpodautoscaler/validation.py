@@ -1,0 +1,162 @@
+"""Validation of HorizontalPodAutoscalers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources import names
+from masthead._server.resources.validation.checks import amount, each_of, known_or_nothing, unsupported
+from masthead._server.wire.failures import forbidden, invalid, required
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+
+def scaler_errors(scaler: Plain) -> Errors:
+    spec = part(scaler, "spec")
+    least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+    errors: Errors = []
+    if least is not None and least < 1:
+        errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+    if most == 0:
+        errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
+    elif most < 0:
+        errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to 1"))
+    if least is not None and most < least:
+        why = "must be greater than or equal to `minReplicas`"
+        errors.append(invalid("spec.maxReplicas", most, why))
+    errors += _reference_errors(part(spec, "scaleTargetRef"), "spec.scaleTargetRef")
+    errors += _version_errors(text(part(spec, "scaleTargetRef"), "apiVersion"))
+    for at, metric in each_of(spec, "metrics", "spec"):
+        errors += _metric_errors(metric, at)
+    if least == 0 and not any(each.get("type") in {"Object", "External"} for each in items(spec, "metrics")):
+        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        errors.append(forbidden("spec.metrics", why))
+    for side in ("scaleUp", "scaleDown"):
+        rules = part(spec, "behavior").get(side)
+        if rules is not None:
+            errors += _scaling_errors(rules, f"spec.behavior.{side}")
+    return errors
+
+
+def _version_errors(version: str) -> Errors:
+    path = "spec.scaleTargetRef.apiVersion"
+    if version.count("/") > 1:
+        return [invalid(path, version, f"unexpected GroupVersion string: {version}")]
+    return [] if "/" in version else [invalid(path, version, "apiVersion must specify API group")]
+
+
+def scaler_changes(new: Plain, old: Plain) -> Errors:
+    """Check a change; a target that was let in without its group stays so."""
+    errors = scaler_errors(new)
+    wrong = _version_errors(text(part(part(old, "spec"), "scaleTargetRef"), "apiVersion"))
+    return [each for each in errors if not wrong or each.field != wrong[0].field]
+
+
+def _reference_errors(reference: Plain, path: str) -> Errors:
+    errors: Errors = []
+    for field in ("kind", "name"):
+        value = text(reference, field)
+        found = [invalid(f"{path}.{field}", value, each) for each in names.path_segment(value)]
+        errors += found if value else [required(f"{path}.{field}")]
+    return errors
+
+
+_METRICS: Final = {
+    "ContainerResource": "containerResource",
+    "External": "external",
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+}
+
+
+_BOTH: Final = "may not set both a target raw value and a target utilization"
+
+
+_EITHER: Final = "must set either a target raw value or a target utilization"
+
+
+def _metric_errors(metric: Plain, path: str) -> Errors:
+    kind = text(metric, "type")
+    errors: Errors = []
+    if not kind:
+        errors.append(required(f"{path}.type", "must specify a metric source type"))
+    if kind not in _METRICS:
+        errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
+    stated = [each for each in _METRICS.values() if metric.get(each) is not None]
+    if stated:
+        errors += _source_errors(stated[0], part(metric, stated[0]), f"{path}.{stated[0]}")
+    if kind not in _METRICS:
+        errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
+    elif _METRICS[kind] not in stated:
+        why = "must populate information for the given metric source"
+        errors.append(required(f"{path}.{_METRICS[kind]}", why))
+    if len(stated) != 1:
+        why = "must populate the given metric source only"
+        errors += [forbidden(f"{path}.{each}", why) for each in stated if each != _METRICS.get(kind)]
+    return errors
+
+
+def _source_errors(kind: str, source: Plain, path: str) -> Errors:
+    errors: Errors = []
+    if kind in {"resource", "containerResource"}:
+        if not source.get("name"):
+            errors.append(required(f"{path}.name", "must specify a resource name"))
+        if kind == "containerResource" and not source.get("container"):
+            errors.append(required(f"{path}.container", "must specify a container"))
+    elif not part(source, "metric").get("name"):
+        errors.append(required(f"{path}.metric.name", "must specify a metric name"))
+    target, path = part(source, "target"), f"{path}.target"
+    errors += _target_errors(target, path)
+    has = {each for each in ("value", "averageValue", "averageUtilization") if target.get(each) is not None}
+    if kind in {"resource", "containerResource"}:
+        if not has & {"averageUtilization", "averageValue"}:
+            errors.append(required(f"{path}.averageUtilization", _EITHER))
+        if {"averageUtilization", "averageValue"} <= has:
+            errors.append(forbidden(f"{path}.averageValue", _BOTH))
+    elif kind == "pods" and "averageValue" not in has:
+        errors.append(required(f"{path}.averageValue", "must specify a positive target averageValue"))
+    return errors
+
+
+def _target_errors(target: Plain, path: str) -> Errors:
+    kind = text(target, "type")
+    errors: Errors = []
+    if not kind:
+        errors.append(required(f"{path}.type", "must specify a metric target type"))
+    if kind not in {"Utilization", "Value", "AverageValue"}:
+        errors.append(invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue"))
+    for field in ("value", "averageValue"):
+        if target.get(field) is not None and amount(target[field]).sign <= 0:
+            errors.append(invalid(f"{path}.{field}", target[field], "must be positive"))
+    share = target.get("averageUtilization")
+    if share is not None and share < 1:
+        errors.append(invalid(f"{path}.averageUtilization", share, "must be greater than 0"))
+    return errors
+
+
+def _scaling_errors(rules: Plain, path: str) -> Errors:
+    errors: Errors = []
+    window = rules.get("stabilizationWindowSeconds")
+    if window is not None and window < 0:
+        why = "must be greater than or equal to zero"
+        errors.append(invalid(f"{path}.stabilizationWindowSeconds", window, why))
+    if window is not None and window > 3600:
+        why = "must be less than or equal to 3600"
+        errors.append(invalid(f"{path}.stabilizationWindowSeconds", window, why))
+    errors += known_or_nothing(f"{path}.selectPolicy", rules.get("selectPolicy"), ("Disabled", "Max", "Min"))
+    if not rules.get("policies"):
+        errors.append(required(f"{path}.policies", "must specify at least one Policy"))
+    for at, policy in each_of(rules, "policies", path):
+        if policy.get("type") not in {"Pods", "Percent"}:
+            errors.append(unsupported(f"{at}.type", text(policy, "type"), ("Percent", "Pods")))
+        for field in ("value", "periodSeconds"):
+            if (policy.get(field) or 0) <= 0:
+                errors.append(invalid(f"{at}.{field}", policy.get(field) or 0, "must be greater than zero"))
+        if (policy.get("periodSeconds") or 0) > 1800:
+            why = "must be less than or equal to 1800"
+            errors.append(invalid(f"{at}.periodSeconds", policy["periodSeconds"], why))
+    return errors

@@ -1,0 +1,115 @@
+"""Validation of CertificateSigningRequests."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.validation.checks import each_of, unsupported
+from masthead._server.wire.failures import duplicate, forbidden, invalid, required
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+_PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
+
+
+_BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)
+
+
+VERDICTS: Final = ("Approved", "Denied")
+
+
+_FINAL: Final = (*VERDICTS, "Failed")
+
+
+_CONDITIONS: Final = "status.conditions"
+
+
+def request_errors(request: Plain) -> Errors:
+    spec = part(request, "spec")
+    errors: Errors = []
+    if not _PEM.search(base64.b64decode(text(spec, "request"))):
+        why = "PEM block type must be CERTIFICATE REQUEST"
+        errors.append(invalid("spec.request", text(spec, "request"), why))
+    if not spec.get("usages"):
+        errors.append(required("spec.usages"))
+    errors += _signer_errors(text(spec, "signerName"))
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < 600:
+        why = "may not specify a duration less than 600 seconds (10 minutes)"
+        errors.append(invalid("spec.expirationSeconds", seconds, why))
+    return errors
+
+
+def _signer_errors(signer: str) -> Errors:
+    if not signer:
+        return [required("spec.signerName")]
+    if signer.count("/") != 1:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid("spec.signerName", signer, why)]
+    return []
+
+
+def of_type(request: Plain, kind: str) -> list[Plain]:
+    return [each for each in items(part(request, "status"), "conditions") if each.get("type") == kind]
+
+
+def _condition_errors(status: Plain) -> Errors:
+    errors: Errors = []
+    seen: set[str] = set()
+    for at, condition in each_of(status, "conditions", "status"):
+        kind, value = text(condition, "type"), text(condition, "status")
+        if not kind:
+            errors.append(required(f"{at}.type"))
+        known = ("True",) if kind in _FINAL else ("False", "True", "Unknown")
+        if not value:
+            errors.append(required(f"{at}.status"))
+        elif value not in known:
+            errors.append(unsupported(f"{at}.status", value, known))
+        if kind in VERDICTS and set(VERDICTS) <= seen | {kind}:
+            errors.append(invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive"))
+        if kind in seen:
+            errors.append(duplicate(f"{at}.type", kind))
+        seen.add(kind)
+    return errors
+
+
+def _certificate_errors(certificate: str) -> Errors:
+    path, shown = "status.certificate", "<certificate data>"
+    blocks = _BLOCK.findall(base64.b64decode(certificate))
+    for block in blocks:
+        if block != b"CERTIFICATE":
+            why = f'only CERTIFICATE PEM blocks are allowed, found "{block.decode(errors="replace")}"'
+            return [invalid(path, shown, why)]
+    return [] if blocks else [invalid(path, shown, "must contain at least one CERTIFICATE PEM block")]
+
+
+def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
+    """Check what a request came to.
+
+    Args:
+        new: The request.
+        old: What it was.
+        decides: Whether a verdict may come by this way.
+    """
+    after, before = part(new, "status"), part(old, "status")
+    errors = _condition_errors(after)
+    certificate, known = text(after, "certificate"), text(before, "certificate")
+    if certificate and certificate != known:
+        errors += _certificate_errors(certificate)
+    gone = [each for each in _FINAL if len(of_type(new, each)) < len(of_type(old, each))]
+    errors += [
+        forbidden(_CONDITIONS, f'updates may not remove a condition of type "{each}"') for each in gone
+    ]
+    come = [each for each in VERDICTS if len(of_type(new, each)) > len(of_type(old, each))]
+    if not decides:
+        errors += [
+            forbidden(_CONDITIONS, f'updates may not add a condition of type "{each}"') for each in come
+        ]
+    if known and certificate != known:
+        errors.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
+    return errors

@@ -1,0 +1,1 @@
+"""The group coordination.k8s.io."""

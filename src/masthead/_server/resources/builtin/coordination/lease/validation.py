@@ -1,0 +1,23 @@
+"""Validation of Leases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.validation.checks import not_negative
+from masthead._server.wire.failures import invalid
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+
+def lease_errors(lease: Plain) -> Errors:
+    spec = part(lease, "spec")
+    errors: Errors = []
+    seconds = spec.get("leaseDurationSeconds")
+    if seconds is not None and seconds <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+    errors += not_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
+    return errors

@@ -1,0 +1,26 @@
+"""Warnings about Endpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.warnings.addresses import address_warnings
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+_MANAGED: Final = ("endpoints.kubernetes.io/managed-by", "endpoint-controller")
+"""The label of Endpoints that are known to be written well."""
+
+
+def endpoints_warnings(obj: Plain) -> list[str]:
+    label, controller = _MANAGED
+    if part(part(obj, "metadata"), "labels").get(label) == controller:
+        return []
+    found: list[str] = []
+    for index, subset in enumerate(items(obj, "subsets")):
+        for name in ("addresses", "notReadyAddresses"):
+            for number, each in enumerate(items(subset, name)):
+                found += address_warnings(f"subsets[{index}].{name}[{number}].ip", text(each, "ip"))
+    return found

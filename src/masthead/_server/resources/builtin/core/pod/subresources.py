@@ -1,0 +1,48 @@
+"""Subresources of Pods that are written as the Pod itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.behavior import SubresourceBehavior, WarningHooks
+from masthead._server.resources.builtin.core.pod.warnings import pod_status_warnings
+from masthead._server.wire.plain import items, part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
+    """``pods/ephemeralcontainers``: containers for debugging."""
+    spec = {**part(old, "spec")}
+    if containers := part(new, "spec").get("ephemeralContainers"):
+        spec["ephemeralContainers"] = containers
+    return {**old, "metadata": new["metadata"], "spec": spec}
+
+
+def _merge_resources(new: Plain, old: Plain) -> Plain:
+    """``pods/resize``: the resources of containers."""
+    spec = {**part(old, "spec")}
+    for kind in ("containers", "initContainers"):
+        wanted = {each.get("name"): each for each in items(part(new, "spec"), kind)}
+        if kind in spec:
+            spec[kind] = [_resized(each, wanted.get(each.get("name"), each)) for each in items(spec, kind)]
+    return {**old, "metadata": new["metadata"], "spec": spec}
+
+
+def _resized(container: Plain, wanted: Plain) -> Plain:
+    changes: Plain = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
+    return {**container, **changes}
+
+
+def _take_all(new: Plain, _: Plain) -> Plain:
+    """``pods/binding``: the server itself made the change."""
+    return new
+
+
+SUBRESOURCES: Final = {
+    "binding": SubresourceBehavior(merge=_take_all),
+    "ephemeralcontainers": SubresourceBehavior(merge=_merge_ephemeral_containers, raises_generation=True),
+    "resize": SubresourceBehavior(merge=_merge_resources, raises_generation=True),
+    "status": SubresourceBehavior(warnings=WarningHooks(on_update=pod_status_warnings)),
+}

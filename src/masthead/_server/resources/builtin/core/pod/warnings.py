@@ -1,0 +1,19 @@
+"""Warnings about Pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.warnings.addresses import address_warnings
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def pod_status_warnings(new: Plain, _: Plain) -> list[str]:
+    found: list[str] = []
+    for name in ("podIPs", "hostIPs"):
+        for index, each in enumerate(items(part(new, "status"), name)):
+            found += address_warnings(f"status.{name}[{index}].ip", text(each, "ip"))
+    return found

@@ -1,0 +1,15 @@
+"""Warnings about PodTemplates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.warnings.pod_spec import template_warnings
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def pod_template_warnings(obj: Plain) -> list[str]:
+    return template_warnings("template", part(obj, "template"))

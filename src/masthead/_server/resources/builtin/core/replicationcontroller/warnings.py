@@ -1,0 +1,16 @@
+"""Warnings about ReplicationControllers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.behavior import has_changed
+from masthead._server.resources.warnings.pod_controllers import template_warnings_of
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def change_warnings(new: Plain, old: Plain) -> list[str]:
+    # A ReplicationController's update is told what was questionable before it.
+    return template_warnings_of(old) if has_changed(new, old) else []

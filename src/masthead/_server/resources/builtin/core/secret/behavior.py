@@ -1,0 +1,42 @@
+"""Behavior of Secrets."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.behavior import Behavior, StrategyHooks, always
+from masthead._server.resources.builtin.core.secret.defaults import DEFAULTS
+from masthead._server.resources.builtin.core.secret.validation import secret_changes, secret_errors
+from masthead._server.resources.builtin.core.secret.warnings import tls_warnings
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def _encode_text(secret: Plain) -> None:
+    """Move readable values to where all values are kept; a Secret never shows them again."""
+    texts = part(secret, "stringData")
+    secret.pop("stringData", None)
+    if texts:
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+        secret["data"] = {**part(secret, "data"), **encoded}
+
+
+def _carry_secret(new: Plain, old: Plain) -> None:
+    _encode_text(new)
+    if not new.get("type"):
+        new["type"] = old.get("type")
+
+
+BEHAVIOR: Final = Behavior(
+    defaults=DEFAULTS,
+    hooks=StrategyHooks(
+        prepare_create=lambda obj, _allocate: _encode_text(obj),
+        prepare_update=_carry_secret,
+        validate_create=secret_errors,
+        validate_update=secret_changes,
+    ),
+    warnings=always(tls_warnings),
+)

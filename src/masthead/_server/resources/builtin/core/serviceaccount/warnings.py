@@ -1,0 +1,23 @@
+"""Warnings about ServiceAccounts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+_MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
+
+
+def account_warnings(new: Plain) -> list[str]:
+    if _MOUNTABLE not in part(part(new, "metadata"), "annotations"):
+        return []
+    why = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{_MOUNTABLE}]: {why}"]
+
+
+def account_change_warnings(new: Plain, old: Plain) -> list[str]:
+    return [] if account_warnings(old) else account_warnings(new)

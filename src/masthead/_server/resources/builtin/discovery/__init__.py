@@ -1,0 +1,1 @@
+"""The group discovery.k8s.io."""

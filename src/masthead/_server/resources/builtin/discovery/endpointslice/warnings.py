@@ -1,0 +1,14 @@
+"""Warnings about EndpointSlices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def endpoint_slice_warnings(obj: Plain) -> list[str]:
+    # The path is none that an EndpointSlice has; it is the server's.
+    is_named = obj.get("addressType") == "FQDN"
+    return ["spec.addressType: FQDN endpoints are deprecated"] if is_named else []

@@ -1,0 +1,1 @@
+"""The group flowcontrol.apiserver.k8s.io."""

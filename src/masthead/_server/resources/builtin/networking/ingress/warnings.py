@@ -1,0 +1,20 @@
+"""Warnings about Ingresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.wire.failures import quoted
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
+
+
+def ingress_warnings(obj: Plain) -> list[str]:
+    annotations = part(part(obj, "metadata"), "annotations")
+    if _INGRESS_CLASS not in annotations or part(obj, "spec").get("ingressClassName") is not None:
+        return []
+    return [f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]

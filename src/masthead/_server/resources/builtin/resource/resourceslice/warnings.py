@@ -1,0 +1,19 @@
+"""Warnings about ResourceSlices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.wire.failures import quoted
+from masthead._server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def resource_slice_warnings(obj: Plain) -> list[str]:
+    driver = text(part(obj, "spec"), "driver")
+    if driver == driver.lower():
+        return []
+    why = f"driver names should be lowercase; {quoted(driver)} contains uppercase characters"
+    return [f"spec.driver: {why}"]

@@ -1,0 +1,20 @@
+"""Warnings about CSIStorageCapacities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.warnings.node_labels import DEPRECATED, expression_warnings
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def capacity_warnings(obj: Plain) -> list[str]:
+    topology = part(obj, "nodeTopology")
+    found = expression_warnings("nodeTopology", topology)
+    for key in part(topology, "matchLabels"):
+        if key in DEPRECATED:
+            found.append(f"nodeTopology.matchLabels.{key}: {DEPRECATED[key]}")
+    return found

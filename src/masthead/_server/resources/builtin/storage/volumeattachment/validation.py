@@ -1,0 +1,56 @@
+"""Validation of VolumeAttachments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources import names
+from masthead._server.resources.validation.checks import IMMUTABLE, MOST, between, follows, same
+from masthead._server.wire.failures import forbidden, invalid, required, too_long
+from masthead._server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+_ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+
+def attachment_errors(attachment: Plain) -> Errors:
+    spec, path = part(attachment, "spec"), "spec.source"
+    driver, volume = text(spec, "attacher"), part(spec, "source").get("persistentVolumeName")
+    errors = [] if driver else [required("spec.attacher")]
+    if len(driver) > 63:
+        errors.append(too_long("spec.attacher", 63))
+    if driver:
+        errors += [invalid("spec.attacher", driver, each) for each in names.SUBDOMAIN(driver.lower())]
+    has_inline = part(spec, "source").get("inlineVolumeSpec") is not None
+    if volume is None and not has_inline:
+        errors.append(required(path, _ONE_SOURCE))
+    elif volume is not None and has_inline:
+        errors.append(forbidden(path, _ONE_SOURCE))
+    elif volume == "":
+        errors.append(required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName"))
+    errors += follows("spec.nodeName", text(spec, "nodeName"), names.SUBDOMAIN)
+    for field in ("attachError", "detachError"):
+        code = part(part(attachment, "status"), field).get("errorCode")
+        errors += between(f"status.{field}.errorCode", code, 0, MOST)
+    return errors + (
+        [] if volume is None else follows(f"{path}.persistentVolumeName", volume, names.SUBDOMAIN)
+    )
+
+
+def attachment_changes(new: Plain, old: Plain) -> Errors:
+    errors, spec = attachment_errors(new), part(new, "spec")
+    if same(spec, old.get("spec")):
+        return errors
+    source = part(spec, "source")
+    shown = {
+        "Attacher": text(spec, "attacher"),
+        "Source": {
+            "PersistentVolumeName": source.get("persistentVolumeName"),
+            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
+        },
+        "NodeName": text(spec, "nodeName"),
+    }
+    return [*errors, invalid("spec", shown, IMMUTABLE)]

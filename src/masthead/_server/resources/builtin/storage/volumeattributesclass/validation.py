@@ -1,0 +1,29 @@
+"""Validation of VolumeAttributesClasses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.builtin.storage.storageclass.validation import driver_errors
+from masthead._server.resources.validation.checks import same
+from masthead._server.wire.failures import forbidden, invalid, required
+from masthead._server.wire.plain import part
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+
+def attributes_errors(found: Plain) -> Errors:
+    errors, parameters = driver_errors("driverName", found), part(found, "parameters")
+    if "" in parameters:
+        errors.append(invalid("parameters", "", "field can not be empty."))
+    if not parameters:
+        errors.append(required("parameters", "must contain at least one key/value pair"))
+    return errors
+
+
+def attributes_changes(new: Plain, old: Plain) -> Errors:
+    changed = [each for each in ("driverName", "parameters") if not same(new.get(each), old.get(each))]
+    errors = [forbidden(each, f"updates to {each} are forbidden.") for each in changed]
+    return errors + attributes_errors(new)

@@ -1,0 +1,34 @@
+"""Validation of the data of Secrets and ConfigMaps."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources import names
+from masthead._server.resources.validation.checks import follows, same
+from masthead._server.wire.failures import forbidden
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.wire.plain import Plain
+
+MEGABYTE: Final = 1024 * 1024
+
+
+_FROZEN: Final = "field is immutable when `immutable` is set"
+
+
+def data_key_errors(field: str, data: Plain) -> Errors:
+    return [error for key in data for error in follows(f"{field}[{key}]", key, names.config_key)]
+
+
+def decoded_data(value: object) -> bytes:
+    return base64.b64decode(value) if isinstance(value, str) else b""
+
+
+def immutable_errors(new: Plain, old: Plain, *fields: str) -> Errors:
+    if not old.get("immutable"):
+        return []
+    errors = [] if new.get("immutable") else [forbidden("immutable", _FROZEN)]
+    return errors + [forbidden(each, _FROZEN) for each in fields if not same(new.get(each), old.get(each))]

@@ -1,0 +1,19 @@
+"""Warnings about the load balancer status of Services and Ingresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._server.resources.warnings.addresses import address_warnings
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+
+def load_balancer_status_warnings(new: Plain, _: Plain) -> list[str]:
+    balancer = part(part(new, "status"), "loadBalancer")
+    found: list[str] = []
+    for index, each in enumerate(items(balancer, "ingress")):
+        found += address_warnings(f"status.loadBalancer.ingress[{index}]", text(each, "ip"))
+    return found

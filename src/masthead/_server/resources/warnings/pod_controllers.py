@@ -1,0 +1,30 @@
+"""Warnings that the controllers of pods share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.names import label
+from masthead._server.resources.warnings.pod_spec import template_warnings
+from masthead._server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from masthead._server.wire.plain import Plain
+
+_USED_IN_PODS: Final = (
+    "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior;"
+    " a DNS label is recommended"
+)
+
+
+def name_warnings(obj: Plain) -> list[str]:
+    said = label(text(part(obj, "metadata"), "name"))
+    return [f"{_USED_IN_PODS}: [{' '.join(said)}]"] if said else []
+
+
+def template_warnings_of(obj: Plain) -> list[str]:
+    return template_warnings("spec.template", part(part(obj, "spec"), "template"))
+
+
+def new_controller_warnings(obj: Plain) -> list[str]:
+    return name_warnings(obj) + template_warnings_of(obj)
