@@ -40,7 +40,7 @@ def empty_store() -> Callable[[ApiRequest], bytes]:
     rest = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
 
     def ask(request: ApiRequest) -> bytes:
-        answer = rest.answer(request, RequestInfo.of(request))
+        answer = rest.handle(request, RequestInfo.of(request))
         if not isinstance(answer, ApiResponse) or answer.code not in {200, 201}:
             raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {answer}")
         return answer.body

@@ -198,7 +198,7 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
             ("--port", str(taken.getsockname()[1])): "cannot listen on",
             ("--port", "70000"): "there is no port 70000",
             ("--host", "0.0.0.0"): "--allow-remote",
-            ("--token", ""): "an empty token is none",
+            ("--token", ""): "the token is empty",
             ("--history", "0"): "history is a number of changes",
             ("--history-bytes", "0"): "history_bytes is a number of bytes",
             ("--bookmark-every", "0"): "bookmark_every is a time",

@@ -89,12 +89,12 @@ def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("where", "error", "said"),
     [
-        ({"verbs": "list"}, TypeError, "knows no filter 'verbs'"),
+        ({"verbs": "list"}, TypeError, "there is no filter 'verbs'"),
         ({"verb": "fetch"}, ValueError, "no verb 'fetch'"),
-        ({"times": 0}, ValueError, "at least once"),
+        ({"times": 0}, ValueError, "at least one request"),
         ({"resource": "pod"}, ValueError, "no resource 'pod'; the nearest is 'pods'"),
         ({"resource": "Deployment"}, ValueError, "no resource 'Deployment'; the nearest is 'deployments'"),
-        ({"resource": "pods/status"}, ValueError, "say resource='pods', subresource='status'"),
+        ({"resource": "pods/status"}, ValueError, "use resource='pods', subresource='status'"),
         ({"resource": "zzz"}, ValueError, "no resource 'zzz'$"),
         ({"group": "app"}, ValueError, "no group 'app'; the nearest is 'apps'"),
         ({"group": "apps", "resource": "pods"}, ValueError, "no resource 'pods' in the group 'apps'"),
@@ -134,9 +134,9 @@ def test_faults_that_are_about_one_verb_take_no_other(server: Server) -> None:
         faults.hold_bookmarks,
         faults.repeat_bookmarks,
     ):
-        with pytest.raises(ValueError, match="about the verb watch alone"):
+        with pytest.raises(ValueError, match="for the verb watch alone"):
             add(verb="list")
-    with pytest.raises(ValueError, match="about the verb list alone"):
+    with pytest.raises(ValueError, match="for the verb list alone"):
         faults.stale_lists(verb="watch")
 
 

@@ -51,7 +51,7 @@ async def test_a_write_that_nobody_was_told_of_yet_is_no_rest() -> None:
     async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
         stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
         await server.quiesce()
-        [watch] = server._handler.watches
+        [watch] = server._handler.watchers
         assert watch.is_caught_up
         cluster_map = config_map("a")
         async with client.post(MAPS, json=cluster_map) as answer:
@@ -72,7 +72,7 @@ async def test_a_reader_that_does_not_read_is_waited_for_and_named() -> None:
         writer.write(request.encode())
         await reader.readline()
 
-        with pytest.raises(TimeoutError, match="the client of watch configmaps default does not take"):
+        with pytest.raises(TimeoutError, match="the client of watch configmaps default does not read"):
             await server.quiesce(within=0.2)
 
         writer.close()

@@ -495,7 +495,7 @@ def test_history_goes_back_to_the_last_compaction(server: Server, caller: Caller
 def test_history_of_what_the_server_cannot_know_is_an_error(server: Server) -> None:
     with pytest.raises(UnknownKindError, match="serves no"):
         server.history(Unstructured.from_dict({"apiVersion": "example.com/v1", "kind": "X", "metadata": {}}))
-    with pytest.raises(InvalidValueError, match="names no namespace"):
+    with pytest.raises(InvalidValueError, match="has no namespace"):
         server.history(ConfigMap(metadata=ObjectMeta(name="a")))
 
 

@@ -99,7 +99,7 @@ async def turns_until(is_so: Callable[[], bool]) -> None:
 
 
 def streams(server: Server) -> int:
-    return len(server._handler.watches)
+    return len(server._handler.watchers)
 
 
 # Where a watch begins
@@ -488,7 +488,7 @@ async def test_a_reader_that_is_slow_and_reads_again_misses_nothing(server: Serv
     await client.create("busy")
     lazy = await open_and_do_not_read(server, server.revision)
     await write_much(client, 95)
-    for open_watch in server._handler.watches:
+    for open_watch in server._handler.watchers:
         open_watch.end()
 
     events = await read_to_the_end(lazy)

@@ -1,4 +1,4 @@
-"""Who is let in: asked before anything but the head of a request has been read."""
+"""Authentication: bearer tokens, and the hosts that clients without one may use. Bodies are not read before it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["AccessControl"]
 
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
-"""What anybody may ask."""
+"""Paths that need no authentication."""
 
 
-class _Proof(Enum):
-    """How a client shows that it knows the token."""
+class _Credential(Enum):
+    """How a client presents the token."""
 
     BEARER = "bearer"
     PASSWORD = "password"
@@ -31,11 +31,11 @@ class _Proof(Enum):
 
 
 class AccessControl:
-    """Lets requests in, or refuses them.
+    """Authenticates requests.
 
     Args:
-        token: What must be shown; None to let everybody in.
-        hosts: By which names the server may be reached without the token.
+        token: The bearer token; None to accept every request.
+        hosts: The host names that clients may use without a bearer token.
     """
 
     def __init__(self, token: str | None, hosts: AllowedHosts) -> None:
@@ -45,53 +45,53 @@ class AccessControl:
     def check(
         self, request: ApiRequest, info: RequestInfo, headers: Callable[[str, list[str]], list[str]]
     ) -> bool:
-        """Refuse those who may not do what they ask; returns whether what they send may be read.
+        """Authenticate a request; returns whether its body may be read.
 
-        A bearer token proves more than names do: no browser sends one by itself. So names are for those who show
-        none, because none is needed or because a browser may have remembered it as a password.
+        No browser sends a bearer token by itself. So hosts and origins are checked only of requests without one, because
+        none is needed, or because a browser may have remembered the token as a password.
 
         Args:
-            request: Its head.
+            request: The request without its body.
             info: What it is about.
-            headers: Gives what all headers of a name say, or else the list that it is given.
+            headers: Returns all values of a header, or the default that it is given.
 
         Raises:
-            StatusFailure: It is refused.
+            StatusFailure: If the request is refused.
         """
         is_open = request.path.rstrip("/") in _OPEN
         if self._token is not None:
-            proof = self._proof(request)
-            if proof is _Proof.BEARER:
+            credential = self._credential(request)
+            if credential is _Credential.BEARER:
                 return True
-            if proof is _Proof.NONE and is_open:
-                return False  # anybody may ask this, but has nothing to send
-            if proof is _Proof.NONE:
+            if credential is _Credential.NONE and is_open:
+                return False  # open to everyone, but without a body
+            if credential is _Credential.NONE:
                 raise _anonymous(request, info)
         if not is_open:
             self._hosts.check(headers("Host", []), headers("Origin", []))
         return True
 
-    def _proof(self, request: ApiRequest) -> _Proof:
+    def _credential(self, request: ApiRequest) -> _Credential:
         shown = request.headers.get("authorization", "")
         scheme, _, token = shown.partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             if self._is_token(_bytes_of(token.strip())):
-                return _Proof.BEARER
+                return _Credential.BEARER
             raise StatusFailure(401, "Unauthorized", "Unauthorized")
-        # A password that is wrong is no password: kube-apiserver does not look at any.
-        return _Proof.PASSWORD if self._is_token(_password(shown)) else _Proof.NONE
+        # A wrong password counts as none: kube-apiserver does not look at passwords.
+        return _Credential.PASSWORD if self._is_token(_password(shown)) else _Credential.NONE
 
     def _is_token(self, shown: bytes) -> bool:
         return self._token is not None and secrets.compare_digest(shown, self._token)
 
 
 def _bytes_of(text: str) -> bytes:
-    """A header's bytes, whatever they were: aiohttp hands over what is not UTF-8 as lone surrogates."""
+    """The bytes of a header: aiohttp decodes what is not UTF-8 as lone surrogates."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _password(authorization: str) -> bytes:
-    """The password of basic authentication, which is how Go's clients show a token where there is no TLS."""
+    """The password of basic authentication, in which Go's clients send a token where there is no TLS."""
     scheme, _, shown = authorization.partition(" ")
     if scheme.lower() != "basic":
         return b""
@@ -102,7 +102,7 @@ def _password(authorization: str) -> bytes:
 
 
 def _anonymous(request: ApiRequest, info: RequestInfo) -> StatusFailure:
-    """What somebody is told who shows no token: who that is, and what they may not."""
+    """The refusal of a request without a token, which kube-apiserver treats as the anonymous user's."""
     user = 'User "system:anonymous" cannot'
     if not info.resource:
         message = f'forbidden: {user} {info.verb} path "{request.path}"'

@@ -1,4 +1,4 @@
-"""The bodies of requests, of which only so much is held at a time."""
+"""Request bodies: read within a time limit and a shared budget of memory."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _RETRY_AFTER: Final = 1
 
 
 class BodyLimiter:
-    """What all requests under way hold.
+    """Limits the memory that the bodies of all requests in flight take.
 
     Args:
-        clock: Tells when a body has taken too long.
+        clock: Times bodies out.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.held = Budget(BODIES_LIMIT)
 
-    def of(self, incoming: BaseRequest) -> BodyReader:
-        """The body of a request, to be read within a block."""
+    def reader(self, incoming: BaseRequest) -> BodyReader:
+        """Make the reader of a request's body, to be used as a context manager."""
         return BodyReader(incoming, self)
 
 
 class BodyReader:
-    """The body of one request; at the end of the block it is no longer held."""
+    """Reads the body of one request; leaving the context gives its bytes back to the budget."""
 
     def __init__(self, incoming: BaseRequest, owner: BodyLimiter) -> None:
         self._incoming = incoming
@@ -56,10 +56,10 @@ class BodyReader:
         self._owner.held.take(-self._size)
 
     async def read(self) -> bytes:
-        """Wait for all of it.
+        """Read all of it.
 
         Raises:
-            StatusFailure: It is too long, all bodies together are, it takes too long, or the client went away.
+            StatusFailure: If it is too long, if all bodies together are, if it takes too long, or if the client went away.
         """
         incoming = self._incoming
         if (incoming.content_length or 0) > BODY_LIMIT:

@@ -1,8 +1,7 @@
-"""Time as the server sees it: the machine's, or one that a test moves by hand.
+"""The server's clock: the system's, or a virtual one that a test advances.
 
-Everything in the server that waits or tells the time does so through a clock: timestamps, bookmarks, the end of a
-watch, grace periods, the ageing of history. With a `VirtualClock` nothing of it happens until `advance` is called,
-and then all of it happens at once and in order.
+All timestamps and timers of the server use it: bookmarks, the timeouts of watches, grace periods, compaction. With a
+`VirtualClock` no timer fires until `advance` is called, and then all that are due fire at once and in order.
 """
 
 from __future__ import annotations
@@ -23,46 +22,46 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "stamp"]
 
 _FEW: Final = 100
-"""Calls that may wait before anybody asks which of them were cancelled."""
+"""Timers that may be pending before cancelled ones are pruned."""
 
 
 class Timer(Protocol):
-    """A call that is to come."""
+    """A scheduled call."""
 
     def cancel(self) -> None:
-        """Let it not come; harmless if it has already."""
+        """Cancel the call; does nothing if it was made."""
         ...
 
 
 class Clock(Protocol):
-    """What the server asks of time."""
+    """The time, and timers."""
 
     def now(self) -> datetime:
-        """The time, with its zone."""
+        """Return the time, with its zone."""
         ...
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
-        """Call back once, when so many seconds have passed, in the server's own thread."""
+        """Call once, after so many seconds, in the server's own thread."""
         ...
 
 
 class SystemClock:
-    """The machine's clock, and the running loop's timers."""
+    """The system's clock, and the running loop's timers."""
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         return datetime.now(UTC)
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
-        """Call back once, when so many seconds have passed."""
+        """Call once, after so many seconds."""
         return asyncio.get_running_loop().call_later(seconds, call)
 
 
 class VirtualClock:
-    """A clock that stands still until it is told to advance.
+    """A clock that stands still until it is advanced.
 
-    It serves one server at a time: ``run(clock=VirtualClock)`` makes one for the server, ``clock=VirtualClock(start)``
-    brings one along. Move it through `Server.advance`, which does so in the server's thread.
+    It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server, ``clock=VirtualClock(start)``
+    uses this one. Advance it through `Server.advance`, which does so in the server's thread.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
@@ -70,64 +69,64 @@ class VirtualClock:
         self._order = itertools.count()
         self._timers: list[tuple[datetime, int, _VirtualTimer]] = []
         self._prune_at = _FEW
-        self._is_taken = threading.Lock()
+        self._claimed = threading.Lock()
 
     @property
-    def waiting(self) -> int:
-        """How many calls it keeps; some of them may have been cancelled."""
+    def pending(self) -> int:
+        """How many timers are pending; some of them may have been cancelled."""
         return len(self._timers)
 
     def now(self) -> datetime:
-        """The time that the clock was moved to."""
+        """Return the time that the clock was advanced to."""
         return self._now
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> Timer:
-        """Call back once, while `advance` passes over that moment."""
+        """Call once, while `advance` passes over that moment."""
         timer = _VirtualTimer(call)
         if len(self._timers) > self._prune_at:
             self._prune()
         heapq.heappush(self._timers, (self._now + timedelta(seconds=seconds), next(self._order), timer))
         return timer
 
-    def advance(self, seconds: float, *, settle: Callable[[], object] = lambda: None) -> None:
-        """Move on, calling back whatever falls due on the way, in order and each at its own time.
+    def advance(self, seconds: float, *, drain: Callable[[], object] = lambda: None) -> None:
+        """Advance the time, and fire the timers that are due on the way, in order and each at its own time.
 
         Args:
             seconds: How far.
-            settle: Does what was set in motion, at the time at which it was: called first, and after each call back.
+            drain: Does the work that timers cause, at their time: called first, and after each timer.
 
         Raises:
-            ValueError: The time would go back.
+            ValueError: If the number of seconds is negative.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         end = self._now + timedelta(seconds=seconds)
-        settle()
+        drain()
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)
             self._now = max(self._now, due)
             timer.fire()
-            settle()
+            drain()
         self._now = end
 
     @contextmanager
-    def taken(self) -> Generator[None]:
-        """Belong to one server for the length of a block.
+    def claim(self) -> Generator[None]:
+        """Claim the clock for one server for the length of a block.
 
         Raises:
-            ConfigError: It belongs to another.
+            ConfigError: If another server uses it.
         """
-        if not self._is_taken.acquire(blocking=False):
+        if not self._claimed.acquire(blocking=False):
             raise ConfigError(
-                "another server runs by this virtual clock; with clock=VirtualClock each server gets one of its own"
+                "another server uses this virtual clock; with clock=VirtualClock each server gets one of its own"
             )
         try:
             yield
         finally:
-            self._is_taken.release()
+            self._claimed.release()
 
     def _prune(self) -> None:
-        """Forget cancelled calls, of which a server with many watches makes many."""
+        """Drop cancelled timers, of which a server with many watches has many."""
         self._timers = [entry for entry in self._timers if not entry[2].is_cancelled]
         heapq.heapify(self._timers)
         self._prune_at = max(_FEW, 2 * len(self._timers))
@@ -153,5 +152,5 @@ class _VirtualTimer:
 
 
 def stamp(moment: datetime) -> str:
-    """Write a moment as an object's metadata has it: whole seconds, in UTC."""
+    """Format a time as metadata has it: whole seconds, in UTC."""
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

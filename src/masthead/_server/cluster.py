@@ -1,4 +1,4 @@
-"""What all verbs work on: the storage, the clock, and what the objects of a cluster share."""
+"""The cluster state: storage, clock, catalog and allocator, which all verbs and controllers share."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_NAMESPACES", "ClusterState"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-"""Those that every cluster has."""
+"""The namespaces that every cluster has."""
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _LONGEST_PREFIX: Final = 58
 
 
 class ClusterState:
-    """The state that requests read and change, all of them in one thread.
+    """The state that requests and controllers read and change, all in one thread.
 
     Args:
-        storage: Where objects are.
-        clock: What the time is.
+        storage: The stored objects.
+        clock: The server's clock.
         catalog: The resources that are served.
-        seed: Makes generated names and uids come out the same every time; None for chance.
-        token: The token that lets clients in; None if none is needed.
+        seed: Makes generated names and uids reproducible; None for random ones.
+        token: The bearer token of clients; None if none is needed.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class ClusterState:
         self.clock = clock
         self.token = token
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
-        """Called after every write, with what was written."""
-        # A store that is opened again goes on with other numbers: uids must not come twice.
+        """Called after every write, with the resource and the record."""
+        # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self.allocator = Allocator(self._listed, now=self.now)
         for service in self._listed("", "services"):
             self.allocator.reserve(service)
 
     def find(self, served: ServedResource, namespace: str, name: str) -> Record:
-        """The object of a name.
+        """Return the stored object of a name.
 
         Raises:
-            StatusFailure: There is none.
+            StatusFailure: If there is none.
         """
         record = self.storage.table(served.table).get(served.place(namespace, name))
         if record is None:
@@ -78,23 +78,23 @@ class ClusterState:
 
         Args:
             served: Its resource.
-            key: Where.
+            key: Its key in the table.
             found: The object.
-            most: How many bytes it may have.
+            most: The most bytes that it may have.
 
         Raises:
-            StatusFailure: It has more.
+            StatusFailure: If it is larger.
         """
         found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
         value = served.dump(found)
         if len(value) > most:
             raise too_large(f"limit is {most} for an object that is stored")
         record = self.storage.write(served.table, key, value)
-        self._announce(served, record)
+        self._notify(served, record)
         return record
 
     def remove(self, served: ServedResource, key: str, found: Plain) -> Record:
-        """Remove an object; watchers get its last state, with the version of the deletion."""
+        """Remove an object; watches get its last state, with the version of the deletion."""
         last = {
             **found,
             "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
@@ -102,35 +102,35 @@ class ClusterState:
         record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
         if served.table == "services":
             self.allocator.release(found)
-        self._announce(served, record)
+        self._notify(served, record)
         return record
 
     def now(self) -> str:
-        """The time as metadata has it."""
+        """Return the time in the format of metadata."""
         return stamp(self.clock.now())
 
     def new_uid(self) -> str:
-        """A uid for a new object."""
+        """Return a uid for a new object."""
         # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
         digits = f"{self._random.getrandbits(128):032x}"
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def new_name(self, prefix: str) -> str:
-        """A name that begins so."""
+        """Return a generated name with this prefix."""
         suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
         return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
 
     def check_namespace(self, served: ServedResource, namespace: str, name: str) -> None:
-        """Make sure that something may be created in a namespace.
+        """Make sure that objects may be created in a namespace.
 
         Raises:
-            StatusFailure: The namespace is not there, or on its way out.
+            StatusFailure: If there is no such namespace, or if it is terminating.
         """
         record = self.storage.table("namespaces").get(namespace)
         if record is None:
             raise not_found("", "namespaces", namespace)
-        # The text tells without a parse: hardly any namespace is going away.
+        # The text tells without a parse: hardly any namespace is terminating.
         if b'"deletionTimestamp"' not in record.value:
             return
         cause = {
@@ -147,12 +147,12 @@ class ClusterState:
         )
 
     def objects(self, served: ServedResource) -> Iterator[tuple[Record, Plain]]:
-        """Every object of a resource as it is stored."""
+        """Iterate over the objects of a resource, in the stored shape."""
         for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
             yield record, served.load(record)
 
     def add_first_namespaces(self) -> None:
-        """Make the namespaces that every cluster has, where they are missing."""
+        """Create the namespaces that every cluster has, where they are missing."""
         served = self.catalog.require(GroupVersionResource("", "v1", "namespaces"))
         for name in FIRST_NAMESPACES:
             if self.storage.table(served.table).get(name) is None:
@@ -170,9 +170,9 @@ class ClusterState:
             "status": {"phase": "Active"},
         }
 
-    def _announce(self, served: ServedResource, record: Record) -> None:
-        for hear in self.on_write:
-            hear(served, record)
+    def _notify(self, served: ServedResource, record: Record) -> None:
+        for notify in self.on_write:
+            notify(served, record)
 
     def _listed(self, group: str, resource: str) -> Iterator[Plain]:
         for version in self.catalog.versions(group):

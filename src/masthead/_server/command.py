@@ -26,13 +26,13 @@ _BAD_ARGUMENTS = 2
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
-    """Run a server until it is told to stop; returns the process' exit code.
+    """Run a server until SIGINT or SIGTERM; returns the process' exit code.
 
-    SIGINT and SIGTERM end it in good order, with code 0. What cannot be done is said in one line, with code 2.
+    A signal shuts it down gracefully, with code 0. An invalid setting is reported in one line, with code 2.
 
     Args:
         arguments: The command line without the command; the process' own by default.
-        name: What the command calls itself.
+        name: The name of the command in messages.
     """
     chosen = _parser(name).parse_args(arguments)
     _log_requests(chosen.verbose)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masth
     except ConfigError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return _BAD_ARGUMENTS
-    except KeyboardInterrupt:  # before there was anything to stop
+    except KeyboardInterrupt:  # before the server started
         pass
     return 0
 
@@ -142,19 +142,19 @@ async def _serve(chosen: argparse.Namespace) -> None:
         for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
             print(line, flush=True)
         await stop.wait()
-    _say_goodbye()
+    _print_stopped()
 
 
-def _say_goodbye() -> None:
+def _print_stopped() -> None:
     try:
         print("Stopped", flush=True)
     except BrokenPipeError:
-        # Nobody reads it any more; and Python is not to try again when it exits.
+        # The reader is gone; keep Python from flushing again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Iterator[str]:
-    """What is said when the server listens: where, and how to talk to it."""
+    """The lines that are printed when the server listens: its address, and how to connect to it."""
     yield f"Serving on {server.url}"
     if data is not None:
         yield f"Objects are kept in {data}"

@@ -1,9 +1,9 @@
-"""A client's connection: aiohttp's, with a limit to what one client can make the server hold.
+"""Client connections: aiohttp's, with a limit to the memory that one client can make the server use.
 
-aiohttp limits the length of each header, and that is all: a client that sends header after header is listened to for
-ever. So bytes are counted on their way to the parser. What is neither part of a body nor of a request that has been
-handled counts as head: lines and headers of requests that are incomplete or wait for their turn (pipelining), and
-what surrounds the chunks of a body: extensions and trailers.
+aiohttp limits the length of each header, but not of all headers together. So bytes are counted on their way to the
+parser. Bytes that belong neither to a body nor to a request that has been handled count as head: request lines and
+headers of requests that are incomplete or queued (pipelining), and the framing of chunked bodies, extensions and
+trailers included.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ TOO_LARGE: Final = "431 Request Header Fields Too Large"
 _REFUSAL: Final = (
     f"HTTP/1.1 {TOO_LARGE}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{TOO_LARGE}"
 ).encode()
-"""What Go's server says, before anything behind it sees the request."""
+"""The response of Go's server, before any handler sees the request."""
 _END: Final = b"\r\n\r\n"
 _LINGER: Final = 0.5
-"""Seconds for which a refused client is listened to, so that it can read why: a reset would discard the answer."""
+"""Seconds for which a refused connection stays open: a reset would discard the response."""
 _FRAMING: Final = 16
-"""Bytes of framing that each byte of a chunked body may bring along, as in Go."""
+"""Bytes of framing that are allowed for each byte of a chunked body, as in Go."""
 
 
 def abort_connection(transport: asyncio.Transport) -> None:
-    """End a connection at once, whatever is still to be sent."""
+    """Abort a connection, whatever is still to be sent."""
     with suppress(
         AttributeError
     ):  # of early 3.11, where a TLS connection that was closed has lost its protocol
@@ -56,9 +56,9 @@ class HttpServer(Server):
     """Makes a `ClientConnection` for each client.
 
     Args:
-        handler: Answers a request.
-        clock: Tells when a head has taken too long.
-        logger: Where aiohttp says what went wrong.
+        handler: Handles a request.
+        clock: Times heads out.
+        logger: aiohttp's logger for errors.
     """
 
     def __init__(self, handler: Handler, *, clock: Clock, logger: Logger) -> None:
@@ -68,18 +68,18 @@ class HttpServer(Server):
             access_log=None,
             logger=logger,
             auto_decompress=False,
-            # Larger than ours, which are to strike first: aiohttp would reset the connection with its answer.
+            # Larger than ours, which come first: aiohttp would reset the connection with its response.
             max_line_size=2 * HEAD_LIMIT,
             max_field_size=2 * HEAD_LIMIT,
             max_headers=HEADER_COUNT_LIMIT + 1,
         )
         self.clock = clock
         self.heads = Budget(HEADS_LIMIT)
-        """What all connections have waiting."""
+        """The bytes of heads that all connections have pending."""
 
     @property
     def share(self) -> int:
-        """How many bytes of heads each connection may have waiting while there are too many in all."""
+        """How many bytes of heads each connection may have pending while the budget is exceeded."""
         return self.heads.limit // max(1, len(self.connections))
 
     def __call__(self) -> ClientConnection:
@@ -88,7 +88,7 @@ class HttpServer(Server):
 
 
 class ClientConnection(RequestHandler):
-    """One client's connection, of those that `HttpServer` makes."""
+    """One client's connection, made by `HttpServer`."""
 
     __slots__ = (
         "_body",
@@ -104,7 +104,7 @@ class ClientConnection(RequestHandler):
     )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for the first head."""
+        """Start to time the first head."""
         assert isinstance(self._manager, HttpServer)
         self._owner = self._manager
         self._incomplete = 0  # bytes of the head that is arriving
@@ -116,12 +116,12 @@ class ClientConnection(RequestHandler):
         self._last = b""  # the last few bytes of it, in which its end may begin
         self._timer: Timer | None = None
         self.is_refused = False
-        """Whether it sent too much: nothing that it sends is read any more."""
+        """Whether the client sent too much, so that nothing it sends is read any more."""
         super().connection_made(transport)
         self._start_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give back what the connection used."""
+        """Return the connection's share of the budget."""
         self._stop_timer()
         self._hold(0, 0)
         self._body = None
@@ -154,7 +154,7 @@ class ClientConnection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> StreamResponse:
-        """Answer what aiohttp refuses to parse; a head that has too much of something is 431, as in Go."""
+        """Respond to what aiohttp cannot parse; a head that is too large in any way is a 431, as in Go."""
         if isinstance(exc, LineTooLong) or (
             isinstance(exc, BadHttpMessage) and "Too many headers" in str(exc)
         ):
@@ -162,7 +162,7 @@ class ClientConnection(RequestHandler):
         return super().handle_error(request, status, exc, message)
 
     def _has_too_many_lines(self, data: bytes) -> bool:
-        """Whether a head has more lines than headers are allowed; what comes behind its end is not counted."""
+        """Whether a head has more lines than are allowed; bytes behind its end are not counted."""
         lines = self._lines + data.count(b"\n")
         if lines > HEADER_COUNT_LIMIT:
             joined = self._last + data
@@ -171,10 +171,10 @@ class ClientConnection(RequestHandler):
         return lines > HEADER_COUNT_LIMIT
 
     def _on_head(self, size: int) -> None:
-        """At least one head is complete; what else came with it is counted as if it belonged to it."""
+        """At least one head is complete; bytes that came with it count as part of it."""
         body = self._messages[-1][1] if self._messages else None
         if self._body is not None or len(self._messages) > 1:
-            self._break_off(self._body, *(payload for _, payload in self._messages if payload is not body))
+            self._fail_bodies(self._body, *(payload for _, payload in self._messages if payload is not body))
         self._body = None if body is None or body.is_eof() else body
         self._body_size = body.total_bytes if body is not None else 0
         self._framing = self._lines = 0
@@ -183,8 +183,8 @@ class ClientConnection(RequestHandler):
         self._hold(0, self._waiting + self._incomplete + max(0, size - self._body_size))
         self._check()
 
-    def _break_off(self, *bodies: StreamReader | None) -> None:
-        """Fail bodies that have not ended when the next message begins, and so never will: what came is no HTTP."""
+    def _fail_bodies(self, *bodies: StreamReader | None) -> None:
+        """Fail bodies that have not ended when the next message begins, and so never will: the framing is malformed."""
         for body in bodies:
             if body is not None and not body.is_eof():
                 body.set_exception(RequestPayloadError("the body is malformed"))
@@ -228,12 +228,12 @@ class ClientConnection(RequestHandler):
             self._timer = None
 
     def _on_timeout(self) -> None:
-        """Hang up on a client that does not come to the point; Go's server says nothing either."""
+        """Abort a connection whose head has taken too long, without a response, as Go's server does."""
         if self.transport is not None and not self._messages and not self._request_in_progress:
             abort_connection(self.transport)
 
     def _refuse(self) -> None:
-        """Send 431 and listen no more; where another request is being answered, just hang up."""
+        """Respond with 431 and read no more; while another request is in flight, just abort the connection."""
         self.is_refused = True
         self._stop_timer()
         transport = self.transport
@@ -242,7 +242,7 @@ class ClientConnection(RequestHandler):
             abort_connection(transport)
             return
         if self._messages:
-            return  # the handler is about to run, and says it: see `HttpHandler`
+            return  # the handler is about to run, and responds: see `HttpHandler`
         self._hold(0, 0)
         transport.write(_REFUSAL)
         if transport.can_write_eof():

@@ -1,4 +1,4 @@
-"""What a fault answers: what kube-apiserver would have said to that very request."""
+"""The responses of faults: what kube-apiserver would send for the same request."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ __all__ = [
     "expired_response",
     "object_name",
     "throttle_responder",
-    "too_large",
+    "version_too_large_response",
 ]
 
-_ASKED_FOR: Final = "a fault that was asked for"
+_INJECTED: Final = "an injected fault"
 _KNOWN: Final = {
-    400: ("BadRequest", _ASKED_FOR),
+    400: ("BadRequest", _INJECTED),
     401: ("Unauthorized", "Unauthorized"),
-    403: ("Forbidden", f"forbidden: {_ASKED_FOR}"),
+    403: ("Forbidden", f"forbidden: {_INJECTED}"),
     404: ("NotFound", "the server could not find the requested resource"),
     405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
-    406: ("NotAcceptable", _ASKED_FOR),
-    409: ("Conflict", _ASKED_FOR),
-    410: ("Expired", _ASKED_FOR),
-    413: ("RequestEntityTooLarge", _ASKED_FOR),
-    415: ("UnsupportedMediaType", _ASKED_FOR),
-    422: ("Invalid", _ASKED_FOR),
-    429: ("TooManyRequests", _ASKED_FOR),
-    500: ("InternalError", f"Internal error occurred: {_ASKED_FOR}"),
-    503: ("ServiceUnavailable", _ASKED_FOR),
-    504: ("Timeout", f"Timeout: {_ASKED_FOR}"),
+    406: ("NotAcceptable", _INJECTED),
+    409: ("Conflict", _INJECTED),
+    410: ("Expired", _INJECTED),
+    413: ("RequestEntityTooLarge", _INJECTED),
+    415: ("UnsupportedMediaType", _INJECTED),
+    422: ("Invalid", _INJECTED),
+    429: ("TooManyRequests", _INJECTED),
+    500: ("InternalError", f"Internal error occurred: {_INJECTED}"),
+    503: ("ServiceUnavailable", _INJECTED),
+    504: ("Timeout", f"Timeout: {_INJECTED}"),
 }
-"""The reason and the message that go with a code."""
+"""The reason and the message of each code."""
 _TOO_MANY: Final = b"Too many requests, please try again later.\n"
 
 
 @dataclass(frozen=True, slots=True)
 class FaultContext:
-    """A request that a fault strikes, and what the server knew at the time.
+    """A request that a fault is injected into, and the server's state at the time.
 
     Attributes:
         info: What it is about.
-        request: All of it.
-        revision: The newest.
+        request: The whole request.
+        revision: The newest revision.
     """
 
     info: RequestInfo
@@ -69,14 +69,14 @@ class FaultContext:
 
 
 FaultResponder: TypeAlias = Callable[[FaultContext], StatusFailure | ApiResponse]
-"""Makes the answer to a request that a fault strikes."""
+"""Makes the response to a request that a fault is injected into."""
 
 
 def status_responder(
     code: int, reason: str | None, message: str, *, retry_after: int | None
 ) -> FaultResponder:
-    """Answer with a Status of this code."""
-    usual_reason, usual_message = _KNOWN.get(code, ("", _ASKED_FOR))
+    """Respond with a Status of this code."""
+    usual_reason, usual_message = _KNOWN.get(code, ("", _INJECTED))
     failure = StatusFailure(
         code,
         usual_reason if reason is None else reason,
@@ -88,13 +88,13 @@ def status_responder(
 
 
 def throttle_responder(retry_after: int) -> FaultResponder:
-    """Answer as the filter does that lets only so many requests in at a time."""
+    """Respond as kube-apiserver's limit of requests in flight does."""
     headers = (("Retry-After", str(retry_after)),)
     return lambda _: ApiResponse(429, _TOO_MANY, "text/plain; charset=utf-8", headers)
 
 
 def conflict_response(context: FaultContext) -> StatusFailure:
-    """Answer as if somebody else had been faster."""
+    """Respond as if another client had written first."""
     info = context.info
     if info.verb == "create" and not info.name:
         return already_exists(info.group, info.resource, object_name(context.request.body))
@@ -102,13 +102,13 @@ def conflict_response(context: FaultContext) -> StatusFailure:
 
 
 def expired_response(context: FaultContext) -> StatusFailure:
-    """Answer that the moment of a list is forgotten."""
+    """Respond that the version of a list has expired."""
     token = context.request.first("continue")
     return expired(ContinueToken.of(token) if token else None)
 
 
-def too_large(context: FaultContext) -> StatusFailure:
-    """Answer that the version has not come yet; if the request names none, the next one is said to be missing."""
+def version_too_large_response(context: FaultContext) -> StatusFailure:
+    """Respond that the version is too large; without one in the request, it is the next one."""
     wanted = read_version(context.request.first("resourceVersion"), of_list=True)
     return too_far_ahead(wanted or context.revision + 1, context.revision)
 
@@ -122,12 +122,12 @@ class _WithName(msgspec.Struct):
 
 
 def object_name(body: bytes) -> str:
-    """The name of the object that a request brings, in JSON or protobuf; empty where it has none, or none is found."""
+    """The name of the object in a body of JSON or protobuf; empty if there is none."""
     try:
         return typeinfo.decode_json(body, _WithName).metadata.name
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
-    from masthead._server.wire import protobuf  # which few need
+    from masthead._server.wire import protobuf
 
     try:
         return text(metadata(protobuf.decode(body)), "name")
@@ -135,6 +135,6 @@ def object_name(body: bytes) -> str:
         return ""
 
 
-def to_response(refused: StatusFailure | ApiResponse) -> ApiResponse:
-    """Write a refusal out."""
-    return refused if isinstance(refused, ApiResponse) else status_response(refused)
+def to_response(outcome: StatusFailure | ApiResponse) -> ApiResponse:
+    """Make the response to send."""
+    return outcome if isinstance(outcome, ApiResponse) else status_response(outcome)

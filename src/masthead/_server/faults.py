@@ -1,18 +1,18 @@
-"""Faults on demand: what goes wrong with a cluster, made to go wrong at a chosen moment.
+"""Fault injection: failures of a cluster, at a chosen moment.
 
 ::
 
-    server.faults.fail(503, verb="list", resource="pods")          # the next list of pods fails
-    server.faults.conflict(resource="deployments", times=2)          # two changes of deployments meet a conflict
+    server.faults.fail(503, verb="list", resource="pods")            # the next list of pods fails
+    server.faults.conflict(resource="deployments", times=2)          # two updates of deployments get a conflict
     server.faults.drop_watch(after=3, resource="pods")               # the next watch of pods breaks after three events
     late = server.faults.hold_bookmarks(resource="pods")             # no bookmarks for now ...
-    late.remove()                                                    # ... and here they come
-    print(late.hits)                                                 # how often it struck
+    late.remove()                                                    # ... and now they are sent
+    print(late.hits)                                                 # how many requests it hit
 
-Each call adds a `Fault` and returns it: `Fault.hits` tells how often it struck, `Fault.remove` takes it away. A fault
-strikes the next ``times`` requests that fit, and None means all of them; where several fit, the oldest strikes. What
-fits is said by the filters of `RequestFilter`; those that are left out match everything. All of this may be called from any
-thread, before a request or in the middle of a watch; a watch meets the faults of streams when it begins.
+Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, and `Fault.remove` removes it. A
+fault hits the next ``times`` requests that match its filters, or all of them if that is None; where several match, the
+oldest hits. See `RequestFilter` for the filters; those that are left out match everything. All methods are thread-safe,
+and may be called before a request or in the middle of a watch; a watch gets the faults of streams when it begins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from masthead._server.fault_responses import (
     object_name,
     status_responder,
     throttle_responder,
-    too_large,
+    version_too_large_response,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 _GROUPS_OF_VERBS: Final = {"read": _READS, "write": _WRITES}
 _VERBS: Final = frozenset({*_READS, *_WRITES, *_GROUPS_OF_VERBS})
 _METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
-"""The verbs of what is no resource."""
+"""The verbs of requests that name no resource."""
 _OF_MANY: Final = frozenset({"list", "deletecollection"})
 """The verbs of requests that name no object."""
 _FAILURES: Final = range(400, 600)
@@ -69,16 +69,17 @@ class Effect(Enum):
 
 
 class RequestFilter(TypedDict, total=False):
-    """Which requests a fault is meant for.
+    """The requests that a fault hits.
 
     Attributes:
         verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
-        group: Only resources of this group; empty for the core group, and for what is no resource.
-        resource: Only this resource, by its plural; its subresources count too. Empty for what is no resource.
+        group: Only resources of this group; empty for the core group, and for paths that name no resource.
+        resource: Only this resource, by its plural; its subresources included. Empty for paths that
+            name no resource.
         subresource: Only this subresource; empty for the resource itself.
-        namespace: Only what the path puts into this namespace.
-        name: Only the object that the path names so; of a create, the one that the body does, in JSON or protobuf.
-            Empty for requests whose path names none.
+        namespace: Only paths in this namespace.
+        name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty for paths
+            without a name.
     """
 
     verb: str | Collection[str]
@@ -91,18 +92,18 @@ class RequestFilter(TypedDict, total=False):
 
 @dataclass(eq=False, slots=True)
 class Fault:
-    """One thing that goes wrong.
+    """One fault.
 
     Attributes:
         effect: What it does.
-        where: What a request must be like.
-        times: How many requests it strikes yet; None for all.
-        hits: How many requests it struck.
-        after: For streams: after how many events.
-        amount: How stale, or how often.
-        refuse: What it answers.
-        is_in_stream: Whether a watch gets that answer as an event.
-        home: Where it waits.
+        where: The requests that it hits.
+        times: How many more requests it hits; None for all.
+        hits: How many requests it hit.
+        after: For watches: after how many events.
+        amount: How many revisions a list is behind, or how often a bookmark is sent.
+        respond: Makes its response.
+        is_in_stream: Whether a watch gets that response as an event.
+        owner: The faults that it belongs to.
     """
 
     effect: Effect
@@ -111,16 +112,16 @@ class Fault:
     hits: int = 0
     after: int = 0
     amount: int = 0
-    refuse: FaultResponder | None = field(default=None, repr=False)
+    respond: FaultResponder | None = field(default=None, repr=False)
     is_in_stream: bool = False
-    home: Faults | None = field(default=None, repr=False)
+    owner: Faults | None = field(default=None, repr=False)
 
     def matches(self, info: RequestInfo, body: bytes = b"") -> bool:
-        """Tell whether a request is one that this fault is meant for."""
+        """Tell whether a request matches the filters."""
         for name, wanted in self.where.items():
             found: str = getattr(info, name)
             if name == "verb":
-                is_met = found in _meant(wanted)
+                is_met = found in _expand_verbs(wanted)
             elif name == "name" and wanted and not found and info.verb == "create":
                 is_met = object_name(body) == wanted
             else:
@@ -130,24 +131,24 @@ class Fault:
         return True
 
     def remove(self) -> None:
-        """Let it not strike any more; what it held back goes on."""
-        if self.home is not None:
-            self.home.discard(self)
+        """Remove it; what it held back is sent."""
+        if self.owner is not None:
+            self.owner.discard(self)
 
 
 class Faults:
-    """The faults that are waiting.
+    """The pending faults of a server.
 
-    What adds one raises ValueError if it could never strike, or makes no sense; and TypeError for an unknown filter.
+    The methods that add one raise ValueError if it could never hit a request, and TypeError for an unknown filter.
 
     Args:
         catalog: The resources that faults may name.
-        on_removed: Called when one was taken away, in the thread that did it.
+        on_removed: Called when faults were removed, in the thread that did it.
     """
 
     def __init__(self, catalog: Catalog, on_removed: Callable[[], object] = lambda: None) -> None:
         self._catalog = catalog
-        self._waiting: list[Fault] = []
+        self._pending: list[Fault] = []
         self._lock = threading.Lock()
         self._on_removed = on_removed
 
@@ -161,13 +162,13 @@ class Faults:
         times: int | None = 1,
         **where: Unpack[RequestFilter],
     ) -> Fault:
-        """Answer a request with a failure instead of doing it.
+        """Fail requests, which then have no effect.
 
         Args:
-            code: HTTP's status, such as 500 or 503; from 400 to 599.
-            reason: The Status' reason; what goes with the code by default.
-            message: The Status' message; what goes with the code by default.
-            retry_after: Seconds for the Retry-After header, and for the Status' details.
+            code: The status code, such as 500 or 503; from 400 to 599.
+            reason: The reason of the Status; by default the one of the code.
+            message: The message of the Status; by default the one of the code.
+            retry_after: Seconds for the Retry-After header, and for the details of the Status.
             times: How many requests; None for all.
             where: Which requests.
         """
@@ -177,110 +178,117 @@ class Faults:
             Effect.REFUSE,
             where,
             times,
-            refuse=status_responder(code, reason, message, retry_after=retry_after),
+            respond=status_responder(code, reason, message, retry_after=retry_after),
         )
 
     def throttle(
         self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[RequestFilter]
     ) -> Fault:
-        """Answer 429 with a Retry-After header and a line of text, as a server does that has too much to do.
+        """Respond with 429, a Retry-After header and a line of text, as kube-apiserver's limit of requests in flight does.
 
-        (Nothing on the way there makes a Status of it. For a 429 that is one, say ``fail(429, retry_after=...)``.)
+        (That is no Status. For a 429 that is one, use ``fail(429, retry_after=...)``.)
         """
-        return self._add(Effect.REFUSE, where, times, refuse=throttle_responder(retry_after))
+        return self._add(Effect.REFUSE, where, times, respond=throttle_responder(retry_after))
 
     def conflict(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Answer a write as if somebody else had been faster: updates and patches, unless ``verb`` says otherwise.
+        """Fail writes as if another client had written first: updates and patches, unless ``verb`` says otherwise.
 
-        A change meets "the object has been modified", and a create, if it is asked for, "already exists".
+        An update gets "the object has been modified", and a create, if ``verb`` includes it, "already exists".
         """
-        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, refuse=conflict_response)
+        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response)
 
     def too_large_version(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Answer a read with 504, as a server does that has not seen the version yet; a watch gets it as an event."""
-        return self._add(Effect.REFUSE, {"verb": "read", **where}, times, refuse=too_large, is_in_stream=True)
+        """Fail reads with 504, as a server does that has not seen the version yet; a watch gets it as an event."""
+        return self._add(
+            Effect.REFUSE,
+            {"verb": "read", **where},
+            times,
+            respond=version_too_large_response,
+            is_in_stream=True,
+        )
 
     def expire(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Answer a list with 410: its version, or its continue token, is said to be forgotten."""
-        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, refuse=expired_response)
+        """Fail lists with 410: their version or continue token has expired."""
+        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, respond=expired_response)
 
     def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """End a watch with 410 after so many events, by an event within the stream, as kube-apiserver does."""
-        return self._add(Effect.EXPIRE, _only("watch", where), times, after=after)
+        return self._add(Effect.EXPIRE, _for_verb("watch", where), times, after=after)
 
     def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection after so many events, bookmarks among them."""
-        return self._add(Effect.DROP, _only("watch", where), times, after=after)
+        return self._add(Effect.DROP, _for_verb("watch", where), times, after=after)
 
     def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection in the middle of the line that follows so many events."""
-        return self._add(Effect.CUT, _only("watch", where), times, after=after)
+        return self._add(Effect.CUT, _for_verb("watch", where), times, after=after)
 
     def silence_watch(
         self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]
     ) -> Fault:
-        """Let a watch fall silent after so many events: its connection stays open, and nothing is sent any more.
+        """Silence a watch after so many events: its connection stays open, and nothing is sent any more.
 
-        It does not end when its time is up either, as if what lies between had died; it ends with the server.
+        It does not time out either, as if the network between had failed; it ends with the server.
         """
-        return self._add(Effect.SILENCE, _only("watch", where), times, after=after)
+        return self._add(Effect.SILENCE, _for_verb("watch", where), times, after=after)
 
     def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
-        """Hold back the bookmarks that fall due, the one that ends a watch-list among them.
+        """Hold back bookmarks, the one that ends the initial events among them.
 
         When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
         """
-        return self._add(Effect.HOLD_BOOKMARKS, _only("watch", where), times)
+        return self._add(Effect.HOLD_BOOKMARKS, _for_verb("watch", where), times)
 
     def repeat_bookmarks(
         self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]
     ) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
         if count < 1:
-            raise ValueError(f"a bookmark is sent at least once, not {count} times; or say hold_bookmarks()")
-        return self._add(Effect.REPEAT_BOOKMARKS, _only("watch", where), times, amount=count)
+            raise ValueError(
+                f"a bookmark is sent at least once, not {count} times; to hold it back, use hold_bookmarks()"
+            )
+        return self._add(Effect.REPEAT_BOOKMARKS, _for_verb("watch", where), times, amount=count)
 
     def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
-        """Answer lists that take any version with what was so many revisions ago, as a lagging cache would.
+        """Respond to lists of any version with the state of so many revisions ago, as a stale watch cache would.
 
-        A list that wants the newest, which it does by naming no version, gets it; one that names a version gets
-        nothing older than that.
+        A list without a resourceVersion still gets the newest state, and one with a version nothing older than that.
         """
         if by < 1:
             raise ValueError(f"a stale list is at least one revision behind, not {by}")
-        return self._add(Effect.STALE, _only("list", where), times, amount=by)
+        return self._add(Effect.STALE, _for_verb("list", where), times, amount=by)
 
     def clear(self) -> None:
-        """Take all of them away."""
+        """Remove all faults."""
         with self._lock:
-            self._waiting.clear()
+            self._pending.clear()
         self._on_removed()
 
     def discard(self, fault: Fault) -> None:
-        """Take one away; harmless if it is not there."""
+        """Remove a fault, if it is pending."""
         with self._lock:
-            if fault in self._waiting:
-                self._waiting.remove(fault)
+            if fault in self._pending:
+                self._pending.remove(fault)
         self._on_removed()
 
     def __iter__(self) -> Iterator[Fault]:
         with self._lock:
-            return iter(tuple(self._waiting))
+            return iter(tuple(self._pending))
 
     def has_pending(self, info: RequestInfo, effect: Effect) -> bool:
-        """Tell whether a fault waits for such a request, without letting it strike."""
+        """Tell whether a fault is pending for such a request, without triggering it."""
         return any(fault.effect is effect and fault.matches(info) for fault in self)
 
     def trigger(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
-        """The oldest fault that is meant for a request, counted as having struck; the body may tell its name."""
+        """Return the oldest fault that matches a request, and count the hit; the body may have the object's name."""
         with self._lock:
-            for fault in self._waiting:
+            for fault in self._pending:
                 if fault.effect in effects and fault.matches(info, body):
                     fault.hits += 1
                     if fault.times is not None:
                         fault.times -= 1
                         if fault.times <= 0:
-                            self._waiting.remove(fault)
+                            self._pending.remove(fault)
                     return fault
         return None
 
@@ -292,56 +300,56 @@ class Faults:
         *,
         after: int = 0,
         amount: int = 0,
-        refuse: FaultResponder | None = None,
+        respond: FaultResponder | None = None,
         is_in_stream: bool = False,
     ) -> Fault:
         _check(where, times)
         _check_served(self._catalog, where)
         if after < 0:
-            raise ValueError(f"a fault comes after some events, or after none, not after {after}")
+            raise ValueError(f"a fault comes after 0 or more events, not after {after}")
         fault = Fault(
             effect,
             where,
             times,
             after=after,
             amount=amount,
-            refuse=refuse,
+            respond=respond,
             is_in_stream=is_in_stream,
-            home=self,
+            owner=self,
         )
         with self._lock:
-            self._waiting.append(fault)
+            self._pending.append(fault)
         return fault
 
 
-def _meant(verb: object) -> Collection[str]:
-    """The verbs that a filter stands for."""
+def _expand_verbs(verb: object) -> Collection[str]:
+    """The verbs of a filter."""
     if isinstance(verb, str):
         return _GROUPS_OF_VERBS.get(verb, (verb,))
-    return [each for one in cast("Collection[str]", verb) for each in _meant(one)]
+    return [each for one in cast("Collection[str]", verb) for each in _expand_verbs(one)]
 
 
-def _only(verb: str, where: RequestFilter) -> RequestFilter:
-    """Add the one verb that a fault is about."""
+def _for_verb(verb: str, where: RequestFilter) -> RequestFilter:
+    """Add the one verb that a fault is for."""
     if "verb" in where:
-        raise ValueError(f"this fault is about the verb {verb} alone, and takes no other")
+        raise ValueError(f"this fault is for the verb {verb} alone")
     return {**where, "verb": verb}
 
 
 def _check(where: RequestFilter, times: int | None) -> None:
-    """Refuse what could never strike, so that a slip in a test is found where it is made."""
+    """Refuse a fault that could never hit a request, so that a mistake in a test shows at once."""
     if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
         raise TypeError(
-            f"a fault knows no filter {unknown[0]!r}; it knows {', '.join(RequestFilter.__annotations__)}"
+            f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}"
         )
     if times is not None and times < 1:
-        raise ValueError(f"a fault strikes at least once, not {times} times")
-    verbs = _meant(where.get("verb", ()))
+        raise ValueError(f"a fault hits at least one request, not {times}")
+    verbs = _expand_verbs(where.get("verb", ()))
     for verb in verbs:
         if verb not in _VERBS | _METHODS:
             raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
     if (name := where.get("name")) and verbs and _OF_MANY.issuperset(verbs):
-        raise ValueError(f"a {' or '.join(verbs)} names no object, so that none named {name!r} fits")
+        raise ValueError(f"a {' or '.join(verbs)} names no object, so that name={name!r} matches none")
 
 
 def _check_served(catalog: Catalog, where: RequestFilter) -> None:
@@ -366,7 +374,7 @@ def _check_served(catalog: Catalog, where: RequestFilter) -> None:
     place = f" in the group {group!r}" if "group" in where else ""
     plural, _, part = resource.partition("/")
     if part and plural in known:
-        hint = f"; say resource={plural!r}, subresource={part!r}"
+        hint = f"; use resource={plural!r}, subresource={part!r}"
     else:
         hint = _nearest(resource, known)
     raise ValueError(f"there is no resource {resource!r}{place}{hint}")

@@ -1,4 +1,4 @@
-"""Files with secrets in them: for their owner alone, and never written through somebody else's link."""
+"""Files with secrets: readable by their owner alone, and never written through a symbolic link."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
 
 def make_private(path: Path) -> None:
-    """Make sure that a file is there, and that only its owner can read and write it.
+    """Make sure that a file exists, and that only its owner can read and write it.
 
     Raises:
-        OSError: It cannot be written, is a symbolic link or something else than a file, or belongs to another user.
+        OSError: If it is not writable, is a symbolic link or no regular file, or belongs to another user.
     """
     _check_plain(path)
     descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | _NO_FOLLOW, _PRIVATE)
     try:
-        # Neither what it was before nor the process' umask is to decide.
+        # Whatever its mode before, and whatever the process' umask.
         if stat.S_IMODE(os.fstat(descriptor).st_mode) != _PRIVATE:
             os.fchmod(descriptor, _PRIVATE)
     except PermissionError:
@@ -37,15 +37,15 @@ def make_private(path: Path) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read: all of it or nothing, whatever was there before.
+    """Write a file that only its owner can read, atomically.
 
     Raises:
-        OSError: It cannot be written, or is a symbolic link or something else than a file.
+        OSError: If it is not writable, or is a symbolic link or no regular file.
     """
     _check_plain(path)
     descriptor, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.name}."
-    )  # 0600 from the beginning
+    )  # mode 0600 from the start
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
@@ -57,10 +57,10 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _check_plain(path: Path) -> None:
-    """Refuse what is there and is no file.
+    """Refuse what exists and is no regular file.
 
     Raises:
-        OSError: It is a symbolic link, a folder, a device.
+        OSError: If it is a symbolic link, a folder or a device.
     """
     try:
         mode = path.lstat().st_mode

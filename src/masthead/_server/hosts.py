@@ -1,8 +1,8 @@
-"""Which names a browser may know the server by.
+"""The host names that browsers may use for the server.
 
-A page that somebody visits can send requests to their own machine. Two headers give it away. ``Host`` names what the
-browser believes to talk to: a foreign name means that somebody's DNS points at this machine (DNS rebinding). ``Origin``
-names the page that sent a request.
+A web page can send requests to the machine of its visitor. Two headers show that. ``Host`` is the name that the browser
+has resolved: a foreign name means that its DNS points at this machine (DNS rebinding). ``Origin`` is the page that sent
+the request.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ if TYPE_CHECKING:
 __all__ = ["ANY", "AllowedHosts", "is_loopback"]
 
 ANY: Final = "*"
-"""Stands for every name."""
+"""Allows every name."""
 _LONGEST_SHOWN: Final = 100
 _MOST_KNOWN: Final = 64
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address means this machine, whoever is asked."""
+    """Whether a name or an address always means this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name, and who knows where it leads
+    except ValueError:  # a name, which may resolve to anything
         return False
 
 
 class AllowedHosts:
-    """The names that requests may come by: this machine's own, and those that were chosen.
+    """The host names that requests may use: this machine's own, and those that were chosen.
 
     Args:
         chosen: Further names and addresses; ``*`` allows any.
-        allows_addresses: Whether any number is allowed: no DNS can make one point elsewhere.
+        allows_addresses: Whether any numeric address is allowed: DNS rebinding cannot use those.
     """
 
     def __init__(self, chosen: Iterable[str] = (), *, allows_addresses: bool = False) -> None:
         self._chosen = frozenset(each.lower().strip("[]").rstrip(".") for each in chosen)
         self._allows_addresses = allows_addresses
         self._known: set[str] = set()
-        """A few headers that were let in, because clients send the same one all the time."""
+        """A few Host headers that were allowed: clients send the same one with each request."""
 
     def check(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
-        """Refuse a request that a foreign page or name led here.
+        """Refuse a request of a foreign page, or to a foreign name.
 
         Args:
-            hosts: What its Host headers say; there is one, or none in HTTP/1.0.
-            origins: What its Origin headers say; only browsers send one.
+            hosts: Its Host headers; there is one, or none in HTTP/1.0.
+            origins: Its Origin headers; only browsers send one.
 
         Raises:
-            StatusFailure: It is refused, with what to do if that is wrong.
+            StatusFailure: If it is refused; the message says how to allow it.
         """
         for host in hosts:
             if host not in self._known and not self._allows(_name_in(f"//{host}")):

@@ -1,4 +1,4 @@
-"""HTTP: aiohttp's requests in, answers and streams out."""
+"""The HTTP handler: aiohttp's requests in, responses and watch streams out."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ ResponseT = TypeVar("ResponseT", bound=StreamResponse)
 
 
 class HttpHandler:
-    """Takes requests and sends answers.
+    """Handles requests: authenticates them, reads their bodies, dispatches them and sends the responses.
 
     Args:
-        rest: Does what they ask.
-        faults: What is to go wrong.
-        access: Decides who is let in.
-        clock: Tells when a body has taken too long to arrive.
-        revision: Tells the newest revision.
-        on_idle: Called when a request is done.
+        rest: Dispatches requests to the verbs.
+        faults: The faults to inject.
+        access: Authenticates requests.
+        clock: Times bodies out.
+        revision: Returns the newest revision.
+        on_idle: Called when a request has been handled.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class HttpHandler:
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
-        """Requests that came in whole and are not answered; a watch is answered when its stream begins."""
-        self.watches: dict[Watcher, RequestInfo] = {}
-        """The streams that are open, and what they are about."""
+        """Requests that have been read and not responded to; a watch is responded to when its stream begins."""
+        self.watchers: dict[Watcher, RequestInfo] = {}
+        """The open watches, and what they are about."""
         self._rest = rest
         self._faults = faults
         self._access = access
@@ -75,12 +75,12 @@ class HttpHandler:
         self._on_idle = on_idle
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
-        """Answer one request; when this returns, all of the answer is on its way."""
+        """Handle one request; when this returns, all of the response has been handed to the transport."""
         line = LogLine(incoming)
         if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
-            return _as_go_says(431, TOO_LARGE, line)
+            return _go_response(431, TOO_LARGE, line)
         if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
-            return _as_go_says(400, "400 Bad Request", line)
+            return _go_response(400, "400 Bad Request", line)
         request = _head_of(incoming)
         info = RequestInfo.of(request)
         recorded = RecordedRequest(
@@ -94,7 +94,7 @@ class HttpHandler:
             return _refused_unread(incoming, failure, line)
         if not may_send or not incoming.body_exists:
             return await self._handle_whole(incoming, request, recorded, line)
-        with self._bodies.of(incoming) as body:
+        with self._bodies.reader(incoming) as body:
             try:
                 recorded.body = await body.read()
             except StatusFailure as failure:
@@ -114,12 +114,12 @@ class HttpHandler:
         try:
             if bodies.is_slow(request):
                 request = await asyncio.to_thread(bodies.read_ahead, request)
-            return await self._answer(incoming, request, recorded, line)
+            return await self._respond(incoming, request, recorded, line)
         finally:
             self.in_flight.discard(recorded)
             self._on_idle()
 
-    async def _answer(
+    async def _respond(
         self,
         incoming: BaseRequest,
         request: ApiRequest,
@@ -128,36 +128,34 @@ class HttpHandler:
     ) -> StreamResponse:
         info = recorded.info
         try:
-            answer: ApiResponse | Watcher
+            outcome: ApiResponse | Watcher
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
-            if fault is None or fault.refuse is None:
-                answer = self._rest.answer(request, info)
+            if fault is None or fault.respond is None:
+                outcome = self._rest.handle(request, info)
             else:
-                refused = fault.refuse(FaultContext(info, request, self._revision()))
+                refused = fault.respond(FaultContext(info, request, self._revision()))
                 if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
                     recorded.code = 200
                     line.write(200)
-                    return await stream.refuse_in_stream(incoming, refused)
-                answer = to_response(refused)
+                    return await stream.send_error_event(incoming, refused)
+                outcome = to_response(refused)
         except StatusFailure as failure:
-            answer = status_response(failure)
-        except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and the others are served
-            _log.exception(
-                "%s %s could not be answered: a mistake of the server's own", recorded.method, recorded.path
-            )
-            answer = status_response(
+            outcome = status_response(failure)
+        except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and other requests are served
+            _log.exception("%s %s failed: an error in the server itself", recorded.method, recorded.path)
+            outcome = status_response(
                 StatusFailure(500, "InternalError", "Internal error occurred: see the server's log")
             )
-        if isinstance(answer, Watcher):
-            return await self._stream(incoming, answer, recorded, line)
-        recorded.code = answer.code
-        line.write(answer.code)
-        if len(answer.body) > stream.LARGE and incoming.method != "HEAD":
-            large = _described(StreamResponse(status=answer.code), answer)
+        if isinstance(outcome, Watcher):
+            return await self._stream(incoming, outcome, recorded, line)
+        recorded.code = outcome.code
+        line.write(outcome.code)
+        if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
+            large = _with_headers(StreamResponse(status=outcome.code), outcome)
             with suppress(ConnectionError):  # the client went away
-                await stream.send_body(incoming, large, answer.body)
+                await stream.send_body(incoming, large, outcome.body)
             return large
-        response = _response(answer)
+        response = _response(outcome)
         await response.prepare(incoming)
         await response.write_eof()
         return response
@@ -168,19 +166,19 @@ class HttpHandler:
         info = recorded.info
         fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
         watch.count_bookmarks = lambda: self._count_bookmarks(info)
-        self.watches[watch] = info
+        self.watchers[watch] = info
         try:
             response = await stream.open_stream(incoming, watch.headers)
             recorded.code = response.status
             line.write(response.status)
-            # From here on it is a stream, and nobody waits for its end.
+            # From here on it is a stream, and quiescence does not wait for its end.
             self.in_flight.discard(recorded)
-            with suppress(ConnectionError):  # the client went away, or a fault hung up
+            with suppress(ConnectionError):  # the client went away, or a fault closed the connection
                 with watch:
                     await stream.send(incoming, response, watch, fault)
                 await response.write_eof()
         finally:
-            del self.watches[watch]
+            del self.watchers[watch]
         return response
 
     def _count_bookmarks(self, info: RequestInfo) -> int:
@@ -196,8 +194,8 @@ def _head_of(incoming: BaseRequest) -> ApiRequest:
     return ApiRequest(incoming.method, incoming.rel_url.raw_path, query, headers)
 
 
-def _as_go_says(code: int, text: str, line: LogLine) -> Response:
-    """What Go's HTTP server says before anybody behind it hears of the request."""
+def _go_response(code: int, text: str, line: LogLine) -> Response:
+    """Respond as Go's HTTP server does before any handler sees the request."""
     line.write(code)
     response = Response(status=code, text=text)
     response.force_close()
@@ -205,7 +203,7 @@ def _as_go_says(code: int, text: str, line: LogLine) -> Response:
 
 
 def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: LogLine) -> Response:
-    """Refuse a request whose body was not read to its end: what is left of it is not waited for."""
+    """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
     response = _response(status_response(failure))
     if not incoming.content.is_eof():
@@ -217,19 +215,19 @@ def _without_token(request: ApiRequest) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name != "authorization"}
 
 
-def _response(answer: ApiResponse) -> Response:
-    return _described(Response(status=answer.code, body=answer.body), answer)
+def _response(outcome: ApiResponse) -> Response:
+    return _with_headers(Response(status=outcome.code, body=outcome.body), outcome)
 
 
-def _described(response: ResponseT, answer: ApiResponse) -> ResponseT:
-    """Give a response the headers of an answer."""
+def _with_headers(response: ResponseT, outcome: ApiResponse) -> ResponseT:
+    """Set the headers of an API response on aiohttp's."""
     headers = response.headers
-    if answer.code != NOT_MODIFIED:
-        headers["Content-Type"] = answer.content_type
-    if answer.content_type.startswith("text/plain"):
+    if outcome.code != NOT_MODIFIED:
+        headers["Content-Type"] = outcome.content_type
+    if outcome.content_type.startswith("text/plain"):
         headers["X-Content-Type-Options"] = "nosniff"
-    if not any(name == "Cache-Control" for name, _ in answer.headers):
+    if not any(name == "Cache-Control" for name, _ in outcome.headers):
         headers["Cache-Control"] = "no-cache, private"
-    for name, value in answer.headers:
+    for name, value in outcome.headers:
         headers.add(name, value)
     return response

@@ -1,4 +1,4 @@
-"""The file that tells a client where the server is and how to be let in."""
+"""The kubeconfig of a server: its address and its credentials."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NAME = "masthead"
 def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
     """Write a kubeconfig with one cluster, one user and one context, all of one name.
 
-    Go's clients send no token where there is no TLS; but whoever stands in the address is sent, as HTTP's basic
-    authentication. So without TLS the token stands there too, as a password, and the server takes it as one.
+    Go's clients send no token without TLS, but they do send a user in the address, as HTTP's basic authentication. So
+    without TLS the token is there, too, as a password, and the server accepts it as one.
 
     Args:
-        url: Where the server is.
-        token: What lets the user in; None if nothing is needed.
-        authority: The certificate to trust, in PEM.
+        url: The server's URL.
+        token: The bearer token; None if none is needed.
+        authority: The certificate authority, in PEM.
     """
     cluster = {"server": _with_password(url, token) if token and not authority else url}
     if authority:

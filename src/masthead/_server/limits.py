@@ -1,8 +1,7 @@
-"""How much a client may send, and how much of it is held at a time.
+"""Limits of requests: their size, the time they take, and the memory of all of them together.
 
-The figures are kube-apiserver's where it has one: Go's server limits a request's head to 1 MB and the time it takes to
-arrive to 32 seconds. The rest bounds what all clients together can make the server hold, before anybody is asked for a
-token.
+The figures are kube-apiserver's where it has one: Go's server limits a request's head to 1 MB and 32 seconds. The others
+bound the memory that all clients together can make the server use before they are authenticated.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ __all__ = [
 ]
 
 HEAD_LIMIT: Final = 1024 * 1024 + 4096
-"""Bytes of a request's head: line and headers, and of all heads that one connection has waiting (Go's limit and slack)."""
+"""Bytes of a request's head, and of all heads that one connection has pending (Go's limit and slack)."""
 HEADER_COUNT_LIMIT: Final = 1000
 """Headers of a request; each costs far more memory than its bytes."""
 HEAD_SECONDS: Final = 32.0
 """Time for a head to arrive, on the server's clock."""
 HEADS_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of heads that all connections together may have waiting."""
+"""Bytes of heads that all connections together may have pending."""
 BODY_SECONDS: Final = 60.0
 """Time for a body to arrive, on the server's clock."""
 BODIES_LIMIT: Final = 128 * 1024 * 1024
-"""Bytes of bodies that all requests under way may hold."""
+"""Bytes of the bodies of all requests in flight."""
 
 
 class Budget:
-    """A number of bytes that many share.
+    """A shared budget of bytes.
 
     Args:
-        limit: How many there are.
+        limit: The number of bytes.
     """
 
     def __init__(self, limit: int) -> None:
@@ -46,9 +45,9 @@ class Budget:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether more is used than there is."""
+        """Whether more bytes are used than the limit allows."""
         return self.used > self.limit
 
     def take(self, size: int) -> None:
-        """Use some bytes, or give some back where the size is negative."""
+        """Use some bytes; a negative number gives them back."""
         self.used += size

@@ -1,4 +1,4 @@
-"""The requests that came in, for those who ask afterwards."""
+"""The record of requests that `Server.requests` returns."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["RequestRecorder", "RecordedRequest"]
 
 _MEBIBYTE: Final = 1024 * 1024
-_OF_A_STRING: Final = 64
-"""Bytes that Python takes for a string besides its characters, about."""
+_STRING_OVERHEAD: Final = 64
+"""Bytes that Python needs for a string besides its characters, about."""
 
 
 @dataclass(eq=False, slots=True)
 class RecordedRequest:
-    """A request that came in.
+    """A request that the server received.
 
     Attributes:
         method: ``GET`` and so on.
         path: Without the query.
-        query: As it was written.
-        info: What it was about.
+        query: As the client wrote it.
+        info: The verb and the resource.
         headers: By lower-case name; the token is left out.
-        body: What was sent; empty if it was refused unread for want of a token, and once it is forgotten, because
-            later requests brought 8 MiB.
-        code: HTTP's status of the answer; 0 while there is none, and for ever if the client left before.
+        body: The body; empty if the request was refused without reading it, and once later requests have brought
+            8 MiB.
+        code: The status code of the response; 0 until it is sent, and if the client left before.
     """
 
     method: str
@@ -46,9 +46,9 @@ class RecordedRequest:
 
 
 class RequestRecorder:
-    """The last requests, and of the last of those their bodies: what is kept is bounded, in number and in bytes.
+    """Keeps the last requests, and the bodies of the last of those, within bounds of number and bytes.
 
-    Requests of clients that were refused for want of a token are kept apart, or they could displace all others.
+    Requests that failed authentication are kept apart, so that they cannot displace the others.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class RequestRecorder:
         self._refused = _Recent(1_000, heads=2 * _MEBIBYTE, bodies=0)
 
     def add(self, request: RecordedRequest, *, is_refused: bool = False) -> None:
-        """Remember one more; the oldest is forgotten where there are too many, and its body where those are too large."""
+        """Add a request; the oldest requests and bodies are dropped to stay within the bounds."""
         (self._refused if is_refused else self._admitted).add(next(self._order), request)
 
     def __iter__(self) -> Iterator[RecordedRequest]:
@@ -66,11 +66,11 @@ class RequestRecorder:
 
 
 class _Recent:
-    """The last requests of one sort.
+    """The last requests, admitted or refused.
 
     Args:
         count: How many.
-        heads: Bytes of all that is no body.
+        heads: Bytes of everything but bodies.
         bodies: Bytes of bodies; the newest is kept whatever its size.
     """
 
@@ -84,7 +84,7 @@ class _Recent:
         self.entries.append((order, request))
         self._head_bytes += _size_of_head(request)
         while len(self.entries) > self._count or (self._head_bytes > self._heads and len(self.entries) > 1):
-            self._forget_oldest()
+            self._drop_oldest()
         if not request.body:
             return
         self._with_body.append(request)
@@ -94,7 +94,7 @@ class _Recent:
             self._body_bytes -= len(oldest.body)
             oldest.body = b""
 
-    def _forget_oldest(self) -> None:
+    def _drop_oldest(self) -> None:
         _, oldest = self.entries.popleft()
         self._head_bytes -= _size_of_head(oldest)
         if self._with_body and self._with_body[0] is oldest:
@@ -102,9 +102,9 @@ class _Recent:
 
 
 def _size_of_head(request: RecordedRequest) -> int:
-    """Bytes that a request takes without its body, about."""
+    """The memory of a request without its body, about."""
     headers = request.headers
     characters = (
         2 * len(request.path) + len(request.query) + sum(map(len, headers)) + sum(map(len, headers.values()))
     )
-    return characters + _OF_A_STRING * (8 + 2 * len(headers))
+    return characters + _STRING_OVERHEAD * (8 + 2 * len(headers))

@@ -1,4 +1,4 @@
-"""A line for each request, for those who want to see what their clients ask: the logger ``masthead.server.requests``."""
+"""The request log: a line for each request, on the logger ``masthead.server.requests``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["REQUESTS", "LogLine"]
 
 REQUESTS: Final = logging.getLogger("masthead.server.requests")
-"""Where requests are logged, as INFO; silent unless somebody sets its level."""
+"""The logger of requests, at level INFO; silent by default."""
 REQUESTS.setLevel(logging.WARNING)
 _LONGEST: Final = 2000
-"""Characters of a path or a user agent."""
+"""Characters of a path or a user agent that are logged."""
 
 
 class LogLine:
-    """The line of one request, written when its answer begins: a watch is not waited for.
+    """The line of one request, logged when its response begins, so that a watch is logged at once.
 
     Args:
-        incoming: The request, just come in.
+        incoming: The request.
     """
 
     __slots__ = ("_began", "_incoming")
@@ -32,7 +32,7 @@ class LogLine:
         self._began = time.perf_counter()
 
     def write(self, code: int) -> None:
-        """Log the request with the status of its answer."""
+        """Log the request with the status code of its response."""
         if not REQUESTS.isEnabledFor(logging.INFO):
             return
         incoming = self._incoming
@@ -43,7 +43,7 @@ class LogLine:
 
 
 def _printable(text: str) -> str:
-    """Text from a client as it can be shown: no line breaks, no escapes of terminals, no endless lines."""
+    """Text from a client, made safe to log: no line breaks, no terminal escapes, no endless lines."""
     cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     if cut.isascii() and cut.isprintable():
         return cut

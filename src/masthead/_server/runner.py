@@ -1,4 +1,4 @@
-"""From settings to a running server and back: in this event loop, or in a thread of its own."""
+"""Runs a server: in the running event loop, or in a thread of its own."""
 
 from __future__ import annotations
 
@@ -42,41 +42,42 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     allow_remote: bool = False,
     allowed_hosts: Sequence[str] = (),
 ) -> ServerRunner:
-    """Run a server for the length of a block.
+    """Run a server in a context.
 
-    ``async with run() as server`` runs it in the event loop of the block; ``with run() as server`` runs it in a thread
-    of its own, for code that blocks. At the end of the block it is gone, and so is what it stored, unless ``data``
-    says where to keep it. Any number of servers can run side by side; each takes a `run` of its own.
+    ``async with run() as server`` runs it in the running event loop; ``with run() as server`` runs it in a thread of its
+    own, for blocking code. At the end of the block it stops, and its objects are gone, unless ``data`` names a file.
+    Any number of servers can run side by side; each needs a `run` of its own.
 
     Args:
         host: The address to listen on.
         port: The port; 0 for any that is free.
-        data: A file to keep objects in, made if it is not there. Without one they live in memory.
-        token: What clients must show; a random one by default, None to let everybody in.
-        tls: Speak TLS, with an authority made for this run; `Server.ca` and the kubeconfig have its certificate.
-        controllers: Do what a cluster's controllers would: empty and remove deleted namespaces, collect garbage, end
-            pods when their grace period is over, let go of volumes that nothing uses. Without, the server behaves
-            like kube-apiserver alone. (The collector also deletes objects whose ownerReferences name objects that
-            are not there, as the real one does; owners of kinds that this server does not serve count as there.)
-        clock: What the time is, or a class to make that of for this server alone; the machine's by default. See
-            `VirtualClock`.
+        data: A file to store objects in, created if it does not exist. Without one they are in memory.
+        token: The bearer token of clients; a random one by default, None to accept every request.
+        tls: Serve TLS, with a certificate authority for this run; `Server.ca` and the kubeconfig have its certificate.
+        controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what terminating
+            namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace period is over,
+            ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes deletions that a full
+            disk interrupted. Without, the server behaves like kube-apiserver alone. (The garbage collector also deletes
+            objects whose owners do not exist, as the real one does; owners of kinds that this server does not serve
+            count as existing.)
+        clock: The clock, or a class to make one of for this server alone; the system's by default. See `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
-        watch_timeout: Seconds until a watch ends that did not say when.
-        watch_list: Whether a watch may begin with the state (``sendInitialEvents``); without, it is refused.
-        history: How many revisions of history to keep; those older than ten minutes go in any case.
-        history_bytes: How many bytes of it to keep at most: what objects were before they changed, or were deleted.
-            Watches and continue tokens from before that expire, as they do when there are too many revisions.
-        backlog: How many changes may come while a watch's client does not read; after that the watch is closed.
+        watch_timeout: Seconds until a watch ends, unless its request says otherwise.
+        watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
+        history: How many revisions of history to keep; those older than ten minutes are compacted in any case.
+        history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches and continue
+            tokens expire, as they do when there are too many revisions.
+        backlog: How many changes may be pending for a watch whose client does not read; after that it is closed.
         seed: Makes uids and generated names the same in every run.
         allow_remote: Allow a host that other machines can reach.
-        allowed_hosts: Further names that the server is reached by, such as ``host.docker.internal``; ``"*"`` for any.
-            Whoever shows no bearer token must address it by a name of this machine (``localhost``, ``127.0.0.1``,
-            ``::1``), by `host` or by one of these, and so must web pages: or any page that somebody visits could talk
-            to a server that wants no token. With `allow_remote`, numeric addresses are allowed, too.
+        allowed_hosts: Further host names of the server, such as ``host.docker.internal``; ``"*"`` for any. Requests
+            without a bearer token must use a name of this machine (``localhost``, ``127.0.0.1``, ``::1``), `host` or
+            one of these, and so must the origin of web pages: otherwise any web page could send requests to a server
+            without a token. With `allow_remote`, numeric addresses are allowed, too.
 
     Raises:
-        ConfigError: On entering the block: the address or the file cannot be had, a value makes no sense, another
-            server runs by the same virtual clock, or the block was entered before.
+        ConfigError: On entering the context: If the address or the file is not available, a value is invalid, another
+            server uses the same virtual clock, or the context was entered before.
     """
     chosen = {} if isinstance(token, Token) else {"token": token}
     return ServerRunner(
@@ -102,7 +103,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
 
 
 class ServerRunner:
-    """A server that runs for the length of one block; enter it with ``async with`` or with ``with``, and once."""
+    """Runs a server for the length of one block; to be entered with ``async with`` or ``with``, once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -145,13 +146,13 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     """Run a server in this event loop for the length of a block.
 
     Raises:
-        ConfigError: The settings cannot be had.
+        ConfigError: If the settings are invalid, or the address or the file is not available.
     """
     from masthead._server.tls import Certificates
 
     settings.check()
     clock = settings.clock
-    with clock.taken() if isinstance(clock, VirtualClock) else nullcontext():
+    with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
         server = Server(settings, Certificates(*settings.names()) if settings.tls else None)
         try:
             await server.start()
@@ -161,7 +162,7 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
 
 
 def run_alone(serve: Coroutine[object, object, None]) -> None:
-    """Run a server in an event loop of its own: uvloop's where that is installed, which is faster."""
+    """Run a server in an event loop of its own: uvloop's where that is installed."""
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
         runner.run(serve)
 
@@ -187,7 +188,7 @@ class _ServerThread:
         self._error: BaseException | None = None
 
     def start_server(self) -> Server:
-        """Start, and wait until the server listens."""
+        """Start the thread, and wait until the server listens."""
         self._thread.start()
         self._is_up.wait()
         if self._server is None:
@@ -196,7 +197,7 @@ class _ServerThread:
         return self._server
 
     def stop_server(self) -> None:
-        """Stop, and wait until everything is let go of."""
+        """Stop the server, and wait for the thread to end."""
         if self._thread.is_alive() and self._loop is not None and self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()

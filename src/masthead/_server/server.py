@@ -1,4 +1,4 @@
-"""A running server: asked, steered and waited for, from its own event loop or from any other thread."""
+"""A running server and its controls, for its own event loop and for any other thread."""
 
 from __future__ import annotations
 
@@ -44,36 +44,36 @@ __all__ = ["Change", "Server"]
 ResultT = TypeVar("ResultT")
 ObjectT = TypeVar("ObjectT", bound="Object")
 _COMPACT_EVERY: Final = 300.0
-"""Seconds; a token or version lives at least as long, and at most twice as long."""
+"""Seconds between compactions; a continue token or version lives at least as long, and at most twice as long."""
 _STOP_WITHIN: Final = 0.5
-"""Seconds that answers have to get out when the server stops."""
+"""Seconds for responses to be sent when the server stops."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
-"""Where aiohttp says what went wrong."""
-_TURNS_TO_ACCEPT: Final = 4
-"""Turns of the loop in which a connection that has come in is accepted."""
-_REST_WITHIN: Final = 30.0
-_NOT_HERE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
-"""How a machine says that it has no such address, though its host table does: IPv6 is often switched off."""
-_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that stand for all of a machine's, and one of them."""
+"""aiohttp's logger for errors."""
+_ITERATIONS_TO_ACCEPT: Final = 4
+"""Iterations of the event loop in which an incoming connection is accepted."""
+_IDLE_WITHIN: Final = 30.0
+_NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+"""The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
+_WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Wildcard addresses, and one to connect to instead."""
 
 
-def _is_our_fault(record: logging.LogRecord) -> bool:
-    """Whether a record is of any use: of clients that speak no HTTP, or hung up, a traceback tells nothing."""
+def _is_about_the_server(record: logging.LogRecord) -> bool:
+    """Whether a log record is about the server: tracebacks about malformed requests and closed connections are not."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
 
 
-_CONNECTIONS.addFilter(_is_our_fault)
+_CONNECTIONS.addFilter(_is_about_the_server)
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[ObjectT]):
-    """One thing that happened to an object.
+    """A write to an object, as `Server.history` returns it.
 
     Attributes:
         type: ``ADDED``, ``MODIFIED`` or ``DELETED``.
-        version: The resourceVersion that it made.
-        object: The object after it; of a deletion, as it was last.
+        version: The resourceVersion of the write.
+        object: The object after the write; for a deletion, its last state.
     """
 
     type: str
@@ -84,14 +84,14 @@ class Change(Generic[ObjectT]):
 class Server:
     """A running server. `masthead.server.run` makes one.
 
-    Everything here may be called from any thread, but for `start` and `stop`, which are for `run` and belong to the
-    server's own event loop. Once the server has stopped, `requests`, `history` and `revision` still tell what was;
-    `compact`, `advance`, `quiesce` and `wait_until_quiet` raise `ClosedError`, and a fault finds nobody to strike.
+    All methods are thread-safe, but for `start` and `stop`, which `run` calls in the server's own event loop. Once the
+    server has stopped, `requests`, `history` and `revision` still work; `compact`, `advance`, `quiesce` and
+    `wait_until_quiet` raise `ClosedError`.
 
     Attributes:
-        url: Where it listens.
-        token: The bearer token that lets a client in; None if everybody is let in.
-        faults: What is to go wrong, and when.
+        url: Its base URL.
+        token: The bearer token of clients; None if no authentication is needed.
+        faults: The faults to inject.
     """
 
     def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
@@ -128,13 +128,13 @@ class Server:
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
         self._compaction_timer: Timer | None = None
-        self._earlier = self._storage.revision
+        self._last_revision = self._storage.revision
 
     async def start(self) -> None:
-        """Begin to listen; `run` does this, in the server's own event loop.
+        """Start to listen; `run` calls this in the server's own event loop.
 
         Raises:
-            ConfigError: The address cannot be had.
+            ConfigError: If the server cannot listen on the address.
         """
         settings = self._settings
         self._cluster.add_first_namespaces()
@@ -148,38 +148,38 @@ class Server:
         for each in sockets:
             self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
         self._controllers.start()
-        host = _ANYWHERE.get(settings.host, settings.host)
+        host = _WILDCARDS.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     async def stop(self) -> None:
-        """End every watch, answer what is under way, and let go of the port, the timers and the file.
+        """End every watch, finish the requests in flight, and release the port, the timers and the file.
 
-        `run` does this at the end of its block, in the server's own event loop. A second time is harmless.
+        `run` calls this at the end of its block, in the server's own event loop. A second call does nothing.
         """
         if self._has_stopped:
             return
         self._has_stopped = True
-        # A connection that is half accepted when the listener closes would be nobody's, and leak: so no more of them,
-        # and time for those that are.
+        # A connection that is half accepted when the listener closes would leak: so accept no more of them, and let
+        # those finish that are being accepted.
         for listener in self._listeners:
             for each in listener.sockets:
                 self._loop.remove_reader(each.fileno())
-        for _ in range(_TURNS_TO_ACCEPT):
+        for _ in range(_ITERATIONS_TO_ACCEPT):
             await asyncio.sleep(0)
         for listener in self._listeners:
             listener.close()
         if self._compaction_timer is not None:
             self._compaction_timer.cancel()
         self._controllers.stop()
-        for watch in tuple(self._handler.watches):
+        for watch in tuple(self._handler.watchers):
             watch.end()
         transports = [each.transport for each in self._http.connections]
-        self._http.pre_shutdown()  # or connections without a request would be waited for
+        self._http.pre_shutdown()  # or the shutdown would wait for idle connections
         await self._http.shutdown(_STOP_WITHIN)
         for transport in transports:
             if transport is not None:
-                abort_connection(transport)  # or one whose client does not read would stay open for ever
+                abort_connection(transport)  # or one whose client does not read would stay open
         await asyncio.sleep(0)
         self._storage.close()
         self._progress.set()
@@ -189,13 +189,13 @@ class Server:
 
     @property
     def ca(self) -> str:
-        """The certificate to trust, in PEM; empty without TLS."""
+        """The certificate authority, in PEM; empty without TLS."""
         return self._certificates.authority if self._certificates else ""
 
     def kubeconfig(self) -> str:
-        """A kubeconfig for this server, as YAML, with all that a client needs to be let in."""
+        """Return a kubeconfig for this server, as YAML, credentials included."""
         from masthead._server.kubeconfig import (
-            kubeconfig,  # and YAML with it, which few who start a server need
+            kubeconfig,  # which imports YAML
         )
 
         return kubeconfig(self.url, token=self.token, authority=self.ca)
@@ -203,10 +203,10 @@ class Server:
     def write_kubeconfig(self, path: str | Path) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.
 
-        It is written beside its place and then put there, so that nobody reads half of one.
+        The file is replaced atomically.
 
         Raises:
-            ConfigError: The file cannot be written, or is a symbolic link, which could lead anywhere.
+            ConfigError: If the file cannot be written, or is a symbolic link.
         """
         target = Path(path)
         try:
@@ -220,35 +220,35 @@ class Server:
 
     @property
     def revision(self) -> int:
-        """The version of the last write."""
+        """The revision of the last write."""
         return self._storage.revision
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """The requests that came in, oldest first: the last 10,000, with the bodies of the last, 8 MiB in all.
+        """The last 10,000 requests, oldest first, with the bodies of the last of them, 8 MiB in all.
 
-        A request is there once all of it has come in, before it is answered. One that was refused before its body was
-        read (no token, a wrong one, a foreign host) is there without its body; of those, the last 1,000 are kept, apart
-        from the others. Paths, queries and headers take 16 MiB at most, of the refused 2 MiB: before that is
-        exceeded, the oldest requests go.
+        A request is recorded when all of it has been read, before the response. One that was refused before its body
+        was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000 of those are kept
+        apart from the others. Paths, queries and headers take 16 MiB at most, those of refused requests 2 MiB: the
+        oldest requests are dropped first.
         """
         return self._read(lambda: list(self._handler.recorder))
 
     def history(self, obj: ObjectT) -> list[Change[ObjectT]]:
-        """Everything that happened to the object of this kind, namespace and name since the last compaction.
+        """Return every write to the object of this kind, namespace and name since the last compaction.
 
-        One that was deleted and made anew is the same object here; the uid tells them apart.
+        Writes to an object that was deleted and created again are all included; their uids differ.
 
         Raises:
-            UnknownKindError: The server does not serve such objects.
-            InvalidValueError: The object is of a kind that lives in namespaces, and names none.
+            UnknownKindError: If the server does not serve the kind.
+            InvalidValueError: If the kind is namespaced, and the object has no namespace.
         """
         served = self._cluster.catalog.by_kind(obj.gvk)
         if served is None:
             raise UnknownKindError(f"the server serves no {obj.gvk}")
         name, namespace = obj.metadata.name, obj.metadata.namespace
         if served.is_namespaced and not namespace:
-            raise InvalidValueError(f"{served.kind} {name!r} names no namespace to look for it in", value=obj)
+            raise InvalidValueError(f"{served.kind} {name!r} has no namespace", value=obj)
         key = served.key(namespace or "", name or "")
 
         def read() -> list[tuple[str, str, bytes]]:
@@ -258,104 +258,105 @@ class Server:
         return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
 
     def compact(self, revision: int | None = None) -> int:
-        """Forget the past up to a revision, the present one by default; returns that revision.
+        """Compact the history up to a revision, the present one by default; returns that revision.
 
-        Versions and continue tokens from before expire. Watches that are under way and have been told everything go
-        on; one that has not is closed.
+        Older versions and continue tokens expire. Open watches that have been sent everything continue; a watch that
+        lags behind is closed.
 
         Raises:
-            ClosedError: The server has stopped.
+            ClosedError: If the server has stopped.
         """
         return self._call(lambda: self._storage.compact(revision))
 
     def advance(self, seconds: float) -> None:
-        """Move a virtual clock on; whatever falls due on the way happens, in order and each at its own time.
+        """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
 
-        What the controllers have to do on the way they do at its time, too, so that many small steps come to the
-        same as a large one. What else is set in motion, such as a bookmark on its way to a client, is done once
-        `quiesce` returns.
+        Controllers reconcile on the way, too, so that many small steps have the same effect as a large one. What goes
+        to clients, such as bookmarks, has been sent once `quiesce` returns.
 
         Raises:
-            ConfigError: The server has the machine's clock.
-            ValueError: The time would go back.
-            ClosedError: The server has stopped.
+            ConfigError: If the server uses the system's clock.
+            ValueError: If the number of seconds is negative.
+            ClosedError: If the server has stopped.
         """
         clock = self._settings.clock
         if not isinstance(clock, VirtualClock):
-            raise ConfigError("only a virtual clock can be moved: start the server with clock=VirtualClock")
-        self._call(lambda: clock.advance(seconds, settle=self._controllers.drain))
+            raise ConfigError(
+                "only a virtual clock can be advanced: start the server with clock=VirtualClock"
+            )
+        self._call(lambda: clock.advance(seconds, drain=self._controllers.drain))
 
-    async def quiesce(self, *, within: float = _REST_WITHIN) -> None:
-        """Wait until the server is at rest: nothing will happen unless a client asks, or time passes.
+    async def quiesce(self, *, within: float = _IDLE_WITHIN) -> None:
+        """Wait until the server is idle: nothing happens any more without a request or a timer.
 
-        That is so when every request that came in whole is answered, the controllers have nothing left to do, and
-        every watch was sent all that happened: handed to the network, that is; when its client reads it, only the
-        client knows. A watch that a fault made silent, or that was cut off because its client did not read, has
-        nothing more to be sent. One whose client does not read, and is not cut off yet, is waited for.
+        That is so when every request that has been read is responded to, the controllers have nothing left to
+        reconcile, and every watch has been sent all its events: handed to the network, that is, not necessarily read
+        by the client. A watch that a fault has silenced, or that was closed because its client did not read, has
+        nothing left to send. One whose client does not read, and is not closed yet, is waited for.
 
         Args:
             within: Seconds of real time, whatever the clock.
 
         Raises:
-            TimeoutError: It did not come to rest in time; the message says what was waited for.
-            ClosedError: The server has stopped, or did meanwhile.
+            TimeoutError: If it does not become idle in time; the message says what it waited for.
+            ClosedError: If the server has stopped, or stops meanwhile.
         """
         self._check_running()
         if asyncio.get_running_loop() is self._loop:
-            await self._rest(within)
+            await self._wait_until_idle(within)
         else:
-            waiting = asyncio.run_coroutine_threadsafe(self._rest(within), self._loop)
+            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop)
             await asyncio.wrap_future(waiting)
 
-    def wait_until_quiet(self, *, within: float = _REST_WITHIN) -> None:
-        """Do what `quiesce` does, for code that blocks.
+    def wait_until_quiet(self, *, within: float = _IDLE_WITHIN) -> None:
+        """Block until the server is idle, as `quiesce` awaits it.
 
         Raises:
-            TimeoutError: It did not come to rest in time; the message says what was waited for.
-            ClosedError: The server has stopped, or did meanwhile.
-            ConfigError: It is called in the server's own event loop, which it would block.
+            TimeoutError: If it does not become idle in time; the message says what it waited for.
+            ClosedError: If the server has stopped, or stops meanwhile.
+            ConfigError: If it is called in the server's own event loop, which it would block.
         """
         self._check_running()
         if self._is_own_thread():
             raise ConfigError("this would block the server's own event loop: await server.quiesce() instead")
-        asyncio.run_coroutine_threadsafe(self._rest(within), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop).result()
 
-    async def _rest(self, within: float) -> None:
-        restless: list[str] = []
+    async def _wait_until_idle(self, within: float) -> None:
+        pending: list[str] = []
         try:
             async with asyncio.timeout(within):
-                while restless := await self._pending_work_soon():
+                while pending := await self._pending_work_soon():
                     self._progress.clear()
                     await self._progress.wait()
                     self._check_running()
         except TimeoutError:
-            what = "; ".join(restless)
-            raise TimeoutError(f"the server did not come to rest within {within:g} seconds: {what}") from None
+            what = "; ".join(pending)
+            raise TimeoutError(f"the server did not become idle within {within:g} seconds: {what}") from None
 
     async def _pending_work_soon(self) -> list[str]:
-        """What keeps the server from being at rest, once it has seen what already lies in its sockets."""
-        for _ in range(_TURNS_TO_ACCEPT):
+        """What keeps the server from being idle, once it has read what its sockets hold already."""
+        for _ in range(_ITERATIONS_TO_ACCEPT):
             await asyncio.sleep(0)
         return self._pending_work()
 
     def _pending_work(self) -> list[str]:
-        """What keeps the server from being at rest."""
-        found = [f"{each.info} is not answered" for each in self._handler.in_flight]
+        """What keeps the server from being idle."""
+        found = [f"{each.info} has no response yet" for each in self._handler.in_flight]
         if not self._controllers.is_idle:
-            found.append("the controllers have work to do")
-        unread = [info for watch, info in self._handler.watches.items() if not watch.is_caught_up]
-        return found + [f"the client of {info} does not take what it is sent" for info in unread]
+            found.append("the controllers have objects to reconcile")
+        unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
+        return found + [f"the client of {info} does not read what it is sent" for info in unread]
 
     def _compact_and_reschedule(self) -> None:
-        """Forget what was there two times ago, and come back."""
-        with suppress(JournalError):  # the disk is full; perhaps it is not the next time
-            self._storage.compact(self._earlier)
-        self._earlier = self._storage.revision
+        """Compact up to the revision of the last time, and schedule the next time."""
+        with suppress(JournalError):  # the disk may have room the next time
+            self._storage.compact(self._last_revision)
+        self._last_revision = self._storage.revision
         self._compaction_timer = self._settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     def _release_bookmarks(self) -> None:
         def release() -> None:
-            for watch, info in tuple(self._handler.watches.items()):
+            for watch, info in tuple(self._handler.watchers.items()):
                 if not self.faults.has_pending(info, Effect.HOLD_BOOKMARKS):
                     watch.release_bookmarks()
 
@@ -373,11 +374,11 @@ class Server:
             raise ClosedError("the server has stopped: this is only for the block that it runs in")
 
     def _read(self, act: Callable[[], ResultT]) -> ResultT:
-        """Look at something; once the server has stopped, nothing changes it any more."""
+        """Call in the event loop's thread; once the server has stopped, in any thread, as nothing changes any more."""
         return act() if self._has_stopped else self._call(act)
 
     def _call(self, act: Callable[[], ResultT]) -> ResultT:
-        """Do something in the loop's thread, wherever this is called from."""
+        """Call in the event loop's thread, whatever the thread of the caller."""
         self._check_running()
         if self._is_own_thread():
             return act()
@@ -395,15 +396,15 @@ class Server:
 def _listening_sockets(host: str, port: int) -> list[socket.socket]:
     """Listen on every address of a host that this machine has, on one port.
 
-    Looking the host up is not left to the event loop: uvloop does it in threads of libuv, which the process waits for
-    when it exits; in one that was forked off, where they do not exist, that is a crash.
+    The host is not resolved by the event loop: uvloop does that in threads of libuv, which the process joins when it
+    exits; in a forked process, where they do not exist, that is a crash.
 
     Args:
-        host: A number or a name.
+        host: An address or a name.
         port: The port; 0 for any that is free.
 
     Raises:
-        OSError: if there is no such host, or the port cannot be had.
+        OSError: If there is no such host, or if the port is taken.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     refusal: OSError | None = None
@@ -414,7 +415,7 @@ def _listening_sockets(host: str, port: int) -> list[socket.socket]:
             try:
                 bound = socket.create_server((address[0], chosen, *address[2:]), family=family)
             except OSError as error:
-                if error.errno not in _NOT_HERE:
+                if error.errno not in _NO_SUCH_ADDRESS:
                     raise
                 refusal = error
                 continue
@@ -426,7 +427,7 @@ def _listening_sockets(host: str, port: int) -> list[socket.socket]:
 
 
 def _why(error: OSError) -> str:
-    """What is wrong with an address, without the address, which asyncio puts in front."""
+    """The message of an error without the address, which asyncio puts in front."""
     if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
         return error.strerror or str(error)
     return os.strerror(error.errno)

@@ -1,4 +1,4 @@
-"""How a server is to be run."""
+"""The settings of a server."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _TYPES: Final = {
     "history_bytes": (int, "a whole number"),
     "backlog": (int, "a whole number"),
 }
-"""What each must be before it can be looked at, and how that is said."""
+"""The type of each value, and its name in messages."""
 
 
 class Token(Enum):
-    """What can be said of a token without naming one."""
+    """A token that is not given as text."""
 
     RANDOM = "random"
-    """A new one, which nobody can guess."""
+    """A new random token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What `masthead.server.run` takes; see there."""
+    """The arguments of `masthead.server.run`; see there."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -64,11 +64,10 @@ class Settings:
     allowed_hosts: Sequence[str] = ()
 
     def check(self) -> None:
-        """Refuse what would let strangers in, and what no server can do.
+        """Validate the settings.
 
         Raises:
-            ConfigError: The server would listen to other machines, and nobody said that it may; or a value makes no
-                sense.
+            ConfigError: If a value is invalid, or if other machines could reach the server and that is not allowed.
         """
         for name, (kind, said) in _TYPES.items():
             value = getattr(self, name)
@@ -76,13 +75,13 @@ class Settings:
                 raise ConfigError(f"{name} must be {said}, not {value!r}")
         if not self.allow_remote and not is_loopback(self.host):
             raise ConfigError(
-                f"{self.host} can be reached from other machines, which would be let in with the token alone; "
-                "to want that, say allow_remote=True (--allow-remote)"
+                f"{self.host} can be reached from other machines, where the token is the only protection; "
+                "to allow that, set allow_remote=True (--allow-remote)"
             )
         if not 0 <= self.port <= _LAST_PORT:
-            raise ConfigError(f"there is no port {self.port}; name one up to {_LAST_PORT}, or 0 for any")
+            raise ConfigError(f"there is no port {self.port}; use one up to {_LAST_PORT}, or 0 for any")
         if self.token is not None and not self.token.strip():
-            raise ConfigError("an empty token is none: name one, or say token=None to let everybody in")
+            raise ConfigError("the token is empty: set one, or token=None to accept every request")
         for name in ("bookmark_every", "watch_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
@@ -100,19 +99,19 @@ class Settings:
             raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
 
     def hosts(self) -> AllowedHosts:
-        """The names that the server may be reached by without its token."""
+        """Return the host names that requests without the token may use."""
         return AllowedHosts((self.host, *self.allowed_hosts), allows_addresses=self.allow_remote)
 
     def names(self) -> tuple[str, ...]:
-        """The names and addresses that a certificate is to be for."""
+        """Return the names and addresses for a certificate."""
         chosen = [each for each in (self.host, *self.allowed_hosts) if each != ANY]
         return ("localhost", "127.0.0.1", "::1", *chosen)
 
     def journal(self) -> SqliteJournal | None:
-        """Open the data file, if there is to be one.
+        """Open the data file, if there is one.
 
         Raises:
-            ConfigError: It cannot be used.
+            ConfigError: If it cannot be used.
         """
         if self.data is None:
             return None

@@ -1,8 +1,8 @@
-"""A journal in an SQLite file, so that a server finds its objects again.
+"""The journal in an SQLite file, from which a server loads its objects.
 
 Write-ahead logging, one transaction a record: what was acknowledged survives the death of the process at any
-moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a file that is whole, perhaps without the
-last moments.) The file belongs to one server at a time.
+moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a consistent file, perhaps without the
+last writes.) The file belongs to one server at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DataFileError", "SqliteJournal"]
 
 _FORMAT: Final = 1
-_APPLICATION: Final = 0x6D617374  # "mast": tells our files from other people's databases
+_APPLICATION: Final = 0x6D617374  # "mast": tells our files from other databases
 _SCHEMA: Final = f"""
     CREATE TABLE IF NOT EXISTS record (
         revision INTEGER PRIMARY KEY,
@@ -39,41 +39,41 @@ _SCHEMA: Final = f"""
     PRAGMA application_id = {_APPLICATION};
     PRAGMA user_version = {_FORMAT};
 """
-# Of what was superseded by then nothing stays, nor anything of what was deleted by then.
+# Drops what was superseded or deleted by then.
 _COMPACT: Final = """
     DELETE FROM record WHERE revision <= :upto AND (is_deleted OR revision NOT IN (
         SELECT max(revision) FROM record WHERE revision <= :upto GROUP BY resource, key
     ))
 """
 _CHECKPOINT_PAGES: Final = 16_384
-"""How much is written before it is moved to its place, which waits for the disk: 64 MiB rather than 4."""
+"""Pages that are written before a checkpoint, which waits for the disk: 64 MiB rather than 4."""
 
 _BESIDE: Final = ("-journal", "-wal", "-shm")
-"""What the names of SQLite's own files end with."""
+"""The suffixes of SQLite's own files."""
 _MEANINGS: Final = {
     "locked": "is in use by another server. Stop that one",
     "readonly": "is in a folder that cannot be written. Get the right to write there",
     "full": "does not fit on the disk. Make room",
 }
-"""What SQLite's complaints mean to those who start a server."""
+"""What SQLite's errors mean to whoever starts a server."""
 
 
 class DataFileError(ConfigError):
-    """The file cannot be used: another server has it, it may not be written, or it is no file of ours."""
+    """The file cannot be used: another server has it, it is not writable, or it is not a data file."""
 
 
 class SqliteJournal:
-    """Keeps records in a file, which is made if it is not there.
+    """Stores records in a file, which is created if it does not exist.
 
     Raises:
-        DataFileError: The file is in use, may not be written, or is not such a file.
+        DataFileError: If the file is in use, is not writable, or is not a data file.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            # SQLite's own words for a file that it may not write are of no help. Secrets are in there: for us alone.
-            # Files that SQLite makes beside it have the same mode; those that are there may have another.
+            # Done by hand, as SQLite's message for a file that is not writable is no help, and as the file has secrets
+            # in it. Files that SQLite creates beside it have the same mode; those that exist may have another.
             make_private(path)
             for beside in _BESIDE:
                 if os.path.lexists(f"{path}{beside}"):
@@ -83,7 +83,7 @@ class SqliteJournal:
                 f"cannot write {error.filename or path}: {error.strerror}. "
                 "Name a file that you may write, in a folder that exists."
             ) from None
-        # The server's loop may run in another thread than the one that made it; there is one at a time.
+        # The server's loop may run in another thread than the one that opened it, but never in two.
         self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
         try:
             self._prepare()
@@ -95,10 +95,10 @@ class SqliteJournal:
             raise
 
     def read(self) -> Iterator[tuple[str, str, int, bool, bytes]]:
-        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value.
+        """Return every stored record in the order of revisions, as table, key, revision, is deleted, and value.
 
         Raises:
-            DataFileError: The file is damaged.
+            DataFileError: If the file is damaged.
         """
         try:
             rows = self._db.execute(
@@ -110,10 +110,10 @@ class SqliteJournal:
             raise DataFileError(self._explain(error)) from None
 
     def read_compacted(self) -> int:
-        """The last compaction.
+        """Return the revision of the last compaction.
 
         Raises:
-            DataFileError: The file is damaged.
+            DataFileError: If the file is damaged.
         """
         try:
             return int(self._db.execute("SELECT revision FROM compaction").fetchone()[0])
@@ -121,20 +121,20 @@ class SqliteJournal:
             raise DataFileError(self._explain(error)) from None
 
     def append(self, table: str, record: Record) -> None:
-        """Keep a record; when this returns, the death of the process does not lose it.
+        """Store a record; when this returns, it survives the death of the process.
 
         Raises:
-            JournalError: It could not be kept, and nothing of it was.
+            JournalError: If it could not be stored; then nothing of it was.
         """
         row = (record.revision, table, record.key, record.is_deleted, record.value)
         with self._all_or_nothing():
             self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded at or before a revision.
+        """Drop what was superseded at or before a revision.
 
         Raises:
-            JournalError: It could not, and everything is as it was.
+            JournalError: If it could not be dropped; then nothing was.
         """
         with self._all_or_nothing(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -142,11 +142,11 @@ class SqliteJournal:
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def _prepare(self) -> None:
-        # Held from the first write until the end, so that a second server notices at once.
+        # Held from the first write until the end, so that a second server fails at once.
         self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         kept_format = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -162,7 +162,7 @@ class SqliteJournal:
 
     @contextmanager
     def _all_or_nothing(self) -> Generator[None]:
-        """Say what SQLite could not write; it has undone what it had begun."""
+        """Name what SQLite could not write; it has rolled back."""
         try:
             yield
         except sqlite3.Error as error:

@@ -1,12 +1,12 @@
-"""Where objects live: every state of every object, each with the revision at which it began.
+"""The storage: every state of every object since the last compaction, each with its revision.
 
 One counter, the revision, numbers all writes. A write makes a `Record`, which knows the one before it; so the
 present is the newest record of each key, and the past, down to the last compaction, is found by walking back. Pages
-of a list read one such past moment, and a watch reads the records of its table in order, from wherever it stands:
-nobody keeps a queue for it.
+of a list read one past revision, and a watch reads the records of its table in order, from its own position: there is
+no queue for it.
 
-Values are bytes and mean nothing here. Nothing here waits, and all calls come from one thread. With a `Journal`,
-a record is written there before anybody can see it.
+Values are opaque bytes. Nothing blocks, and all calls come from one thread. With a `Journal`, a record is written
+there before it is visible.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "RecordTable"]
 
 FIRST_REVISION: Final = 1
-"""The revision of an empty store: above 0, which means "any" to those who ask."""
+"""The revision of an empty store: above 0, which means "any" in requests."""
 _revision_of = attrgetter("revision")
 
 
 class CompactedError(Exception):
-    """The past that is asked for has been forgotten.
+    """The requested revision has been compacted.
 
     Attributes:
-        revision: What was asked for.
+        revision: The requested revision.
         oldest: The oldest revision that can still be read.
     """
 
@@ -44,7 +44,7 @@ class CompactedError(Exception):
 
 
 class JournalError(StatusFailure):
-    """What was to be kept could not be: the disk is full, say. It is answered as kube-apiserver answers for etcd."""
+    """A record could not be stored: the disk is full, say. The response is kube-apiserver's for a failure of etcd."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(500, "", problem)
@@ -54,12 +54,12 @@ class Record:
     """One state of one object.
 
     Attributes:
-        revision: The write that made it so.
+        revision: The revision of the write.
         key: ``namespace/name``, or ``name``.
-        value: The object's bytes; of a deleted one, its last state under the deletion's revision.
+        value: The object's bytes; for a deletion, its last state with the deletion's revision.
         is_deleted: Whether this write removed the object.
-        previous: The state before, as far as it is remembered.
-        labels: For those who select by labels: kept here once they were read.
+        previous: The record before, if it is not compacted.
+        labels: The object's labels, cached once they were read.
     """
 
     __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "value")
@@ -76,49 +76,49 @@ class Record:
 
     @property
     def before(self) -> Record | None:
-        """The object as it was before this write, or None if there was none."""
+        """The object before this write; None if there was none."""
         earlier = self.previous
         return None if earlier is None or earlier.is_deleted else earlier
 
 
 class Journal(Protocol):
-    """Where records are kept when the process is gone."""
+    """Stores records beyond the life of the process."""
 
     def read(self) -> Iterable[tuple[str, str, int, bool, bytes]]:
-        """Every kept record in the order of revisions, as table, key, revision, is deleted, and value."""
+        """Return every stored record in the order of revisions, as table, key, revision, is deleted, and value."""
         ...
 
     def read_compacted(self) -> int:
-        """The last compaction."""
+        """Return the revision of the last compaction."""
         ...
 
     def append(self, table: str, record: Record) -> None:
-        """Keep a record; when this returns, the death of the process does not lose it.
+        """Store a record; when this returns, it survives the death of the process.
 
         Raises:
-            JournalError: It could not be kept, and nothing of it was.
+            JournalError: If it could not be stored; then nothing of it was.
         """
         ...
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded at or before a revision.
+        """Drop what was superseded at or before a revision.
 
         Raises:
-            JournalError: It could not, and everything is as it was.
+            JournalError: If it could not be dropped; then nothing was.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
 class RecordTable:
-    """All objects of one resource."""
+    """The objects of one resource."""
 
     def __init__(self) -> None:
         self.log: list[Record] = []
-        """What happened since the last compaction, in order."""
+        """The records since the last compaction, in order."""
         self.dropped = 0
         """The newest revision that is no longer in the log."""
         self.listeners: set[Callable[[], object]] = set()
@@ -127,21 +127,21 @@ class RecordTable:
         self._keys: list[str] = []
 
     def get(self, key: str) -> Record | None:
-        """The object as it is, or None."""
+        """Return the present record of an object, or None."""
         record = self._latest.get(key)
         return None if record is None or record.is_deleted else record
 
     def scan(self, prefix: str, revision: int, *, after: str = "") -> Iterator[Record]:
-        """All objects as they were at a revision, ordered by key.
+        """Iterate over the objects at a revision, ordered by key.
 
         Args:
-            prefix: Only keys that begin so.
-            revision: The moment to read.
-            after: Begin with the first key that is not below this.
+            prefix: Only keys with this prefix.
+            revision: The revision to read.
+            after: Start at the first key that is not below this.
         """
         keys = self._keys
         index = bisect_left(keys, max(prefix, after))
-        # Keys that begin alike stand together; beyond the first `len(prefix)` characters they may hold anything.
+        # Keys with one prefix are adjacent; beyond the first `len(prefix)` characters they may hold anything.
         end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
         latest = self._latest
         for key in keys[index:end]:
@@ -152,22 +152,22 @@ class RecordTable:
                 yield record
 
     def since(self, revision: int) -> list[Record]:
-        """What happened after a revision, in order."""
+        """Iterate over the records after a revision, in order."""
         return self.log[bisect_right(self.log, revision, key=_revision_of) :]
 
     def last(self, key: str) -> Record | None:
-        """The newest record of a key, which may be its deletion."""
+        """Return the newest record of a key, which may be its deletion."""
         return self._latest.get(key)
 
     def add(self, record: Record) -> None:
-        """Take the next record."""
+        """Add the next record."""
         if record.key not in self._latest:
             insort(self._keys, record.key)
         self._latest[record.key] = record
         self.log.append(record)
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded at or before a revision."""
+        """Drop what was superseded at or before a revision."""
         end = bisect_right(self.log, revision, key=_revision_of)
         gone: set[str] = set()
         for record in self.log[:end]:
@@ -182,12 +182,12 @@ class RecordTable:
 
 
 class _Past:
-    """How many bytes are kept only because the past can be read, and from which revision on.
+    """Counts the bytes of history, and finds the revision to compact at.
 
-    A write keeps the state before it; that goes when the write is compacted. A deletion goes with its own compaction.
+    A write keeps the state before it until the write is compacted; a deletion, its own state.
 
     Args:
-        most: How many bytes there may be.
+        most: The most bytes that there may be.
     """
 
     def __init__(self, most: int) -> None:
@@ -196,7 +196,7 @@ class _Past:
         self._kept: deque[tuple[int, int]] = deque()
 
     def add(self, record: Record) -> None:
-        """Take the next record of any table."""
+        """Count the next record of any table."""
         before = record.before
         size = (len(before.value) if before else 0) + (len(record.value) if record.is_deleted else 0)
         if size:
@@ -204,7 +204,7 @@ class _Past:
             self._size += size
 
     def surplus(self) -> int:
-        """The revision up to which to compact so that half of the limit is left; 0 within the limit."""
+        """Return the revision to compact at so that half of the limit is left; 0 within the limit."""
         if self._size <= self._most:
             return 0
         left = self._size
@@ -215,17 +215,17 @@ class _Past:
         return 0
 
     def forget(self, upto: int) -> None:
-        """Take note of a compaction."""
+        """Subtract what a compaction drops."""
         while self._kept and self._kept[0][0] <= upto:
             self._size -= self._kept.popleft()[1]
 
 
 class Storage:
-    """Every table, and the one revision that numbers their writes.
+    """All tables, and the one revision that numbers their writes.
 
     Args:
-        journal: Where to keep records beyond the life of the process; what it holds is read at once.
-        window: How many revisions of history to keep at least; older ones are compacted in passing.
+        journal: Stores records beyond the life of the process; its records are loaded at once.
+        window: How many revisions of history to keep at least; older ones are compacted on writes.
         most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and deletions.
     """
 
@@ -246,21 +246,21 @@ class Storage:
                 raise
 
     def table(self, name: str) -> RecordTable:
-        """The objects of one resource; an empty table if there were none yet."""
+        """Return the table of a resource, which is created if it does not exist."""
         table = self._tables.get(name)
         if table is None:
             table = self._tables[name] = RecordTable()
         return table
 
     def tables(self) -> list[tuple[str, RecordTable]]:
-        """Every table that something was ever asked of, by name."""
+        """Iterate over the tables by name."""
         return sorted(self._tables.items())
 
     def write(self, table_name: str, key: str, value: bytes, *, is_deleted: bool = False) -> Record:
-        """Give an object its next state; the value must already say `next_revision`.
+        """Store the next state of an object; the value must already have `next_revision`.
 
         Raises:
-            JournalError: It could not be kept. Then it did not happen, and nobody sees it.
+            JournalError: If it could not be stored; then it is not visible either.
         """
         table = self.table(table_name)
         record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
@@ -272,38 +272,38 @@ class Storage:
         for wake in tuple(table.listeners):
             wake()
         if upto := self._due():
-            # The write is done, whatever becomes of this; a compaction that fails is tried again after the next one.
+            # The write is done, whatever the outcome; a compaction that fails is tried again after the next write.
             with suppress(JournalError):
                 self.compact(upto)
         return record
 
     def _due(self) -> int:
-        """The revision up to which history is to be forgotten now; 0 if all of it can stay."""
+        """The revision to compact at now; 0 if all history can stay."""
         is_long = self.revision - self.compacted > 2 * self._window
         return max(self.revision - self._window if is_long else 0, self._past.surplus())
 
     @property
     def next_revision(self) -> int:
-        """The revision of the write to come."""
+        """The revision of the next write."""
         return self.revision + 1
 
     def check_readable(self, revision: int) -> None:
-        """Make sure that a past moment can still be read.
+        """Make sure that a revision is not compacted.
 
         Raises:
-            CompactedError: if it is forgotten.
+            CompactedError: If it is.
         """
         if revision < self.compacted:
             raise CompactedError(revision, self.compacted)
 
     def compact(self, revision: int | None = None) -> int:
-        """Forget what was superseded at or before a revision, the present one by default.
+        """Drop what was superseded at or before a revision, the present one by default.
 
         Returns:
-            The revision up to which the past is forgotten now.
+            The revision of the last compaction.
 
         Raises:
-            JournalError: The journal could not forget it. Then nothing is forgotten.
+            JournalError: If the journal could not be compacted; then nothing is.
         """
         upto = self.revision if revision is None else min(revision, self.revision)
         if upto > self.compacted:
@@ -316,7 +316,7 @@ class Storage:
         return self.compacted
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         if self._journal is not None:
             self._journal.close()
 

@@ -1,4 +1,4 @@
-"""A watch on its way to the client, and what a fault makes of it."""
+"""Streamed responses: watches, large bodies, and the faults that are injected into a watch."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ __all__ = [
     "STREAM_EFFECTS",
     "StreamTruncator",
     "open_stream",
-    "refuse_in_stream",
+    "send_error_event",
     "send",
     "send_body",
 ]
 
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
 LARGE: Final = 256 * 1024
-"""Bytes of a body that are sent at once; what is longer is sent in pieces of this length."""
+"""Bytes of a body that are sent in one piece; a longer one is sent in pieces of this length."""
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
 
 
 class StreamTruncator:
-    """Lets so many lines of a stream pass, and says when the fault is to happen.
+    """Cuts a stream off after so many lines, and says when its fault is due.
 
     Args:
-        after: How many whole lines pass.
-        cuts: Whether half of the next line passes too.
+        after: How many whole lines are sent.
+        cuts: Whether half of the next line is sent, too.
     """
 
     def __init__(self, after: int, *, cuts: bool) -> None:
         self._left = after
         self._cuts = cuts
         self.is_due = not after and not cuts
-        """Whether it is time."""
+        """Whether the fault is due."""
 
     def truncate(self, piece: bytes) -> bytes:
-        """What is still sent of a piece."""
+        """Return what is still sent of a piece."""
         lines = piece.splitlines(keepends=True)
         sent = lines[: self._left]
         if self._cuts and len(lines) > self._left:
@@ -61,7 +61,7 @@ class StreamTruncator:
 
 
 async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...]) -> StreamResponse:
-    """Begin a stream; its headers are sent at once."""
+    """Start a stream; its headers are sent at once."""
     response = StreamResponse()
     for name, value in (*_HEADERS, *headers):
         response.headers.add(name, value)
@@ -71,10 +71,10 @@ async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...
 
 
 async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes) -> None:
-    """Send a body piece by piece, as the client takes it: at once, all that it has not taken would be copied for it.
+    """Send a large body piece by piece, as the client reads it, so that no more than a piece is buffered.
 
     Raises:
-        ConnectionError: The client went away.
+        ConnectionError: If the client went away.
     """
     response.content_length = len(body)
     await response.prepare(incoming)
@@ -84,8 +84,8 @@ async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes
     await response.write_eof()
 
 
-async def refuse_in_stream(incoming: BaseRequest, failure: StatusFailure) -> StreamResponse:
-    """Begin a stream well, and end it with the event of an error."""
+async def send_error_event(incoming: BaseRequest, failure: StatusFailure) -> StreamResponse:
+    """Start a stream, and end it with an error event."""
     response = await open_stream(incoming, ())
     await response.write(error_line(failure))
     await response.write_eof()
@@ -93,16 +93,16 @@ async def refuse_in_stream(incoming: BaseRequest, failure: StatusFailure) -> Str
 
 
 async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, fault: Fault | None) -> None:
-    """Send a watch to its end, or to the moment at which the fault happens.
+    """Send a watch to its end, or until its fault is due.
 
     Args:
         incoming: The request.
-        response: The stream, already begun.
-        watch: What to tell.
-        fault: What goes wrong on the way.
+        response: The stream, already started.
+        watch: The watch.
+        fault: The fault to inject, if any.
 
     Raises:
-        ConnectionError: The client went away.
+        ConnectionError: If the client went away.
     """
     if incoming.transport is not None:
         watch.abort = incoming.transport.abort
@@ -112,15 +112,15 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, 
         if sent:
             await response.write(sent)
     if fault and spoiler and spoiler.is_due:
-        await _happen(incoming, response, watch, fault.effect)
+        await _inject(incoming, response, watch, fault.effect)
 
 
-async def _happen(incoming: BaseRequest, response: StreamResponse, watch: Watcher, effect: Effect) -> None:
+async def _inject(incoming: BaseRequest, response: StreamResponse, watch: Watcher, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:
         watch.silence()
-        await watch.over.wait()
+        await watch.ended.wait()
     elif incoming.transport is not None:
-        # What was written still goes out, but not the mark of the stream's end: so the client knows that it broke.
+        # What was written is still sent, but not the last chunk: so the client knows that the stream broke.
         incoming.transport.close()

@@ -1,4 +1,4 @@
-"""Certificates made on the fly, so that a test can talk TLS to a server that it started."""
+"""Certificates that are issued for one run of a server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Certificates"]
 
 
 class Certificates:
-    """An authority of this server's own, and a certificate for the names of this machine; nothing touches the disk.
+    """A certificate authority for one server, and a certificate for its names; nothing is written to disk.
 
     Args:
-        hosts: The names and addresses that the server is reached by.
+        hosts: The names and addresses of the server.
 
     Raises:
-        ConfigError: What makes certificates is not installed.
+        ConfigError: If trustme is not installed.
     """
 
     def __init__(self, *hosts: str) -> None:
@@ -29,14 +29,14 @@ class Certificates:
         except ImportError:
             raise ConfigError("TLS needs trustme: pip install 'masthead[tls]'") from None
         maker = trustme.CA()
-        # trustme also takes pyOpenSSL's contexts, whose types nobody need have.
+        # trustme also takes pyOpenSSL's contexts, whose types need not be installed.
         certificate = cast("Any", maker.issue_cert(*dict.fromkeys(hosts)))
         self._configure: Callable[[ssl.SSLContext], None] = certificate.configure_cert
         self.authority: str = maker.cert_pem.bytes().decode()
-        """The certificate to trust, in PEM."""
+        """The certificate authority, in PEM."""
 
     def server_context(self) -> ssl.SSLContext:
-        """What a server needs to show the certificate."""
+        """The context of a server that presents the certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._configure(context)

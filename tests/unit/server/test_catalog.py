@@ -51,7 +51,7 @@ def server_of(catalog: Catalog) -> Rest:
 
 def get(server: Rest, path: str, accept: str = "application/json") -> Any:
     request = ApiRequest("GET", path, headers={"accept": accept})
-    answer: Any = server.answer(request, RequestInfo.of(request))
+    answer: Any = server.handle(request, RequestInfo.of(request))
     assert answer.code == 200, answer.body
     return json.loads(answer.body)
 
@@ -163,5 +163,5 @@ def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     assert "pods" not in {each["name"] for each in get(second, "/api/v1")["resources"]}
     assert "pods" in {each["name"] for each in get(first, "/api/v1")["resources"]}
     request = ApiRequest("GET", widgets)
-    answer: Any = second.answer(request, RequestInfo.of(request))
+    answer: Any = second.handle(request, RequestInfo.of(request))
     assert answer.code == 404

@@ -391,7 +391,7 @@ def rest() -> Iterator[Rest]:
 def answer_of(rest: Rest, request: ApiRequest) -> ApiResponse:
     info = RequestInfo.of(request)
     try:
-        found = rest.answer(request, info)
+        found = rest.handle(request, info)
     except StatusFailure as failure:
         return status_response(failure)
     assert not isinstance(found, Watcher)

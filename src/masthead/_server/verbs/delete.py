@@ -26,11 +26,11 @@ _DONE: Final = frozenset({"Succeeded", "Failed"})
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What a deletion came to.
+    """The outcome of a deletion.
 
     Attributes:
-        found: The object as the answer shows it, in its stored shape.
-        is_gone: Whether it is no longer there.
+        found: The object to respond with, in the stored shape.
+        is_gone: Whether it is removed, rather than marked.
     """
 
     found: Plain
@@ -40,10 +40,10 @@ class Deleted:
 def delete(
     cluster: ClusterState, served: ServedResource, namespace: str, name: str, options: DeletionOptions
 ) -> Deleted:
-    """Delete an object, or begin to.
+    """Delete an object, or mark it for deletion.
 
     Raises:
-        StatusFailure: There is none, it is not the one that was meant, or it may not go.
+        StatusFailure: If there is none, a precondition is not met, or it may not be deleted.
     """
     record = cluster.find(served, namespace, name)
     found = served.load(record)
@@ -57,10 +57,10 @@ def delete(
 
 
 def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOptions) -> None:
-    """Make sure that an object is the one that a deletion means.
+    """Check the preconditions of a deletion.
 
     Raises:
-        StatusFailure: It has another uid or version.
+        StatusFailure: If the object has another uid or version.
     """
     checks = (
         ("UID", options.uid, "uid", "deleted and then recreated"),
@@ -72,7 +72,7 @@ def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOp
                 f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
                 f"The object might have been {guess}"
             )
-            if served.table == "namespaces":  # which has a handler of its own, with words of its own
+            if served.table == "namespaces":  # which has a handler of its own, with a message of its own
                 problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
                 raise conflict("", served.name, meta["name"], problem)
             raise conflict(served.group, served.kind, meta["name"], problem)
@@ -133,7 +133,7 @@ def _remove(
 def _delete_namespace(
     cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
 ) -> Deleted:
-    """A namespace is only marked; whoever empties it takes its finalizer off afterwards."""
+    """Mark a namespace; the namespace controller deletes its contents, and then removes its finalizer."""
     meta = metadata(found)
     if not meta.get("deletionTimestamp"):
         _mark(cluster, meta, None)
@@ -150,19 +150,19 @@ def _delete_namespace(
 
 
 def _grace(found: Plain, options: DeletionOptions) -> int:
-    """The seconds that a pod has to end."""
+    """The grace period of a pod, in seconds."""
     spec, status = part(found, "spec"), part(found, "status")
-    asked = options.grace
-    if asked is None:
-        asked = spec.get("terminationGracePeriodSeconds", 0)
-    # Nobody would end a pod that no node runs, or that has ended.
+    seconds = options.grace
+    if seconds is None:
+        seconds = spec.get("terminationGracePeriodSeconds", 0)
+    # There is no kubelet to end a pod that no node runs, or that has ended.
     if not spec.get("nodeName") or status.get("phase") in _DONE:
         return 0
-    return asked if asked >= 0 else 1
+    return seconds if seconds >= 0 else 1
 
 
 def _shorten(meta: Plain, options: DeletionOptions) -> int | None:
-    """Shorten the grace period of a deletion that is under way; None if it stays as it is."""
+    """Shorten the grace period of a pod that is being deleted; returns the new one, or None if it stays."""
     current = meta.get("deletionGracePeriodSeconds")
     if current is None:
         return 0
@@ -184,7 +184,7 @@ def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
 
 
 def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -> list[str]:
-    """The finalizers that an object has once it is told what is to become of its dependents."""
+    """The finalizers of an object that is being deleted, with those that say what becomes of its dependents."""
     present: list[str] = list(meta.get("finalizers") or ())
     if served.strategy.dependents == "ignore":
         return present

@@ -1,4 +1,4 @@
-"""What the server says that it serves: discovery in both forms, its version, and its health."""
+"""Discovery in both forms, the version, and health."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VERSION: Final = {
 """The Kubernetes version whose API is served; the build says that this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _MOST_CLAUSES: Final = 1_000
-"""How many forms are looked at; clients name three."""
+"""How many clauses of an Accept header are read; clients send three."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
 _PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
@@ -162,7 +162,7 @@ class Discovery:
 
 
 def takes_any_method(request: ApiRequest) -> bool:
-    """Tell whether a path takes any method, as the real server has it."""
+    """Tell whether a path accepts any method, as kube-apiserver has it."""
     return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
 
 
@@ -249,5 +249,5 @@ def _discovered_part(served: ServedResource, part: Subresource) -> Plain:
 
 
 def not_found_page() -> ApiResponse:
-    """What a path gets that leads nowhere at all."""
+    """The response to a path that the server does not have."""
     return ApiResponse(404, b"404 page not found\n", "text/plain; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Evict: delete a pod, unless the disruption budget that guards it says no."""
+"""Evictions: delete a pod if its disruption budget allows it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = ["OLDER_VERSIONS", "evict"]
 _BUDGETS: Final = GroupVersionResource("policy", "v1", "poddisruptionbudgets")
 
 OLDER_VERSIONS: Final = ("policy/v1beta1",)
-"""Versions of an Eviction that are taken as well, though they are served no more."""
+"""Versions of an Eviction that are accepted as well, though they are no longer served."""
 _UNGUARDED: Final = frozenset({"Succeeded", "Failed", "Pending"})
-"""Phases in which no budget counts a pod: it serves nobody any more, or not yet."""
+"""Phases in which budgets do not count a pod: it does not run any more, or not yet."""
 _MOST_DISRUPTED: Final = 2000
-"""So many evictions nobody has taken note of, and a budget allows no other."""
+"""The most evictions that the disruption controller has not observed yet."""
 _RISKY: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 _PATIENCE: Final = 10
@@ -74,13 +74,13 @@ def _check_names(name: str, body: Plain) -> None:
 
 
 def _dry_run(body: Plain, options: WriteOptions) -> tuple[str, ...]:
-    """What is said of a dry run in the query or in the body; where both speak, they must say the same."""
-    asked = ("All",) if options.is_dry_run else ()
-    said = tuple(cast("list[str]", part(body, "deleteOptions").get("dryRun") or ()))
-    if asked and said and asked != said:
-        problem = f"[{' '.join(asked)}] and [{' '.join(said)}]"
+    """The dry run of the query or the body; where both have one, they must be equal."""
+    in_query = ("All",) if options.is_dry_run else ()
+    in_body = tuple(cast("list[str]", part(body, "deleteOptions").get("dryRun") or ()))
+    if in_query and in_body and in_query != in_body:
+        problem = f"[{' '.join(in_query)}] and [{' '.join(in_body)}]"
         raise StatusFailure(500, "", f"Non-matching dry-run options in request and content: {problem}")
-    return said or asked
+    return in_body or in_query
 
 
 def _deletion_options(wanted: Plain, dry_run: tuple[str, ...]) -> DeletionOptions:
@@ -102,11 +102,11 @@ def _is_unguarded(pod: Plain) -> bool:
 def _end(
     cluster: ClusterState, served: ServedResource, pod: Plain, how: DeletionOptions, dry_run: tuple[str, ...]
 ) -> None:
-    """Note in a pod's status why it ends, and delete it, as two writes."""
+    """Set the condition of a pod that is being evicted, and delete it, in two writes."""
     meta = metadata(pod)
     place = meta["namespace"], meta["name"]
     if not how.is_dry_run:
-        # Only what is said counts here, whereas the deletion minds also conditions that are empty.
+        # Empty preconditions do not count here, but they do for the deletion.
         delete.check_preconditions(
             served, meta, replace(how, uid=how.uid or None, version=how.version or None)
         )
@@ -128,7 +128,7 @@ def _end_unready(
     dry_run: tuple[str, ...],
     budget: str,
 ) -> None:
-    """Delete a pod in the state in which it was seen: the version that a client gave does not count here."""
+    """Delete a pod in the version that was checked, rather than in the one that the client gave."""
     try:
         _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
     except StatusFailure as failure:
@@ -138,28 +138,28 @@ def _end_unready(
 
 
 def _marked(pod: Plain, now: str) -> Plain:
-    said = {
+    condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "lastProbeTime": None,
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }
-    _set_condition(pod.setdefault("status", {}), said, now)
+    _set_condition(pod.setdefault("status", {}), condition, now)
     return pod
 
 
-def _set_condition(status: Plain, said: Plain, now: str) -> None:
-    """Put a condition in the place of the one of its type; its time is that of the last change."""
+def _set_condition(status: Plain, condition: Plain, now: str) -> None:
+    """Replace the condition of a type; its transition time changes with its status."""
     conditions = items(status, "conditions")
-    before = _condition(status, said["type"])
-    said["lastTransitionTime"] = now
+    before = _condition(status, condition["type"])
+    condition["lastTransitionTime"] = now
     if before is None:
-        status["conditions"] = [*conditions, said]
+        status["conditions"] = [*conditions, condition]
         return
-    if before.get("status") == said["status"]:
-        said["lastTransitionTime"] = before.get("lastTransitionTime")
-    status["conditions"] = [said if each is before else each for each in conditions]
+    if before.get("status") == condition["status"]:
+        condition["lastTransitionTime"] = before.get("lastTransitionTime")
+    status["conditions"] = [condition if each is before else each for each in conditions]
 
 
 def _condition(status: Plain, kind: str) -> Plain | None:
@@ -189,7 +189,7 @@ def _budget_of(cluster: ClusterState, pod: Plain) -> Plain | None:
 
 
 def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
-    """Tell whether a pod may go without being counted: it is not ready, and its budget can bear that."""
+    """Tell whether a pod may be evicted without counting: it is not ready, and its budget allows that."""
     ready = _condition(part(pod, "status"), "Ready")
     if ready is not None and ready.get("status") == "True":
         return False
@@ -223,28 +223,28 @@ def _spent(budget: Plain, pod: str, now: str) -> Plain:
     status["disruptionsAllowed"] -= 1
     status["disruptedPods"] = {**part(status, "disruptedPods"), pod: now}
     if not status["disruptionsAllowed"]:
-        said: Plain = {"type": _ALLOWED, "status": "False", "reason": "InsufficientPods", "message": ""}
+        condition: Plain = {"type": _ALLOWED, "status": "False", "reason": "InsufficientPods", "message": ""}
         if seen := status.get("observedGeneration"):
-            said["observedGeneration"] = seen
-        _set_condition(status, said, now)
+            condition["observedGeneration"] = seen
+        _set_condition(status, condition, now)
     return budget
 
 
 def _still_processed(budget: str) -> StatusFailure:
-    """Nobody has worked out yet what a budget allows: the client is to ask again."""
+    """The disruption controller has not observed the budget yet: the client is to retry."""
     return _too_many(
         f"The disruption budget {budget} is still being processed by the server.", retry_after=_PATIENCE
     )
 
 
 def _used_up(budget: str, status: Plain) -> StatusFailure:
-    """A budget allows nothing, and its status tells why."""
+    """A budget allows no disruption, for the reason in its status."""
     condition = _condition(status, _ALLOWED) or {}
     reason, message = text(condition, "reason"), text(condition, "message")
     says_why = condition.get("status") == "False" and bool(message)
     healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
     refusal = f"The disruption budget {budget} does not allow evicting pods currently"
-    if says_why and reason == "SyncFailed":  # the counts are not to be trusted then
+    if says_why and reason == "SyncFailed":  # the counts are not reliable then
         return _too_many(f"{refusal} because it failed sync: {message}")
     if healthy <= needed:
         return _too_many(

@@ -1,4 +1,4 @@
-"""Lists: which moment they show, page by page."""
+"""Lists: the revision that they show, and their pages."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Page", "ahead_of", "check_not_ahead", "read_page"]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list, or all of it.
+    """A page of a list, or all of it.
 
     Attributes:
         records: The objects.
-        revision: The moment that they show.
-        token: Leads to the next page; empty at the end.
-        remaining: How many objects come after this page, where that is known.
+        revision: The revision that they show.
+        token: The continue token; empty on the last page.
+        remaining: How many objects come after this page, if that is known.
     """
 
     records: list[Record]
@@ -42,50 +42,50 @@ class Page:
 def read_page(
     storage: Storage, selection: SelectionPredicate, options: CollectionOptions, *, latest: int | None = None
 ) -> Page:
-    """Read a list, or the page of it that the options ask for.
+    """Read a list, or a page of it.
 
     Args:
-        storage: Where objects are.
-        selection: Which of them are meant.
-        options: The moment, the limit and the token.
-        latest: What passes for the present where the client does not insist on one; a fault sets it back.
+        storage: The stored objects.
+        selection: Which of them are selected.
+        options: The version, the limit and the continue token.
+        latest: The revision of lists that accept any version; a fault sets it back.
 
     Raises:
-        StatusFailure: The moment is too old, or has not come yet, or the token or version cannot be read.
+        StatusFailure: If the version is too old or too large, or if it or the token cannot be read.
     """
     token = ContinueToken.of(options.token) if options.token else None
     if token is not None and options.version not in {"", "0"}:
         raise bad_request("specifying resource version is not allowed when using continue")
-    revision = _moment(storage, options, token, latest)
+    revision = _revision(storage, options, token, latest)
     try:
         storage.check_readable(revision)
     except CompactedError:
         raise expired(token) from None
     start = f"{selection.prefix}{token.start.removeprefix('/')}" if token else ""
     found = storage.table(selection.served.table).scan(selection.prefix, revision, after=start)
-    # From memory and without a moment to hold on to, the real server gives everything at once.
+    # For version 0 kube-apiserver responds from its cache, which ignores the limit.
     limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
         return Page(list(selection.among(found)), revision)
-    return _cut(found, limit, revision, selection)
+    return _limited(found, limit, revision, selection)
 
 
 def check_not_ahead(storage: Storage, wanted: int) -> None:
-    """Make sure that a version has been reached.
+    """Make sure that a version exists already.
 
     Raises:
-        StatusFailure: It has not.
+        StatusFailure: If it does not.
     """
     if failure := ahead_of(storage, wanted):
         raise failure
 
 
 def ahead_of(storage: Storage, wanted: int) -> StatusFailure | None:
-    """What a client is told that asks for a version which has not come yet: to ask again in a second."""
+    """The failure of a request for a version that does not exist yet; None if it does."""
     return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
 
 
-def _moment(
+def _revision(
     storage: Storage, options: CollectionOptions, token: ContinueToken | None, latest: int | None
 ) -> int:
     newest = storage.revision if latest is None else latest
@@ -102,16 +102,16 @@ def _moment(
     return max(newest, wanted) if options.version else storage.revision
 
 
-def _cut(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
+def _limited(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
     records = list(itertools.islice(selection.among(found), limit))
-    # A full page leads to another if anything comes after it, selected or not: the last page may be empty.
+    # A full page has a token if any object follows, selected or not: so the last page may be empty.
     if selection.names_one or next(found, None) is None:
         return Page(records, revision)
-    # Where a selector hides objects, counting would take reading them all, and nobody promised that.
+    # With a selector, counting would mean reading all objects; kube-apiserver leaves the count out, too.
     remaining = 1 + sum(1 for _ in found) if selection.is_everything else None
     return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
 
 
 def _write_token(revision: int, selection: SelectionPredicate, last: str) -> str:
-    # The next page begins behind the last key: at the smallest one that is greater.
+    # The next page begins at the smallest key that is greater than the last one.
     return ContinueToken.leading_to(revision, f"/{last.removeprefix(selection.prefix)}\0").text

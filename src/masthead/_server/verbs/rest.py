@@ -101,7 +101,7 @@ class Rest:
             "deletecollection": self._delete_collection,
         }
 
-    def answer(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
+    def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
         """Do what a request asks.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Which objects a list or watch is about: label and field selectors, asked of stored records."""
+"""Selection: namespace, label and field selectors, matched against stored records."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["SelectionPredicate"]
 
 _VOID = frozenset({"=", "==", "!="})
-"""Terms without a field and a value; the real server takes them, and they select everything."""
+"""Terms without a field and a value; kube-apiserver accepts them, and they select everything."""
 _NO_PLACES = frozenset({".", ".."})
 _BY_KEY = frozenset({"metadata.name", "metadata.namespace"})
 
 
 class _Labelled(msgspec.Struct):
-    """As much of an object as a label selector reads; the rest is skipped."""
+    """The part of an object that a label selector reads; the rest is skipped."""
 
     metadata: _Labels
 
@@ -42,22 +42,22 @@ _read_labels = typeinfo.json_decoder(_Labelled).decode
 
 
 class SelectionPredicate:
-    """A namespace, or all of them, and selectors.
+    """Selects objects by namespace, labels and fields.
 
     Args:
         served: The resource that is read.
         namespace: Empty for all.
-        options: Whose selectors count.
+        options: The selectors.
         name: Only the object of this name.
 
     Raises:
-        StatusFailure: A selector cannot be read, or names a field that the resource does not offer.
+        StatusFailure: If a selector is invalid, or names a field that the resource does not support.
     """
 
     def __init__(
         self, served: ServedResource, namespace: str, options: CollectionOptions, *, name: str = ""
     ) -> None:
-        if namespace in _NO_PLACES:  # in these words does the real server's storage refuse them
+        if namespace in _NO_PLACES:  # the message of kube-apiserver's storage
             raise StatusFailure(500, "", f'invalid key: "/{served.name}/{namespace}"')
         for text in (options.label_selector, options.field_selector):
             _refuse_large(text)
@@ -71,12 +71,12 @@ class SelectionPredicate:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing but the namespace narrows it down."""
+        """Whether it selects by nothing but the namespace."""
         return self._labels.is_empty and self._fields.is_empty
 
     @property
     def names_one(self) -> bool:
-        """Whether it says where the one object is that it can be about."""
+        """Whether it selects by the key of one object."""
         has_place = bool(self.prefix) or not self.served.is_namespaced
         terms = self._fields.requirements
         return has_place and any(
@@ -84,11 +84,11 @@ class SelectionPredicate:
         )
 
     def among(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Those of some records that are meant; all of them must be in the namespace."""
+        """Filter records, all of which must be in the namespace."""
         return records if self.is_everything else filter(self.matches, records)
 
     def matches(self, record: Record) -> bool:
-        """Tell whether an object is meant."""
+        """Tell whether it selects an object."""
         if not record.key.startswith(self.prefix):
             return False
         if not self._labels.is_empty:
@@ -110,11 +110,11 @@ class SelectionPredicate:
 _SET: Final = re.compile(r"\([^()]*\)")
 _MOST_TERMS: Final = 2_000
 _LONGEST_SELECTOR: Final = 128 * 1024
-"""How many terms and characters a selector may have: each is read, and then asked of every object."""
+"""The most terms and characters of a selector: each is parsed, and then matched against every object."""
 
 
 def _refuse_large(selector: str) -> None:
-    # The values of a set cost nothing, however many they are.
+    # The values of a set are cheap, however many they are.
     if len(selector) > _LONGEST_SELECTOR or _SET.sub("", selector).count(",") >= _MOST_TERMS:
         raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
 

@@ -1,8 +1,8 @@
-"""Watch: a reader's place in the history of a table.
+"""Watch: a cursor in the history of a table.
 
-A watch keeps no queue. It remembers the last revision that it told of, and reads on from there whenever something was
-written and its reader took what was sent. So a slow reader costs little and slows nobody; one that falls too far
-behind is cut off, and can come back with the version that it saw last.
+A watch has no queue. It remembers the revision of the last event, and reads on from there when there was a write and its
+client has taken what was sent. So a slow client costs little and does not slow down others; one that falls too far
+behind is cut off, and can watch again from the last version that it has seen.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Watcher", "WatchLimits", "too_old"]
 
-_PIECE: Final = 65_536
-"""Bytes after which a piece of the stream is sent, so that a long beginning lets others have their turn."""
-_PATIENCE: Final = 5.0
-"""Seconds that a client has to take the end of its stream."""
+_CHUNK: Final = 65_536
+"""Bytes after which a chunk of the stream is sent, so that long initial events do not block other requests."""
+_END_TIMEOUT: Final = 5.0
+"""Seconds for a client to read the end of its stream."""
 _LAST_BOOKMARK: Final = 2.0
 """Seconds before a watch's end at which it gets a last bookmark."""
 
@@ -44,9 +44,9 @@ class WatchLimits:
 
     Attributes:
         bookmark_every: Seconds between bookmarks.
-        timeout: Seconds until a watch ends that did not say when.
-        backlog: How many writes may come while a reader does not take what it was sent; with one more, it is cut off.
-        has_watch_list: Whether a watch may begin with the state.
+        timeout: Seconds until a watch ends, unless its request says otherwise.
+        backlog: How many writes may be pending for a client that does not read; with one more, it is cut off.
+        has_watch_list: Whether a watch may send initial events.
     """
 
     bookmark_every: float = 60.0
@@ -56,19 +56,19 @@ class WatchLimits:
 
 
 class Watcher:
-    """One watch, from its first event to its end: entered, then read until there is nothing more.
+    """One watch: a context manager, to be read until its end.
 
     Args:
-        cluster: What is watched.
-        selection: Which objects.
-        options: From when, and how.
+        cluster: The cluster state.
+        selection: The objects to watch.
+        options: The version to start from, bookmarks and timeout.
         representation: How objects appear in its events.
-        limits: How long and how far behind.
-        on_idle: Called when there is nothing left to tell.
-        headers: What its answer says besides.
+        limits: Its limits.
+        on_idle: Called when there is nothing left to send.
+        headers: Further headers of the response.
 
     Raises:
-        StatusFailure: The version cannot be read.
+        StatusFailure: If the version cannot be read.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Watcher:
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.headers = headers
-        self.over = asyncio.Event()
-        """Set when the watch is told to end."""
+        self.ended = asyncio.Event()
+        """Set when the watch is to end."""
         self.count_bookmarks: Callable[[], int] = lambda: 1
-        """How often a bookmark that falls due is sent; a fault changes it, and 0 holds it back."""
+        """How often a bookmark is sent that is due; a fault changes it, and 0 holds it back."""
         self.abort: Callable[[], object] = lambda: None
-        """Breaks the connection, for a client that does not take even the end of the stream."""
+        """Aborts the connection of a client that does not read even the end of the stream."""
         self._storage = cluster.storage
         self._table = cluster.storage.table(selection.served.table)
         self._clock = cluster.clock
@@ -99,27 +99,27 @@ class Watcher:
         self._on_idle = on_idle
         self._wake = asyncio.Event()
         self._timers: dict[str, Timer] = {}
-        self._missed = 0
+        self._pending_writes = 0
         self._copies_due = 0
         self._is_holding = False
-        self._is_resting = False
+        self._is_idle = False
         self._is_closed = False
         self._until: int | None = None
         wanted = read_version(options.version)
         self._starts_with_state = options.initial_events is not False and (
             options.initial_events is True or not wanted
         )
-        # The first bookmark says that this was the state; a watch from a version has none to end.
+        # The first bookmark ends the initial events; a watch from a version has none.
         self._owes_end = self._starts_with_state and options.wants_bookmarks
         self.cursor = wanted if wanted and not self._starts_with_state else self._storage.revision
-        """The revision up to which everything was told."""
-        self._first_pieces = self._beginning(wanted)
+        """The revision up to which all events were sent."""
+        self._initial = self._initial_chunks(wanted)
 
     def __enter__(self) -> Self:
-        if (self._options.timeout or 0) < 0:  # over before it begins
+        if (self._options.timeout or 0) < 0:  # timed out before it starts
             self._close()
             return self
-        self._table.listeners.add(self._hear)
+        self._table.listeners.add(self._on_write)
         timeout = self._options.timeout or self._limits.timeout
         self._timers["end"] = self._clock.call_later(timeout, self.end)
         if self._options.wants_bookmarks:
@@ -138,44 +138,44 @@ class Watcher:
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether everything that happened was sent; also so once nothing more will be."""
-        return self._is_closed or (self._is_resting and not self._wake.is_set())
+        """Whether all events were sent, or no more will be."""
+        return self._is_closed or (self._is_idle and not self._wake.is_set())
 
     @property
     def newest(self) -> int:
-        """The revision of the last write to anything."""
+        """The revision of the last write to any table."""
         return self._storage.revision
 
     async def read(self) -> bytes:
-        """Wait for the next piece of the stream: one or more whole lines; nothing at its end.
+        """Wait for the next chunk of the stream: one or more whole lines; empty at its end.
 
-        To ask for a piece is to say that the one before was taken.
+        The call means that the client has taken the chunk before.
         """
-        self._missed = 0
-        while not (piece := self._first() or self._next()):
-            if self._is_closed or self.over.is_set():
+        self._pending_writes = 0
+        while not (chunk := self._first() or self._next()):
+            if self._is_closed or self.ended.is_set():
                 break
-            self._is_resting = True
+            self._is_idle = True
             self._on_idle()
             await self._wake.wait()
             self._wake.clear()
-            self._is_resting = False
-            self._missed = 0
-        return piece
+            self._is_idle = False
+            self._pending_writes = 0
+        return chunk
 
     def _first(self) -> bytes:
-        return b"" if self._is_closed else next(self._first_pieces, b"")
+        return b"" if self._is_closed else next(self._initial, b"")
 
     def end(self) -> None:
-        """Let the stream end when it has told what happened until now, as it does when its time is up."""
+        """End the stream after the events until now, as at its timeout."""
         if self._until is None:
             self._until = self._storage.revision
-        self.over.set()
+        self.ended.set()
         self._wake.set()
-        self._abandon_later()
+        self._abort_later()
 
     def silence(self) -> None:
-        """Tell nothing more, and let no time run out; only `end` is still heard."""
+        """Send nothing more, and do not time out; only `end` ends it."""
         self._close()
         self._on_idle()
 
@@ -186,22 +186,22 @@ class Watcher:
 
     def _close(self) -> None:
         self._is_closed = True
-        self._table.listeners.discard(self._hear)
+        self._table.listeners.discard(self._on_write)
         for timer in self._timers.values():
             timer.cancel()
 
-    def _hear(self) -> None:
+    def _on_write(self) -> None:
         self._wake.set()
-        self._missed += 1
-        if self._missed > self._limits.backlog and not self._is_resting:
+        self._pending_writes += 1
+        if self._pending_writes > self._limits.backlog and not self._is_idle:
             self._close()
-            self._abandon_later()
+            self._abort_later()
             self._on_idle()
 
-    def _abandon_later(self) -> None:
-        self._timers["abandon"] = self._clock.call_later(_PATIENCE, self.abort)
+    def _abort_later(self) -> None:
+        self._timers["abandon"] = self._clock.call_later(_END_TIMEOUT, self.abort)
 
-    def _beginning(self, wanted: int) -> Iterator[bytes]:
+    def _initial_chunks(self, wanted: int) -> Iterator[bytes]:
         storage = self._storage
         if not self._starts_with_state:
             if self.cursor < storage.compacted:
@@ -213,7 +213,7 @@ class Watcher:
         state = self._table.scan(self._selection.prefix, self.cursor)
         matching = filter(self._selection.matches, list(state))
         event = self._representation.event
-        yield from _pieces(event(b"ADDED", record.value) for record in matching)
+        yield from _chunks(event(b"ADDED", record.value) for record in matching)
         if self._owes_end:
             self._bookmark_now()
 
@@ -222,20 +222,22 @@ class Watcher:
         return error_line(failure)
 
     def _next(self) -> bytes:
-        """What is to be told now; nothing if that is all, or if the reader fell too far behind."""
+        """The next chunk of events; empty if there is none, or if the client fell too far behind."""
         if self._is_closed:
             return b""
         if self._table.dropped > self.cursor:
             self._close()
             return b""
         newest = self._storage.revision if self._until is None else self._until
-        piece = next(_pieces(self._events(newest)), b"")
+        chunk = next(_chunks(self._events(newest)), b"")
         if self.cursor < newest:
-            return piece
+            return chunk
         copies, self._copies_due = self._copies_due, 0
-        if not copies or self.cursor > self._storage.revision:  # of a version to come there is nothing to say
-            return piece
-        return piece + self._bookmark() * copies
+        if (
+            not copies or self.cursor > self._storage.revision
+        ):  # no bookmark for a version that does not exist yet
+            return chunk
+        return chunk + self._bookmark() * copies
 
     def _events(self, newest: int) -> Iterator[bytes]:
         for record in self._table.since(self.cursor):
@@ -270,19 +272,19 @@ class Watcher:
 
 
 def too_old(wanted: int, oldest: int) -> StatusFailure:
-    """The version that a watch is to begin with is forgotten."""
+    """The version that a watch starts from has been compacted."""
     return StatusFailure(410, "Expired", f"too old resource version: {wanted} ({oldest})")
 
 
-def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Put lines together until they are worth sending."""
-    piece: list[bytes] = []
+def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Join lines to chunks that are worth sending."""
+    chunk: list[bytes] = []
     size = 0
     for each in lines:
-        piece.append(each)
+        chunk.append(each)
         size += len(each)
-        if size >= _PIECE:
-            yield b"".join(piece)
-            piece, size = [], 0
-    if piece:
-        yield b"".join(piece)
+        if size >= _CHUNK:
+            yield b"".join(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield b"".join(chunk)
