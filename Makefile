@@ -10,7 +10,7 @@ LEGACY ?= ../shared/kubernetes-legacy
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real soak lint audit check format codegen conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real soak lint audit check format api codegen conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,7 @@ lint: audit ## Check format, style, types, the import rows and what is known of 
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/python -m tools.verify_types
+	$(BIN)/python -m tools.public_api
 
 audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
 	$(BIN)/python -m tests.repo.audit
@@ -53,6 +54,9 @@ check: test lint ## Both of the above
 format: $(READY) ## Format the code and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+api: $(READY) ## Write the public API to docs/api.txt, after a change of it that is intended
+	$(BIN)/python -m tools.public_api --write
 
 codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36 and ../shared/kubernetes-legacy
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }

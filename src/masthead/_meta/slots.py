@@ -22,6 +22,7 @@ from msgspec import UNSET, Raw, UnsetType, field
 
 from masthead._meta.apitype import ApiType, construct, implicit
 from masthead._meta.shape import ShapeError
+from masthead._module import scoped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,10 +192,10 @@ class SlotPlan:
             annotation = Raw
         elif make is not None:
             self.makers[name] = lambda member: ImplicitSlot(member, make)
-            annotation = Union[annotation, None, UnsetType]
+            annotation = Union[scoped(annotation, namespace["__module__"]), None, UnsetType]
         elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
             self.makers[name] = lambda member: ValueSlot(member, default)
-            annotation = Union[annotation, None, UnsetType]
+            annotation = Union[scoped(annotation, namespace["__module__"]), None, UnsetType]
         else:
             return
         namespace["__annotations__"][name] = annotation

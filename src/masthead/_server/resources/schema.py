@@ -281,7 +281,8 @@ class _Struct:
         return cleaned
 
     def go_type(self) -> str:
-        return f"{self.cls.__module__.rpartition('.')[2].replace('metadata', 'v1')}.{self.name}"
+        defined_in = str(self.cls.module_globals["__name__"])
+        return f"{defined_in.rpartition('.')[2].replace('metadata', 'v1')}.{self.name}"
 
 
 _ANYTHING: Final = _Anything()

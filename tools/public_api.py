@@ -1,0 +1,267 @@
+"""``python -m tools.public_api``: the public API as text, to be compared with what is committed.
+
+::
+
+    make lint ── --check ──> docs/api.txt says the same, or the difference is shown and the command fails
+    make api  ── --write ──> docs/api.txt
+
+Every public name stands there with its signature, and every public member of a class. A change of the public API thus
+always shows up in a diff. The generated types of ``masthead.api`` have a line per module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import functools
+import importlib
+import inspect
+import pkgutil
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, ForwardRef, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["describe", "main", "public_modules"]
+
+FILE: Final = Path(__file__).parents[1] / "docs" / "api.txt"
+_HEAD: Final = (
+    "The public API, written by `make api`. `make lint` compares it with the code.\n"
+    "A line that changes or goes is a change for users: say so in CHANGELOG.md.\n"
+)
+# Part of every class, or of what its decorators make of it.
+_PLUMBING: Final = frozenset(
+    [
+        "__init__",
+        "__repr__",
+        "__str__",
+        "__eq__",
+        "__hash__",
+        "__post_init__",
+        "__init_subclass__",
+        "__class_getitem__",
+        "__setattr__",
+        "__delattr__",
+        "__getstate__",
+        "__setstate__",
+        "__reduce__",
+        "__subclasshook__",
+        "__replace__",
+        "__copy__",
+        "__deepcopy__",
+        "__new__",
+        "__del__",
+        "__dir__",
+        "__getattr__",
+        "__ne__",
+    ]
+)
+
+
+_NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.plugin"})
+"""What is run or loaded by others, and not imported."""
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """The public modules of a package, itself first: those with no component that begins with an underscore."""
+    yield package
+    path = getattr(importlib.import_module(package), "__path__", None)
+    for each in sorted(pkgutil.iter_modules(path), key=lambda found: found.name) if path else ():
+        if not each.name.startswith("_"):
+            yield from public_modules(f"{package}.{each.name}")
+
+
+def describe(modules: Sequence[str]) -> Iterator[str]:
+    """Describe what modules export, line by line; what was described before is only named again."""
+    homes: dict[int, str] = {}
+    for module in modules:
+        yield ""
+        yield module
+        exported = {name: _exported(module, name) for name in sorted(_names(module))}
+        for name, value in exported.items():
+            if isinstance(value, types.ModuleType):
+                continue
+            known = homes.setdefault(id(value), f"{module}.{name}")
+            if known != f"{module}.{name}" and not isinstance(value, str | int | tuple | frozenset):
+                yield f"    {name} = {known}"
+            else:
+                yield from (f"    {line}" for line in _described(name, value))
+
+
+def _names(module: str) -> Sequence[str]:
+    found = importlib.import_module(module)
+    return [name for name in getattr(found, "__all__", dir(found)) if not name.startswith("_")]
+
+
+def _exported(module: str, name: str) -> object:
+    return cast("object", getattr(importlib.import_module(module), name))
+
+
+def _described(name: str, value: object) -> Iterator[str]:
+    if isinstance(value, type):
+        yield from _class(name, value)
+    elif inspect.isroutine(value):
+        yield _function(name, value)
+    else:
+        yield f"{name}: {_kind(value)}"
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str | int | tuple):
+        return f"{type(value).__name__} = {value!r}"
+    return repr(value) if type(value).__module__ in {"typing", "types"} else type(value).__name__
+
+
+def _class(name: str, cls: type) -> Iterator[str]:
+    public = [base for base in cls.__mro__[1:] if not _is_private(base)]
+    bases = [base.__name__ for base in public if not any(base in other.__mro__[1:] for other in public)]
+    yield f"class {name}({', '.join(bases)})" if bases else f"class {name}"
+    yield from _constructor(cls)
+    inherited = {each for base in public for each in dir(base)}
+    members: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if base is cls or (base not in public and base is not object):
+            members |= dict(_members(base))
+    own = {*vars(cls), *_fields(cls)}
+    for each in sorted(members):
+        if each in own or each not in inherited:
+            yield f"    {members[each]}"
+
+
+def _is_private(cls: type) -> bool:
+    """Whether users do not see a class: neither what is built in, nor what is exported."""
+    return cls.__name__ in {"object", "Generic", "Protocol"} or (
+        cls.__module__.startswith("masthead.") and "._" in cls.__module__
+    )
+
+
+def _constructor(cls: type) -> Iterator[str]:
+    """How a class is made, where users make it: its constructor has a docstring, or is a dataclass's."""
+    made = next((vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)), None)
+    if inspect.isfunction(made) and (made.__doc__ or dataclasses.is_dataclass(cls)):
+        yield f"    def __init__{_signature(made, is_method=True)}"
+
+
+def _fields(cls: type) -> Mapping[str, object]:
+    """The annotations of a class, as they were written."""
+    declared = vars(cls).get("declared")
+    return {**vars(cls).get("__annotations__", {}), **(declared if isinstance(declared, dict) else {})}
+
+
+def _members(cls: type) -> Iterator[tuple[str, str]]:
+    for name, annotation in _fields(cls).items():
+        if not name.startswith("_"):
+            yield name, f"{name}: {_annotation(annotation)}"
+    for name, value in vars(cls).items():
+        if name.startswith("__") and (name in _PLUMBING or not inspect.isfunction(value)):
+            continue
+        if name.startswith("_") and not name.startswith("__"):
+            continue
+        if isinstance(value, property | functools.cached_property):
+            getter = value.fget if isinstance(value, property) else value.func
+            yield name, f"property {name}{_returns(inspect.signature(cast('types.FunctionType', getter)))}"
+        elif isinstance(value, classmethod | staticmethod):
+            kind = type(value).__name__
+            yield name, f"{kind} {_function(name, value.__func__, is_method=isinstance(value, classmethod))}"
+        elif inspect.isfunction(value):
+            yield name, _function(name, value, is_method=True)
+
+
+def _function(name: str, function: object, *, is_method: bool = False) -> str:
+    kind = "async def" if inspect.iscoroutinefunction(function) else "def"
+    return f"{kind} {name}{_signature(function, is_method=is_method)}"
+
+
+def _signature(function: object, *, is_method: bool = False) -> str:
+    try:
+        found = inspect.signature(cast("types.FunctionType", function))
+    except (TypeError, ValueError):
+        return "(...)"
+    return f"({_parameters(list(found.parameters.values())[is_method:])}){_returns(found)}"
+
+
+def _returns(found: inspect.Signature) -> str:
+    return "" if found.return_annotation is found.empty else f" -> {_annotation(found.return_annotation)}"
+
+
+def _parameters(parameters: Sequence[inspect.Parameter]) -> str:
+    text: list[str] = []
+    kinds = [each.kind for each in parameters]
+    for index, each in enumerate(parameters):
+        before = kinds[:index]
+        if each.kind is each.KEYWORD_ONLY and not {each.KEYWORD_ONLY, each.VAR_POSITIONAL} & {*before}:
+            text.append("*")
+        star = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
+        default = "" if each.default is each.empty else f" = {_default(each.default)}"
+        text.append(f"{star}{each.name}: {_annotation(each.annotation)}{default}")
+        if each.kind is each.POSITIONAL_ONLY and each.POSITIONAL_ONLY not in kinds[index + 1 :]:
+            text.append("/")
+    return ", ".join(text)
+
+
+def _default(value: object) -> str:
+    if isinstance(value, type) or inspect.isroutine(value):
+        return "..." if value.__name__ == "<lambda>" else value.__name__
+    text = repr(value)
+    return "..." if text.startswith("<") or "\n" in text else text
+
+
+def _annotation(annotation: object) -> str:
+    if isinstance(annotation, ForwardRef):
+        return annotation.__forward_arg__
+    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        return annotation.__name__
+    return annotation if isinstance(annotation, str) else repr(annotation)
+
+
+def _generated(modules: Sequence[str]) -> Iterator[str]:
+    """The modules of generated types, a line each: how many there are, and the kinds among them."""
+    yield ""
+    yield "masthead.api"
+    for module in modules:
+        found = importlib.import_module(module)
+        classes = [
+            each for each in vars(found).values() if isinstance(each, type) and each.__module__ == module
+        ]
+        kinds = sorted(each.__name__ for each in classes if getattr(each, "RESOURCE", None))
+        if classes:
+            yield f"    {module}: {len(classes)} classes; kinds {', '.join(kinds) or 'none'}"
+
+
+def current() -> str:
+    """The public API as it is."""
+    modules = [*public_modules("masthead")]
+    api = [each for each in modules if each.startswith("masthead.api")]
+    lines = [
+        *describe([each for each in modules if each not in api and each not in _NOT_LISTED]),
+        *_generated(api),
+    ]
+    return "\n".join([_HEAD, *lines]).strip() + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.public_api", description="The public API as text.")
+    parser.add_argument("--write", action="store_true", help="write it, and do not compare")
+    found = current()
+    if parser.parse_args(arguments).write:
+        FILE.write_text(found, encoding="utf-8", newline="\n")
+        return 0
+    committed = FILE.read_text("utf-8") if FILE.exists() else ""
+    difference = difflib.unified_diff(
+        committed.splitlines(), found.splitlines(), "docs/api.txt", "the code", lineterm="", n=1
+    )
+    if text := "\n".join(difference):
+        sys.stderr.write(
+            f"{text}\nThe public API has changed. If that is intended, run `make api` and commit it.\n"
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
