@@ -9,7 +9,9 @@ import masthead.aio
 from masthead import conditions
 from masthead._client.watch_event import EventType, WatchEvent
 from masthead.api.apps.v1 import Deployment
+from masthead.api.apps.v1beta1 import Deployment as OldDeployment
 from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
+from masthead.api.extensions.v1beta1 import REMOVED_IN, Ingress, IngressRule
 from masthead.errors import ConflictError, NotFoundError
 from masthead.meta import Object, ObjectList, Unstructured
 
@@ -26,6 +28,9 @@ def blocking() -> None:
         assert_type([len(page.items) for page in pods.list_pages()], list[int])
         assert_type(client.resource(Deployment, "default").get("web"), Deployment)
         assert_type(client.dynamic("apps/v1", "deployments").get("web"), Unstructured)
+        assert_type(client.extensions_v1beta1.ingresses("default").get("web"), Ingress)
+        assert_type(client.apps_v1beta1.deployments().list(), ObjectList[OldDeployment])
+        assert_type(REMOVED_IN, str | None)
         with pods.watch(since="5") as events:
             for event in events:
                 assert_type(event, WatchEvent[Pod])
@@ -46,6 +51,9 @@ async def awaited() -> None:
         assert_type(await maps.list(), ObjectList[ConfigMap])
         assert_type([each.data async for each in maps.iterate()], list[dict[str, str]])
         assert_type(await client.resource(Deployment).get("web"), Deployment)
+        ingress = await client.extensions_v1beta1.ingresses("default").get("web")
+        assert_type(ingress, Ingress)
+        assert_type(ingress.spec.rules, list[IngressRule])
         assert_type(await client.dynamic("deploy").list(), ObjectList[Unstructured])
         async with maps.watch() as events:
             async for event in events:

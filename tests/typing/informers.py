@@ -9,6 +9,7 @@ import masthead.aio
 from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod
+from masthead.api.extensions.v1beta1 import Ingress
 
 DEPLOYMENTS = masthead.GroupVersionResource("apps", "v1", "deployments")
 
@@ -28,6 +29,7 @@ def blocking(client: masthead.Client) -> None:
         resyncs={Pod: 30.0, DEPLOYMENTS: 60.0},
     )
     pods = factory.core_v1.pods
+    assert_type(factory.extensions_v1beta1.ingresses.lister.list(), list[Ingress])
     assert_type(pods, masthead.Informers[Pod])
     assert_type(pods.informer, masthead.SharedInformer[Pod])
     assert_type(pods.lister.list(), list[Pod])

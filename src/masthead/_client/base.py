@@ -171,7 +171,7 @@ class BaseResource(Generic[T]):
         return Call(
             _METHODS[verb],
             path,
-            Subject(verb, what, inside, name or about),
+            Subject(verb, what, inside, name or about, target.removal),
             query or (),
             body,
             content_type,

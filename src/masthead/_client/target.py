@@ -48,6 +48,14 @@ class ResourceTarget(Generic[T]):
     gvk: GroupVersionKind | None = None
 
     @property
+    def removal(self) -> str:
+        """Since when Kubernetes does not serve the resource, as a sentence for errors; empty if it does."""
+        if self.facts is None or self.facts.replacement is None:
+            return ""
+        removal = self.facts.removal
+        return f"{self.resource.group_version} is {removal[0].lower()}{removal[1:]}"
+
+    @property
     def name(self) -> str:
         """The resource as messages have it: ``pods``, ``deployments.apps``."""
         return str(self.resource.group_resource)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FailedRequest", "advice_for", "names_another"]
+__all__ = ["FailedRequest", "advice_for", "is_unknown_path", "names_another"]
 
 _READ: Final = 4096
 """How many characters of the message are searched at each end. Some messages repeat a whole object in the middle."""
@@ -244,13 +244,18 @@ def _not_found(request: FailedRequest, message: str) -> str:
     """Tell a missing namespace, subresource, resource and object apart."""
     if request.namespace and message.startswith(f'namespaces "{request.namespace}" not found'):
         return "The namespace is missing: create it, or check its spelling."
-    if "could not find the requested resource" in message or "404 page not found" in message:
+    if is_unknown_path(message):
         if request.part:
             whole = request.resource.partition("/")[0]
             return f"{whole} have no {request.part}."
         where = "at that path" if request.is_raw else "by that group, version and name"
         return f"The server has no resource {where}; if it is custom, install its definition."
     return "" if request.namespace else "Check the name."
+
+
+def is_unknown_path(message: str) -> bool:
+    """Whether a 404 means that the server has no such resource, and not that an object is missing."""
+    return "could not find the requested resource" in message or "404 page not found" in message
 
 
 def names_another(kind: str, resource: str) -> bool:

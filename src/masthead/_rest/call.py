@@ -44,12 +44,14 @@ class Subject(msgspec.Struct, frozen=True):
         resource: Such as ``pods`` or ``deployments.apps``, with ``/status`` where it is a part.
         namespace: Empty for none.
         name: Empty for a collection.
+        removal: Since when Kubernetes does not serve the resource, as a sentence; empty if it does.
     """
 
     verb: str
     resource: str = ""
     namespace: str = ""
     name: str = ""
+    removal: str = ""
 
     def __str__(self) -> str:
         subject = "/".join(part for part in (self.namespace, self.name) if part)

@@ -7,11 +7,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from masthead._errors.advice import is_unknown_path
 from masthead._errors.base import printable
 from masthead._meta.v1 import Status
 from masthead._rest.call import Shown
 from masthead.errors import (
     DecodeError,
+    NotFoundError,
     ProtocolError,
     StatusError,
     TransportError,
@@ -130,7 +132,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
             found.code = status
         return _error(call, found)
     about = call.subject
-    return status_error_class(reason="", code=status, verb=about.verb)(
+    error = status_error_class(reason="", code=status, verb=about.verb)(
         _redirect(location) if 300 <= status < 400 else _said(content_type, body),
         verb=about.verb,
         resource=about.resource,
@@ -138,6 +140,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
         name=about.name,
         code=status,
     )
+    return _with_advice(error, about)
 
 
 def refuse_unreadable(call: Call, answer: Response) -> None:
@@ -193,9 +196,18 @@ def _unexpected(call: Call, problem: str) -> ProtocolError:
 
 def _error(call: Call, status: Status) -> StatusError:
     about = call.subject
-    return error_from_status(
+    error = error_from_status(
         status, verb=about.verb, resource=about.resource, namespace=about.namespace, name=about.name
     )
+    return _with_advice(error, about)
+
+
+def _with_advice(error: StatusError, about: Subject) -> StatusError:
+    """Name the replacement of a resource that the server does not have because Kubernetes no longer serves it."""
+    # It must be the path that is unknown, and not an object that is missing.
+    if about.removal and isinstance(error, NotFoundError) and is_unknown_path(error.message):
+        vars(error)["advice"] = about.removal
+    return error
 
 
 def _status_in(body: bytes) -> Status | None:

@@ -25,7 +25,7 @@ def test_an_answer_shows_all_but_its_body() -> None:
 
     assert repr(made) == (
         "Response(status=200, content_type='application/json', etag='', warnings=(), "
-        "about=Subject(verb='get', resource='secrets', namespace='', name=''))"
+        "about=Subject(verb='get', resource='secrets', namespace='', name='', removal=''))"
     )
     assert "hush" not in str(made.__rich_repr__())
 
