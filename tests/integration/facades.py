@@ -92,11 +92,33 @@ def faced(value: Any) -> Any:
 
 
 def async_twin(blocking: type) -> type:
-    """The async class of the same name."""
-    for found in _async_classes():
-        if found.__name__ == blocking.__name__:
-            return found
-    raise LookupError(f"{blocking} has no async twin")
+    """The async class of the same name, in a module of the same name if several have one."""
+    twins = {module: each for module, each in _async_classes() if each.__name__ == blocking.__name__}
+    if not twins:
+        raise LookupError(f"{blocking} has no async twin")
+    return twins.get(_blocking_classes()[blocking], next(iter(twins.values())))
+
+
+@functools.cache
+def _blocking_classes() -> dict[type, str]:
+    """The classes of the blocking façade, and in which module each stands."""
+    others = {each for _, each in _async_classes()}
+    return {each: module for module, each in _classes_in("_sync") if each not in others}
+
+
+@functools.cache
+def _async_classes() -> tuple[tuple[str, type], ...]:
+    layers = ("_client", "_cache", "_discovery", "_rest", "_meta", "_sansio")
+    return tuple(found for layer in layers for found in _classes_in(layer))
+
+
+def _classes_in(layer: str) -> Iterator[tuple[str, type]]:
+    """Every class that a module of a layer defines or imports, with the last part of the module's name."""
+    package = importlib.import_module(f"masthead.{layer}")
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for each in vars(importlib.import_module(info.name)).values():
+            if isinstance(each, type):
+                yield info.name.rpartition(".")[2], each
 
 
 async def _in_thread(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -107,21 +129,3 @@ async def _iterate(begin: Callable[[], Any]) -> AsyncIterator[Any]:
     items: Iterator[Any] = iter(await asyncio.to_thread(begin))
     while (item := await asyncio.to_thread(next, items, _END)) is not _END:
         yield faced(item)
-
-
-@functools.cache
-def _blocking_classes() -> frozenset[type]:
-    return _classes_in("masthead._sync") - _async_classes()
-
-
-@functools.cache
-def _async_classes() -> frozenset[type]:
-    layers = ("_client", "_cache", "_discovery", "_rest", "_meta", "_sansio")
-    return frozenset().union(*(_classes_in(f"masthead.{layer}") for layer in layers))
-
-
-def _classes_in(package: str) -> frozenset[type]:
-    """Every class that a module below this package defines or imports."""
-    path = importlib.import_module(package).__path__
-    modules = [importlib.import_module(each.name) for each in pkgutil.walk_packages(path, f"{package}.")]
-    return frozenset(each for module in modules for each in vars(module).values() if isinstance(each, type))
