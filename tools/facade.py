@@ -138,6 +138,7 @@ _LEFT_OUT: Final = frozenset(
         # What they take and return is for those who build on the async façade.
         "RestClient.call",
         "RestClient.open",
+        "ReadVerbs.list_watch",
         # For what starts and stops informers on their event loop: factories, and the blocking façade.
         "Registration.end",
         "Registration.is_alive",

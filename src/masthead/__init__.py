@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
     from masthead._cache.informer.health import Health as Health
-    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
-    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.extraction import extract as extract
+    from masthead._client.listwatch import ListerWatcher as ListerWatcher
+    from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
@@ -109,8 +109,8 @@ _HOMES = {
     "Health": "masthead._cache.informer.health",
     "Lister": "masthead._cache.store.lister",
     "NamespaceLister": "masthead._cache.store.lister",
-    "ListOptions": "masthead._cache.reflector.listwatch",
-    "ListWatch": "masthead._cache.reflector.listwatch",
+    "ListWatchOptions": "masthead._client.listwatch",
+    "ListerWatcher": "masthead._client.listwatch",
     "Selection": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",
     "Store": "masthead._cache.store.store",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from masthead._cache.informer.health import Health as Health
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
-    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
-    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
@@ -39,6 +37,8 @@ if TYPE_CHECKING:
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.dynamic import DynamicResource as DynamicResource
     from masthead._client.extraction import extract as extract
+    from masthead._client.listwatch import ListerWatcher as ListerWatcher
+    from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.logs import LogStream as LogStream
     from masthead._client.metadata import MetadataResource as MetadataResource
     from masthead._client.resource import ResourceClient as ResourceClient
@@ -85,8 +85,8 @@ _HOMES = {
     "Informers": "masthead._cache.factory.informers",
     "Lister": "masthead._cache.store.lister",
     "NamespaceLister": "masthead._cache.store.lister",
-    "ListOptions": "masthead._cache.reflector.listwatch",
-    "ListWatch": "masthead._cache.reflector.listwatch",
+    "ListWatchOptions": "masthead._client.listwatch",
+    "ListerWatcher": "masthead._client.listwatch",
     "Registration": "masthead._cache.informer.registration",
     "Selection": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
     from masthead._cache.reflector.ingest import Ingest as Ingest
-    from masthead._cache.reflector.listwatch import ListOptions as ListOptions
-    from masthead._cache.reflector.listwatch import ListWatch as ListWatch
-    from masthead._cache.reflector.listwatch import ResourceListWatch as ResourceListWatch
     from masthead._cache.reflector.reflector import Reflector as Reflector
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
@@ -46,6 +43,9 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import compose as compose
     from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.store.transforms import keep_fields as keep_fields
+    from masthead._client.listwatch import ListerWatcher as ListerWatcher
+    from masthead._client.listwatch import ListWatch as ListWatch
+    from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._sansio.changes import Bookmark as Bookmark
     from masthead._sansio.changes import Change as Change
     from masthead._sansio.changes import Delta as Delta
@@ -64,9 +64,9 @@ _HOMES = {
     "Ingest": "masthead._cache.reflector.ingest",
     "Lister": "masthead._cache.store.lister",
     "NamespaceLister": "masthead._cache.store.lister",
-    "ListOptions": "masthead._cache.reflector.listwatch",
-    "ListWatch": "masthead._cache.reflector.listwatch",
-    "ResourceListWatch": "masthead._cache.reflector.listwatch",
+    "ListWatchOptions": "masthead._client.listwatch",
+    "ListerWatcher": "masthead._client.listwatch",
+    "ListWatch": "masthead._client.listwatch",
     "Reflector": "masthead._cache.reflector.reflector",
     "Registration": "masthead._cache.informer.registration",
     "Selection": "masthead._cache.factory.selection",

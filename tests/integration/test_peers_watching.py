@@ -31,7 +31,7 @@ from tests.unit.transport.servers import answer
 import masthead
 import masthead.aio
 import masthead.server
-from masthead._sansio import watching
+from masthead._sansio import listwatch
 from masthead._sansio.backoff import Backoff
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import from_kubeconfig
@@ -51,7 +51,7 @@ BUSY = event("ERROR", status(500, "InternalError", "etcd is not there"))
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let watches wait less after a failure."""
-    monkeypatch.setattr(watching, "Backoff", partial(Backoff, first=0.01, cap=0.05))
+    monkeypatch.setattr(listwatch, "Backoff", partial(Backoff, first=0.01, cap=0.05))
 
 
 async def told(events: Any, count: int) -> list[tuple[str, str]]:

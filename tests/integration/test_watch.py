@@ -248,7 +248,7 @@ async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster,
 async def test_a_server_that_never_says_where_what_there_is_ends_is_listed(
     cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masthead._client.watch.QUIET", 0.1)
+    monkeypatch.setattr("masthead._client.watch.INITIAL_EVENTS_TIMEOUT", 0.1)
     await put(maps, "a")
     faults_of(cluster).faults.hold_bookmarks(namespace=maps.namespace)
 
@@ -319,7 +319,7 @@ async def test_the_end_of_what_there_is_is_told_whether_the_server_knows_how_or_
 async def test_a_connection_that_dies_at_the_beginning_does_not_speak_against_the_server(
     cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masthead._client.watch.QUIET", 0.1)
+    monkeypatch.setattr("masthead._client.watch.INITIAL_EVENTS_TIMEOUT", 0.1)
     await put(maps, "a")
     faults = faults_of(cluster).faults
     faults.silence_watch(after=0, namespace=maps.namespace)

@@ -8,7 +8,6 @@ import threading
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from masthead._cache.informer.handlers import EventHandler
-from masthead._cache.reflector.listwatch import ResourceListWatch
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead.config import Config
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
     import masthead
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._client.read_verbs import ReadVerbs
     from masthead._client.watch_event import WatchEvent
     from masthead._meta.object import ObjectList
@@ -119,27 +118,46 @@ class ThreadRecordingHandler(RecordingHandler[T]):
             return self._condition.wait_for(is_so, PATIENCE)
 
 
-class RecordingListWatch(ResourceListWatch[T], Generic[T]):
-    """A resource that notes down what it is asked, and may be asked for something else than was meant.
+class RecordingListWatch(Generic[T]):
+    """A resource that records its requests, and may replace their options.
 
     Attributes:
         log: ``list`` or ``watch``, and the options.
-        before: Is called before each request; returns the options to ask with.
+        before: Called before each request; returns the options to send.
     """
 
     def __init__(self, resource: ReadVerbs[T], **selectors: Any) -> None:
-        super().__init__(resource, **selectors)
-        self.log: list[tuple[str, ListOptions]] = []
-        self.before: Callable[[str, ListOptions], Awaitable[ListOptions]] = _as_meant
+        self._source = resource.list_watch(**selectors)
+        self.log: list[tuple[str, ListWatchOptions]] = []
+        self.before: Callable[[str, ListWatchOptions], Awaitable[ListWatchOptions]] = _as_meant
 
-    async def list(self, options: ListOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[T]:
+    @property
+    def item(self) -> type[T]:
+        return self._source.item
+
+    @property
+    def resource(self) -> str:
+        return self._source.resource
+
+    @property
+    def supports_initial_events(self) -> bool:
+        return self._source.supports_initial_events
+
+    def disable_initial_events(self) -> None:
+        self._source.disable_initial_events()
+
+    async def list(
+        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
+    ) -> ObjectList[T]:
         self.log.append(("list", options))
-        return await super().list(await self.before("list", options), on_broken)
+        return await self._source.list_page(await self.before("list", options), on_broken)
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
+    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
         self.log.append(("watch", options))
-        async with contextlib.aclosing(super().watch(await self.before("watch", options))) as batches:
-            async for batch in batches:
+        stream = await self._source.open_watch(await self.before("watch", options))
+        async with contextlib.aclosing(stream):
+            yield ()
+            async for batch in stream:
                 yield batch
 
 
@@ -148,13 +166,13 @@ def verbs(source: RecordingListWatch[T]) -> list[str]:
     return [_verb(verb, options) for verb, options in source.log]
 
 
-def _verb(verb: str, options: ListOptions) -> str:
+def _verb(verb: str, options: ListWatchOptions) -> str:
     if verb == "watch":
         return "stream" if options.send_initial_events else "watch"
     return "prove" if options.key else "next" if options.continue_ else "list"
 
 
-async def _as_meant(verb: str, options: ListOptions) -> ListOptions:
+async def _as_meant(verb: str, options: ListWatchOptions) -> ListWatchOptions:
     del verb
     return options
 

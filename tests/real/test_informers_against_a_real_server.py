@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._client.resource import ResourceClient
     from masthead._meta.v1 import ResourceVersionMatch
 
@@ -104,7 +104,7 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
         RecordingListWatch(configs),
     )
 
-    async def newest(verb: str, options: ListOptions) -> ListOptions:
+    async def newest(verb: str, options: ListWatchOptions) -> ListWatchOptions:
         is_first = verb == "list" and options.resource_version == "0"
         return replace(options, resource_version="", resource_version_match=None) if is_first else options
 
@@ -247,7 +247,7 @@ async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_
         async with informer:
             await agree(informer, recorder, configs.list)
         assert verbs(source)[:3] == ["stream", "list", "watch"]
-        assert source.knows_initial_events
+        assert source.supports_initial_events
     assert isinstance(recorder.errors[0], DeadlineError)
     assert "sent nothing for 2 s" in str(recorder.errors[0])
 
@@ -265,7 +265,7 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
         """A source that asks for a version far ahead, once, in the first request of a sort."""
         source, is_done = RecordingListWatch(configs), asyncio.Event()
 
-        async def once(verb: str, options: ListOptions) -> ListOptions:
+        async def once(verb: str, options: ListWatchOptions) -> ListWatchOptions:
             if verbs(source)[-1] != wanted or is_done.is_set():
                 return options
             is_done.set()
@@ -307,7 +307,7 @@ async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
     await fill(configs, range(3))
     source, is_done = RecordingListWatch(configs), asyncio.Event()
 
-    async def once(verb: str, options: ListOptions) -> ListOptions:
+    async def once(verb: str, options: ListWatchOptions) -> ListWatchOptions:
         """Begin the first watch at a version that is older than everything, while an object goes."""
         if verb != "watch" or is_done.is_set():
             return options
@@ -334,7 +334,7 @@ async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[Con
     await fill(configs, range(3), app="web")
     source = RecordingListWatch(configs, label_selector="app=web")
 
-    async def short(verb: str, options: ListOptions) -> ListOptions:
+    async def short(verb: str, options: ListWatchOptions) -> ListWatchOptions:
         return replace(options, timeout_seconds=4) if verb == "watch" else options
 
     source.before = short

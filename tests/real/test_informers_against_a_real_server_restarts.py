@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._client.resource import ResourceClient
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
@@ -224,7 +224,7 @@ async def test_pages_that_expire_amid_a_list_are_asked_for_in_one_piece(
     await fill(configs, range(60))
     source = RecordingListWatch(configs)
 
-    async def expiring(verb: str, options: ListOptions) -> ListOptions:
+    async def expiring(verb: str, options: ListWatchOptions) -> ListWatchOptions:
         """Before the third page, let an object go, another come, and the storage forget that it was otherwise."""
         if verb == "list" and verbs(source).count("next") == 2 and options.continue_:
             await configs.delete("c-0")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCKS = list(blocks())
-SKETCHES = {"masthead._sansio.listwatch:module", "masthead._sansio.watching:module"}
+SKETCHES = {"masthead._sansio.listwatch:module"}
 """How a machine without I/O is driven: the caller's part is left out."""
 FOR_REAL_CLUSTERS = {
     "masthead._client.actions:logs",

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 
-import msgspec
-
 from masthead._client.base import BaseResource, LazyTarget
+from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
 from masthead._client.pagination import ListQuery, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
-from masthead._client.watch import Watch, WatchSource
+from masthead._client.watch import Watch
 from masthead._client.watchlist import watch_list
 from masthead._meta.object import Object, ObjectList
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._rest.call import Call
     from masthead.errors import DecodeError
 
-__all__ = ["ReadVerbs", "source_of"]
+__all__ = ["ReadVerbs"]
 
 T = TypeVar("T", bound=Object)
 
@@ -192,7 +191,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             shard_selector=shard_selector,
         )
         return await watch_list(
-            self._watched(), query, timeout=self._timeout_or_default(timeout), on_error=on_error
+            self._list_watch(query),
+            query,
+            self._list_all,
+            timeout=self._timeout_or_default(timeout),
+            checks=self._context.defaults.check_watch_lists,
+            on_error=on_error,
         )
 
     def watch(
@@ -241,12 +245,34 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match=resource_version_match,
         )
         return Watch(
-            self._watched(),
-            query,
+            self._list_watch(query),
             since=since,
             bookmarks=bookmarks,
             raw=raw,
             send_initial_events=send_initial_events,
+        )
+
+    def list_watch(
+        self,
+        *,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        shard_selector: str | None = None,
+    ) -> ListWatch[T]:
+        """Return the primitive that lists a page, or opens one connection of a watch: for list-watches of your own.
+
+        Args:
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            shard_selector: Only the objects of one shard, where the server has them.
+
+        Raises:
+            SelectorError: If a selector is invalid.
+        """
+        return self._list_watch(
+            ListQuery(
+                label_selector=label_selector, field_selector=field_selector, shard_selector=shard_selector
+            )
         )
 
     @overload
@@ -281,10 +307,9 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         query: Query,
         timeout: float | None,
         on_error: Callable[[DecodeError], None] | None,
-        retries: int | None = None,
     ) -> ObjectList[T]:
         call = await self._build_call("list", query=query, timeout=timeout)
-        answer = await self._context.rest.call(msgspec.structs.replace(call, retries=retries))
+        answer = await self._context.rest.call(call)
         page = (await self._target()).items.from_wire(answer.body, on_error=on_error)
         name_kinds(page)
         return page
@@ -295,26 +320,26 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     def _timeout_or_default(self, timeout: float | None) -> float:
         return self._context.rest.settings.timeout if timeout is None else timeout
 
-    def _watched(self) -> WatchSource[T]:
-        async def call(verb: str, query: Query, read_timeout: float | None) -> Call:
-            return await self._build_call(verb, query=query, read_timeout=read_timeout)
-
-        async def everything(
-            query: ListQuery, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
-        ) -> ObjectList[T]:
-            return await list_all(
-                lambda params: self._page(params, None, on_error, retries), query, self._page_size(None)
-            )
+    def _list_watch(self, query: ListQuery) -> ListWatch[T]:
+        async def build_call(verb: str, params: Query, read_timeout: float | None) -> Call:
+            return await self._build_call(verb, query=params, read_timeout=read_timeout)
 
         found = self._found
         if isinstance(found, LazyTarget):
-            item, title = cast("type[T]", self._ITEM), found.title
+            item, resource = cast("type[T]", self._ITEM), found.title
         else:
-            item, title = found.item, found.name
-        return WatchSource(item, title, self._context, self._target, call, everything)
+            item, resource = found.item, found.name
+        return ListWatch(
+            self._context,
+            query,
+            item=item,
+            resource=resource,
+            namespace=self._namespace,
+            find_target=self._target,
+            build_call=build_call,
+        )
 
-
-def source_of(resource: ReadVerbs[T]) -> WatchSource[T]:
-    """What a watch of a resource needs, for those who list and watch in ways of their own."""
-    # It is this module's own, and no verb.
-    return resource._watched()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    async def _list_all(
+        self, query: ListQuery, on_error: Callable[[DecodeError], None] | None
+    ) -> ObjectList[T]:
+        return await list_all(lambda params: self._page(params, None, on_error), query, self._page_size(None))

@@ -1,7 +1,7 @@
 """Watches that outlive their connections.
 
-`masthead._sansio.watching` decides when and from where a stream is opened again; here the streams are opened, read, and
-turned into events.
+`masthead._sansio.listwatch` decides when, and from which version, a stream is opened again, and whether the current
+state is listed first. Here its steps are performed, and the events are delivered.
 """
 
 from __future__ import annotations
@@ -10,22 +10,26 @@ import asyncio
 import logging
 import random
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-import msgspec
-
-from masthead._client.watch_event import (
-    WatchEvent,
-    broken_event,
-    end_of_initial_events,
-    read_events,
-)
+from masthead._client.listwatch import ListWatchOptions, failure_of
+from masthead._client.watch_event import WatchEvent, broken_event, end_of_initial_events
 from masthead._meta.object import Object
-from masthead._sansio.watching import Open, State, Watching
+from masthead._sansio.listwatch import (
+    INITIAL_EVENTS_TIMEOUT,
+    Fail,
+    Failure,
+    List,
+    ListWatchMachine,
+    Phase,
+    Policy,
+    Role,
+    Stream,
+)
 from masthead.errors import (
     ClosedError,
     ConnectError,
+    DeadlineError,
     ExpiredError,
     InvalidValueError,
     MastheadError,
@@ -34,101 +38,33 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Sequence
     from typing import Self
 
-    from masthead._client.base import ClientContext
-    from masthead._client.options import Query
-    from masthead._client.pagination import ListQuery
-    from masthead._client.target import ResourceTarget
-    from masthead._meta.object import ObjectList
-    from masthead._rest.call import Call
-    from masthead._rest.response_stream import ResponseStream
-    from masthead._sansio.watching import Step
+    from masthead._client.listwatch import ListWatch, WatchStream
+    from masthead._sansio.listwatch import Step
     from masthead.errors import DecodeError
 
-__all__ = ["QUIET", "Watch", "WatchSource", "refuses_initial_events", "watch_query"]
+__all__ = ["Watch"]
 
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.client")
-_NO_SUCH_OPTION: Final = frozenset({400, 422})
-_NO_VERSION: Final = "resourceVersion: Invalid value"
-"""What servers say to a version that is none. They say it with 500, as if it could pass."""
-
-QUIET: Final = 10.0
-"""After how many seconds without a byte a server has plainly not understood that it should begin with what there is:
-one that does sends the objects at once, and the bookmark right behind them."""
-
-
-def watch_query(wish: ListQuery, step: Open) -> Query:
-    """The query of one stream of a watch.
-
-    Bookmarks are always asked for: they keep the version fresh, and a stream without them cannot be told from a dead
-    connection.
-    """
-    query = [*replace(wish, resource_version=step.version or None).params(), ("watch", "true")]
-    query.append(("allowWatchBookmarks", "true"))
-    if step.initial_events:
-        query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
-    return query
-
-
-def refuses_initial_events(error: StatusError) -> bool:
-    """Whether a server says that it cannot begin a watch with what there is."""
-    return error.code in _NO_SUCH_OPTION
-
-
-class ReadWhole(Protocol[T]):
-    """Reads everything that is wished for, as a plain list."""
-
-    async def __call__(
-        self, query: ListQuery, on_error: Callable[[DecodeError], None] | None, *, retries: int | None = None
-    ) -> ObjectList[T]:
-        """Read it.
-
-        Args:
-            query: What.
-            on_error: Is called with each object that cannot be decoded; without it, the first one raises.
-            retries: How often each page is asked for again at most; None for the client's own.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class WatchSource(Generic[T]):
-    """What a watch needs of its resource.
-
-    Attributes:
-        item: What one object becomes.
-        title: The resource as messages have it; before the first call, as whoever asked for it called it.
-        access: The connection, and what is known of the server.
-        target: Finds out which resource it is.
-        call: Makes the call for a verb, ``list`` or ``watch``, and a query, and how long it may be silent.
-        whole: Reads everything as a plain list.
-    """
-
-    item: type[T]
-    title: str
-    access: ClientContext
-    target: Callable[[], Awaitable[ResourceTarget[T]]]
-    call: Callable[[str, Query, float | None], Awaitable[Call]]
-    whole: ReadWhole[T]
 
 
 class Watch(Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 
-    What is there at the beginning is told as ADDED and, however often the connection breaks, once; each change after
-    it is told once, in the server's order. Bookmarks move `version`, and are delivered only if they were asked for.
+    Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
+    connection drops. Each later change is delivered once, in the server's order. Bookmarks advance `version`, and are
+    delivered only on request.
 
     One watch is for one reader.
     """
 
     def __init__(
         self,
-        source: WatchSource[T],
-        wish: ListQuery,
+        source: ListWatch[T],
         *,
         since: str | None,
         bookmarks: bool,
@@ -138,35 +74,37 @@ class Watch(Generic[T]):
         if send_initial_events is not None and not raw:
             raise InvalidValueError("send_initial_events is for raw watches; others see to it themselves")
         self._source = source
-        self._wish = wish
         self._bookmarks = bookmarks
         self._raw = raw
         self._send_initial_events = send_initial_events
-        self._machine = self._machine_from(since or "", initial_events=not raw and not since)
-        self._next = self._machine.start()
+        self._machine = ListWatchMachine(
+            random=random.random,
+            policy=Policy.FOLLOW_ONLY if raw or since else Policy.STATE_FIRST,
+            version=since or "",
+            page_size=source.page_size,
+        )
+        self._step = self._machine.start()
         self._due = 0.0
-        self._lists_first = False
-        self._is_known_refusal = False
-        self._stream: ResponseStream | None = None
-        self._batches: AsyncIterator[list[bytes]] | None = None
+        self._is_refused = False
+        self._stream: WatchStream[T] | None = None
         self._ready: deque[WatchEvent[T]] = deque()
-        self._held: list[WatchEvent[T]] = []
+        self._initial: list[WatchEvent[T]] = []  # not delivered before all of them have arrived
         self._error: MastheadError | None = None
         self._failures = 0
         self._closed = asyncio.Event()
 
     @property
     def version(self) -> str:
-        """The version of the last event that was read from the server: where another watch can go on.
+        """The version of the last event that was read from the server: where another watch can resume.
 
-        Empty as long as what was there at the beginning is being told.
+        Empty while the initial objects are being delivered.
         """
         return self._machine.version
 
     async def close(self) -> None:
         """End the watch. Closing twice does nothing."""
         self._closed.set()
-        self._ready.clear()  # or a reader who closes in its own loop would be told what came in the same batch
+        self._ready.clear()  # or a reader that closes in its own loop would get the rest of the batch
         self._drop()
 
     async def __aenter__(self) -> Self:
@@ -190,112 +128,121 @@ class Watch(Generic[T]):
         return self._ready.popleft()
 
     async def _advance(self) -> None:
-        """Open a stream, or read from the one that is open."""
-        if self._batches is None:
-            await self._open()
+        """Perform the next step, or read from the open stream."""
+        if self._stream is None:
+            await self._perform(self._step)
             return
         try:
-            async with asyncio.timeout(QUIET if self._is_beginning else None):
-                batch = await anext(self._batches, None)
-        except TimeoutError as error:  # DeadlineError among them
-            self._after_silence(error)
+            async with asyncio.timeout(INITIAL_EVENTS_TIMEOUT if self._is_initial else None):
+                batch = await anext(self._stream, None)
+        except (StatusError, DeadlineError) as error:
+            self._after(error)
+        except TimeoutError:
+            self._after_initial_timeout()
         except TransportError as error:
             self._after(error)
         except ClosedError:
             if not self._closed.is_set():
                 raise
         else:
-            await self._take(batch) if batch is not None else self._after(None)
+            if batch is None:
+                self._after(None)
+            else:
+                self._take(batch)
 
     @property
-    def _is_beginning(self) -> bool:
-        """Whether the server is still telling what there is, and has promised to say when that is all."""
-        return self._next.initial_events and self._machine.state is State.INITIAL
+    def _is_initial(self) -> bool:
+        """Whether initial events are expected, and the bookmark behind them."""
+        return self._machine.phase is Phase.STREAMING
 
-    async def _open(self) -> None:
+    async def _perform(self, step: Step) -> None:
         if await self._closed_before(self._due):
             return
-        target = await self._source.target()
-        refused = self._lists_first or target.resource in self._source.access.without_initial_events
-        self._held.clear()
-        self._machine.opening(_now())
+        await self._source.target()  # a resource that does not exist is the caller's error
+        self._machine.begin(_now())
         try:
-            if self._next.initial_events and refused:
-                await self._list_first(target)
+            if isinstance(step, List):
+                await self._list(step)
             else:
-                await self._open_stream()
+                assert isinstance(step, Stream)
+                await self._open(step)
         except StatusError as error:
-            if self._next.initial_events and not refused and refuses_initial_events(error):
-                self._lists_first = self._is_known_refusal = True
-            else:
-                self._after(error)
+            self._after(error)
         except TransportError as error:
-            if isinstance(error, ConnectError) and not self._source.access.rest.has_reached:
-                raise  # an address that is wrong stays wrong
+            if isinstance(error, ConnectError) and not self._source.has_reached:
+                raise  # a wrong address stays wrong
             self._after(error)
 
-    async def _open_stream(self) -> None:
-        query = watch_query(self._wish, self._next)
-        if self._send_initial_events is not None:
-            query.append(("sendInitialEvents", "true" if self._send_initial_events else "false"))
-        rest, call = self._source.access.rest, await self._source.call("watch", query, None)
-        if rest.has_reached:
-            # Sent once: when it is sent again is the machine's decision, and no pause may be added to its own.
-            call = msgspec.structs.replace(call, retries=0)
-        self._stream = await rest.open(call)
+    async def _open(self, step: Stream) -> None:
+        if step.restarts:
+            self._initial.clear()
+        options = ListWatchOptions(
+            resource_version=step.version,
+            resource_version_match="NotOlderThan" if step.initial_events else None,
+            send_initial_events=True if step.initial_events else self._send_initial_events,
+        )
+        # Once the server has been reached, the machine alone decides about retries and their delays.
+        retries = 0 if self._source.has_reached else None
+        self._stream = await self._source.open_watch(options, retries=retries, is_raw=self._raw)
         self._machine.opened()
-        self._batches = self._stream.batches()
 
-    async def _take(self, batch: list[bytes]) -> None:
-        """Turn lines into events, and tell the machine of each."""
-        machine, target, self._failures = self._machine, await self._source.target(), 0
-        holds = self._is_beginning
-        for event in read_events(target.item, batch):
-            if isinstance(event, StatusError):
-                event.resource = event.resource or target.name
-                self._after(event)
-                return
-            ends = event.ends_initial_events
-            machine.event(event.type, event.version, ends_initial=ends)
-            if holds and ends:
-                self._ready.extend(self._held)
-                self._held.clear()
-                holds = False
-            if self._bookmarks or event.type != "BOOKMARK":
-                (self._held if holds else self._ready).append(event)
-
-    async def _list_first(self, target: ResourceTarget[T]) -> None:
-        """What a server that cannot begin a watch with what there is makes necessary."""
+    async def _list(self, step: List) -> None:
+        """Read a page of the state of a server that does not support initial events."""
+        if step.restarts:
+            self._initial.clear()
         broken: list[DecodeError] = []
-        found = await self._source.whole(self._wish, broken.append, retries=0)
-        if self._is_known_refusal:
-            # Only now: what was refused may have been something else in the request, which this list is refused for too.
-            self._source.access.without_initial_events.add(target.resource)
-        version = found.metadata.resource_version
-        self._ready.extend(WatchEvent("ADDED", item, data=item.wire_bytes or b"") for item in found.items)
-        self._ready.extend(broken_event(error) for error in broken)
-        if self._bookmarks:
-            self._ready.append(end_of_initial_events(target.item, version))
-        self._machine = self._machine_from(version, initial_events=False)
-        self._next = self._machine.start()
+        options = ListWatchOptions(
+            resource_version=step.version,
+            resource_version_match="NotOlderThan" if step.version else None,
+            limit=step.limit,
+            continue_=step.token,
+        )
+        page = await self._source.list_page(options, broken.append)
+        version, token = page.metadata.resource_version, page.metadata.continue_
+        self._initial.extend(WatchEvent("ADDED", item, data=item.wire_bytes or b"") for item in page.items)
+        self._initial.extend(broken_event(error) for error in broken)
+        self._step = self._machine.page(version, token)
+        self._due = 0.0
+        if not token:
+            self._complete_list(version)
 
-    def _after_silence(self, error: TimeoutError) -> None:
-        """Nothing came for too long: a dead connection or, at the beginning, a server that does not know how."""
-        if self._is_beginning:
-            _log.warning(
-                "%s: a watch of %s is not told where what there is ends; it lists that first",
-                self._source.access.rest.server,
-                self._source.title,
-            )
-            self._lists_first = True
-            # Without a single object, it may just as well have been the connection.
-            self._is_known_refusal = bool(self._held)
-            self._drop()
-        elif isinstance(error, TransportError):
-            self._after(error)
+    def _complete_list(self, version: str) -> None:
+        if self._is_refused:
+            # Only now: the refusal may have been about something else, for which the list is refused as well.
+            self._source.disable_initial_events()
+        if self._bookmarks:
+            self._initial.append(end_of_initial_events(self._source.item, version))
+        self._deliver_initial()
+
+    def _deliver_initial(self) -> None:
+        self._ready.extend(self._initial)
+        self._initial.clear()
+
+    def _take(self, batch: Sequence[WatchEvent[T]]) -> None:
+        """Report events to the machine, and deliver them unless they are a part of a state that is not complete."""
+        machine, self._failures = self._machine, 0
+        for event in batch:
+            kind = event.server_type or "MODIFIED"
+            role = machine.event(kind, event.version, ends_initial=event.ends_initial_events)
+            if role is Role.COMPLETE:
+                self._deliver_initial()
+            if self._bookmarks or event.type != "BOOKMARK":
+                (self._initial if role is Role.INITIAL else self._ready).append(event)
+
+    def _after_initial_timeout(self) -> None:
+        """The bookmark behind the initial events does not arrive."""
+        _log.warning(
+            "%s: a watch of %s receives no end of its initial events; listing instead",
+            self._source.server,
+            self._source.resource,
+        )
+        # Without a single event, the connection may be the reason.
+        self._is_refused = bool(self._initial)
+        self._drop()
+        self._proceed(self._machine.failed(_now(), Failure(silent=True)), None)
 
     def _after(self, error: MastheadError | None) -> None:
-        """A stream could not be opened, broke off, or came to its end: what next?"""
+        """A step failed, or a stream ended: decide how to continue."""
         self._drop()
         if self._closed.is_set():
             return
@@ -303,48 +250,43 @@ class Watch(Generic[T]):
             self._error = error
             self._closed.set()
             return
-        step = self._decide(error)
-        if isinstance(step, Open):
-            self._next = step
-            self._due = _now() + step.after
-            if error is not None:
-                self._log_failure(error, step)
-        elif error is not None:
-            self._error = _expired(error) if step.expired else error
+        was_initial = self._is_initial
+        step = (
+            self._machine.closed(_now()) if error is None else self._machine.failed(_now(), failure_of(error))
+        )
+        if was_initial and isinstance(error, StatusError) and not self._machine.initial_events:
+            self._is_refused, error = True, None  # the state is listed: nothing to log
+        self._proceed(step, error)
 
-    def _log_failure(self, error: MastheadError, step: Open) -> None:
-        """Say that it goes on. A watch that breaks off is everyday; one that cannot go on is not."""
+    def _proceed(self, step: Step, error: MastheadError | None) -> None:
+        if isinstance(step, Fail):
+            self._error = _expired(error) if step.is_expired and error is not None else error
+            return
+        self._step = step
+        self._due = _now() + step.after
+        if error is not None:
+            self._log_failure(error, step.version, step.after)
+
+    def _log_failure(self, error: MastheadError, version: str, after: float) -> None:
+        """Log that the watch continues. A dropped connection is common; a failure to resume is not."""
         self._failures += 1
         is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
         _log.log(
             logging.INFO if is_dropped and self._failures == 1 else logging.WARNING,
             "%s: a watch %s in %.1f s after %s",
-            self._source.access.rest.server,
-            f"goes on from version {step.version!r}" if step.version else "begins anew",
-            step.after,
+            self._source.server,
+            f"resumes from version {version!r}" if version else "starts over",
+            after,
             error,
         )
-
-    def _decide(self, error: MastheadError | None) -> Step:
-        if error is None:
-            return self._machine.closed(_now())
-        if isinstance(error, StatusError):
-            return self._machine.failed(
-                _now(),
-                code=error.code,
-                reason=error.reason,
-                retry_after=error.retry_after,
-                is_final=_NO_VERSION in error.message,
-            )
-        return self._machine.failed(_now())
 
     def _drop(self) -> None:
         if self._stream is not None:
             self._stream.close()
-        self._stream = self._batches = None
+        self._stream = None
 
     async def _closed_before(self, due: float) -> bool:
-        """Wait until something is due; whether the watch was closed meanwhile.
+        """Wait until a step is due; return whether the watch was closed meanwhile.
 
         The moment counts, not the length of the wait: a reader may give up and come back many times before it.
         """
@@ -356,17 +298,13 @@ class Watch(Generic[T]):
                 pass
         return self._closed.is_set()
 
-    @staticmethod
-    def _machine_from(version: str, *, initial_events: bool) -> Watching:
-        return Watching(version, random=random.random, initial_events=initial_events)
-
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
 def _expired(error: MastheadError) -> MastheadError:
-    """One error for a version that is forgotten, whichever of the API's two words the server used."""
+    """Raise one error for an expired version, whichever of the API's two reasons the server sent."""
     if isinstance(error, ExpiredError) or not isinstance(error, StatusError):
         return error
     return ExpiredError(

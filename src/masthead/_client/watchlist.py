@@ -1,34 +1,35 @@
-"""Lists that come as the beginning of a watch.
+"""Lists that arrive as the initial events of a watch.
 
 ::
 
     watch with initial events ──objects──> ... ──bookmark that ends them──> the list
         │
         └─ refused, or no such bookmark in time ──> a plain list, and for this resource from now on at once
+
+One attempt is made. Whoever calls for a list waits for it, so that retries are left to the plain list.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from masthead._client.watch import QUIET, refuses_initial_events, watch_query
-from masthead._client.watch_event import read_events
+from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._meta.metadata import ListMeta
 from masthead._meta.object import Object, ObjectList
-from masthead._sansio.watching import Open
+from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
 from masthead.errors import InconsistentListError, StatusError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from masthead._client.listwatch import ListWatch
     from masthead._client.pagination import ListQuery
     from masthead._client.target import ResourceTarget
-    from masthead._client.watch import WatchSource
-    from masthead._rest.response_stream import ResponseStream
     from masthead.errors import DecodeError
 
 __all__ = ["watch_list"]
@@ -39,93 +40,102 @@ _log: Final = logging.getLogger("masthead.client")
 
 
 async def watch_list(
-    source: WatchSource[T],
-    wish: ListQuery,
+    source: ListWatch[T],
+    query: ListQuery,
+    list_all: Callable[[ListQuery, Callable[[DecodeError], None] | None], Awaitable[ObjectList[T]]],
     *,
     timeout: float,
+    checks: bool,
     on_error: Callable[[DecodeError], None] | None = None,
 ) -> ObjectList[T]:
-    """Read everything as the beginning of a watch, or else as a plain list.
+    """Read everything as the initial events of a watch, or else as a plain list.
+
+    Args:
+        source: What to watch.
+        query: What to list.
+        list_all: Reads everything as a plain list.
+        timeout: Seconds for the watch.
+        checks: Whether to compare the result with a plain list.
+        on_error: Called with each object that cannot be decoded; without it, the first one raises.
 
     Raises:
-        InconsistentListError: if the client checks such lists, and this one is not what a plain list says.
-        MastheadError: as a list does.
+        InconsistentListError: If the result is checked, and differs from a plain list.
+        MastheadError: As a list does.
     """
-    target, access = await source.target(), source.access
-    if target.resource in access.without_initial_events:
-        return await source.whole(wish, on_error)
-    knows_how = False
+    target = await source.target()
+    if not source.supports_initial_events:
+        return await list_all(query, on_error)
+    is_unsupported = True
     try:
         async with asyncio.timeout(None if timeout == math.inf else timeout):
-            found = await _streamed(source, target, wish, on_error)
+            found = await _read_initial_events(source, target, query.resource_version or "", on_error)
     except StatusError as error:
-        if not refuses_initial_events(error):
+        if not failure_of(error).is_unknown_option:
             raise
     except TimeoutError:  # DeadlineError among them
-        problem = "the server does not say where it ends"
-        _log.warning("%s: watch-list of %s: %s; listing it", access.rest.server, target.name, problem)
+        problem = "the end of the initial events does not arrive"
+        _log.warning("%s: watch-list of %s: %s; listing instead", source.server, target.name, problem)
     except TransportError as error:
-        _log.warning("%s: watch-list of %s: %s; listing it", access.rest.server, target.name, error)
-        knows_how = True
+        _log.warning("%s: watch-list of %s: %s; listing instead", source.server, target.name, error)
+        is_unsupported = False
     else:
         if found is not None:
-            if access.defaults.check_watch_lists:
-                await _check(source, target, wish, found)
+            if checks:
+                plain = replace(
+                    query, resource_version=found.metadata.resource_version, resource_version_match="Exact"
+                )
+                _compare(target, found, await list_all(plain, None))
             return found
-    listed = await source.whole(wish, on_error)
-    # Only now: what was refused may have been something else in the request, which this list is refused for too.
-    if not knows_how:
-        access.without_initial_events.add(target.resource)
+    listed = await list_all(query, on_error)
+    # Only now: the refusal may have been about something else, for which the list is refused as well.
+    if is_unsupported:
+        source.disable_initial_events()
     return listed
 
 
-async def _streamed(
-    source: WatchSource[T],
+async def _read_initial_events(
+    source: ListWatch[T],
     target: ResourceTarget[T],
-    wish: ListQuery,
+    version: str,
     on_error: Callable[[DecodeError], None] | None,
 ) -> ObjectList[T] | None:
-    """What the beginning of a watch says; None if it ended before all was said."""
-    query = watch_query(wish, Open(wish.resource_version or "", initial_events=True))
-    async with await source.access.rest.open(await source.call("watch", query, QUIET)) as stream:
-        return await _collected(stream, target, on_error)
-
-
-async def _collected(
-    stream: ResponseStream, target: ResourceTarget[T], on_error: Callable[[DecodeError], None] | None
-) -> ObjectList[T] | None:
-    held: dict[str, T] = {}
-    async for batch in stream.batches():
-        for event in read_events(target.item, batch):
-            if isinstance(event, StatusError):
-                raise event
-            if event.ends_initial_events:
-                return _as_list(target, held, event.version)
-            if event.error is not None and on_error is not None:
-                event.error.value = event.data
-                on_error(event.error)
-            elif event.type == "DELETED":
-                held.pop(event.object.key, None)
-            elif event.type != "BOOKMARK":
-                held[event.object.key] = event.object
+    """Collect the initial events of a watch; None if it ends before they do."""
+    options = ListWatchOptions(
+        resource_version=version,
+        resource_version_match="NotOlderThan",
+        send_initial_events=True,
+        read_timeout=INITIAL_EVENTS_TIMEOUT,
+    )
+    objects: dict[str, T] = {}
+    async with contextlib.aclosing(await source.open_watch(options, retries=None)) as stream:
+        async for batch in stream:
+            for event in batch:
+                if event.ends_initial_events:
+                    return _as_list(target, objects, event.version)
+                if event.error is not None and on_error is not None:
+                    event.error.value = event.data
+                    on_error(event.error)
+                elif event.type == "DELETED":
+                    objects.pop(event.object.key, None)
+                elif event.type != "BOOKMARK":
+                    objects[event.object.key] = event.object
     return None
 
 
-def _as_list(target: ResourceTarget[T], held: dict[str, T], version: str) -> ObjectList[T]:
-    made = cast("Any", target.items)(metadata=ListMeta(resource_version=version), items=list(held.values()))
+def _as_list(target: ResourceTarget[T], objects: dict[str, T], version: str) -> ObjectList[T]:
+    made = cast("Any", target.items)(
+        metadata=ListMeta(resource_version=version), items=list(objects.values())
+    )
     return cast("ObjectList[T]", made)
 
 
-async def _check(
-    source: WatchSource[T], target: ResourceTarget[T], wish: ListQuery, found: ObjectList[T]
-) -> None:
+def _compare(target: ResourceTarget[T], found: ObjectList[T], plain: ObjectList[T]) -> None:
     """Compare with a plain list of exactly the same version.
 
     Raises:
-        InconsistentListError: if the two differ.
+        InconsistentListError: If the two differ.
     """
     version = found.metadata.resource_version
-    plain = await source.whole(replace(wish, resource_version=version, resource_version_match="Exact"), None)
     streamed, listed = (
         {item.key: item.metadata.resource_version for item in each} for each in (found, plain)
     )

@@ -1,44 +1,61 @@
-"""How a copy of a collection is kept: listed, followed, and listed again where it must be.
+"""The list-watch machine: how the objects of a resource are listed, watched, and listed again.
 
-::
+It is the one state machine behind every watch. A policy says how much of it is used::
+
+    policy          starts with         after a drop              when the version is lost, or the server refuses
+    FOLLOW_ONLY     a version           resumes at once           ends with `Fail`
+    STATE_FIRST     the current state   resumes at once           ends with `Fail`
+    VERIFY_SERVER   the current state   verifies the server       relists, and never gives up
+
+    FOLLOW_ONLY, STATE_FIRST: `client.Watch`             VERIFY_SERVER: the reflector
+
+All phases, as a reflector passes through them::
 
                      ┌───── refused, silent, or cut short twice ─────┐
                      │                                               v
     start ───> STREAMING                                          LISTING ──page──┐
-      │         │    ^  └─the initial objects are all there─┐      │   ^ └─────────┘
+      │         │    ^  └──all initial events have arrived──┐      │   ^ └─────────┘
       │         │    │                                      v      │   │ a page expired: in one piece
-      │         │    └── forgotten (410), refused, ──── FOLLOWING <┘ ──┘ futile twice
+      │         │    └── expired (410), refused, ────── FOLLOWING <┘ ──┘ two fruitless streams
       │         │           too large twice              │      ^
       │         └─ 410, too large: any version will do   │drop  │the same server
       │                                                  v      │
-      └── with a version (from a snapshot) ────────> VERIFYING ───┘
-                                                         └─ not the server that we knew ──> STREAMING, any version
+      └── with a version (from a snapshot) ────────> VERIFYING ─┘
+                                                         └─ another server ──> STREAMING, any version
 
-The caller does what a step says and tells what came of it; the machine answers with the next step::
+The other policies have no VERIFYING. They leave FOLLOWING only to resume at the last version, or for DONE::
+
+    STREAMING ──refused (400, 422) or silent──> LISTING ──last page──> FOLLOWING ──drop──> FOLLOWING
+        └──────────────── 410, or another refusal ───────┴──────────────────┴──────────> DONE
+
+The caller performs each step and reports its result; the machine returns the next step::
 
     step = machine.start()
     while True:                                   # wait for step.after seconds, then machine.begin(now), then:
-        step = machine.page(...)                  # for each page of a List that came
-        machine.opened(); machine.event(...)      # for a Stream: for each event; then step = machine.closed(now)
-        step = machine.proved(is_same=...)        # for a VerifyServer
-        step = machine.failed(now, failure)       # for any of them
+        step = machine.page(...)                  # List: for each page
+        machine.opened(); machine.event(...)      # Stream: for each event; then step = machine.closed(now)
+        step = machine.verified(is_same=...)      # VerifyServer
+        step = machine.failed(now, failure)       # any of them
 
-What follows from what:
+The rules:
 
-* The state is complete when the last page, or the bookmark behind the initial objects, has come. Until then nothing of
-  it counts, and a step with `restarts` says that what was collected is void.
-* A stream goes on from the last version. A new state is asked for only when there is no way on from that version, and
-  then must be no older than it, so that time never goes back; unless the server cannot give one, which means that it is
-  another server, or has lost its data: then any state will do.
-* Whenever a stream ends but for its time being up, the server has to prove that it is the one we knew before its events
-  are taken for the continuation of ours: versions of another server mean nothing. For the same reason no version and no
-  page's token is used again after a wait: behind a wait, there is a proof, or a new state.
+* A state is complete when the last page, or the bookmark that ends the initial events, has arrived. Until then nothing
+  of it counts. A step with `restarts` voids what was collected before.
+* A stream resumes at the last version. A new state is requested only if the server cannot resume there. It must be no
+  older than that version, so that time never goes back; unless the server cannot provide one. Then it is another server,
+  or has lost its data, and any state will do.
+* Initial events arrive in no order, so no stream can resume from one of them. The same holds for the ADDED events of a
+  watch from version "" or "0", which start with the current state: a drop there starts over.
+* Under VERIFY_SERVER, whenever a stream ends before its time is up, the server is verified before its events count as
+  the continuation of ours: the versions of another server mean nothing here. For the same reason no version and no
+  continue token is used again after a wait: a verification or a new state follows every wait.
   differs from client-go: there, a server that came back without its data is followed from a version that is not its own.
-* Delays start over only when a stream has brought something, or has lasted; not when a list has succeeded, because one
-  behind which no watch can be opened would be asked for without pause.
-* Two streams in a row that were futile (refused or broken off, with nothing in them) mean that lists may work where
-  watches do not. Then the state is listed, or the copy would stand still behind proofs that succeed.
-* A refusal is never final: permissions, and kinds, come and go. It is told, waited for, and tried again.
+* Delays are reset only when a stream has brought something, or has lasted; not when a list has succeeded, because a list
+  without a watch behind it would be repeated without pause.
+* Two streams in a row that were fruitless (refused or dropped without an event) mean that lists may work where watches
+  do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
+* Under VERIFY_SERVER a refusal is never final: permissions and kinds come and go. It is reported, waited for, and
+  retried.
 """
 
 from __future__ import annotations
@@ -50,18 +67,22 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.retry import LONGEST_WAIT
 from masthead._sansio.versions import is_at_least
-from masthead._sansio.watching import PACE
+from masthead.errors import ClosedError, ProtocolError
 
 if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
 
 __all__ = [
+    "INITIAL_EVENTS_TIMEOUT",
     "LASTING",
     "PAGE",
+    "REOPEN_INTERVAL",
+    "Fail",
     "Failure",
     "List",
     "ListWatchMachine",
     "Phase",
+    "Policy",
     "VerifyServer",
     "Role",
     "Step",
@@ -69,41 +90,58 @@ __all__ = [
 ]
 
 LASTING: Final = 30.0
-"""A stream that stayed open for so many seconds is a sign of health, whether it brought something or not."""
+"""A stream that stayed open for this many seconds is a sign of health, whether it brought something or not."""
 
 PAGE: Final = 500
-"""How many objects are asked for at a time, where pages make sense."""
+"""How many objects a page holds, where pages make sense."""
 
-_SHORTEST: Final = 300
+REOPEN_INTERVAL: Final = 1.0
+"""The shortest time, in seconds, between two requests for streams that bring nothing new."""
+
+INITIAL_EVENTS_TIMEOUT: Final = 10.0
+"""After this many seconds without an event a server has not understood ``sendInitialEvents``: one that has sends the
+objects at once, and the bookmark right behind them."""
+
+_MIN_TIMEOUT_SECONDS: Final = 300
 _ANY: Final = ("", "0")
+"""Versions that mean the current state: a watch from there starts with an ADDED for each object, in no order."""
 _EXPIRED: Final = 410
 _EXPIRED_REASONS: Final = ("Expired", "Gone")
 _NO_SUCH_OPTION: Final = frozenset({400, 422})
 _BUSY: Final = 429
-_PASSING: Final = frozenset({408, _BUSY})
-"""The codes below 500 that speak of the moment, not of the request."""
-_CUT_SHORT: Final = 2
-"""How many streams may end before their initial objects are all there, until those are listed instead."""
-_FUTILE: Final = 2
-"""How many streams in a row may bring nothing, until what they do not tell is listed."""
-_LAGGING: Final = 2
-"""How often a server may say that it does not have our version yet, until we believe that it never will."""
+_TRANSIENT: Final = frozenset({408, _BUSY})
+"""The codes below 500 that are about the moment, not about the request."""
+_MAX_CUT_SHORT: Final = 2
+"""How many streams may end amid their initial events before the state is listed instead."""
+_MAX_FRUITLESS: Final = 2
+"""How many streams in a row may bring nothing before the state is listed."""
+_MAX_LAGGING: Final = 2
+"""How often a server may say that it has not reached our version yet, before we conclude that it never will."""
+
+
+class Policy(Enum):
+    """How much of the machine is used; the table above."""
+
+    FOLLOW_ONLY = "follow only"
+    STATE_FIRST = "state first"
+    VERIFY_SERVER = "verify the server"
 
 
 class Phase(Enum):
-    """Where a list-watch is; the diagram above tells how they follow each other."""
+    """Where a list-watch is; the diagrams above show the transitions."""
 
     STREAMING = "streaming"
     LISTING = "listing"
     FOLLOWING = "following"
-    VERIFYING = "proving"
+    VERIFYING = "verifying"
+    DONE = "done"
 
 
 class Role(Enum):
-    """What an event is to the copy."""
+    """What an event means for the copy."""
 
     INITIAL = "initial"
-    """One of the objects that make up a new state, which is not complete yet."""
+    """Part of a new state, which is not complete yet."""
     COMPLETE = "complete"
     """The new state is complete, at this event's version."""
     CHANGE = "change"
@@ -112,15 +150,15 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """Ask for a page.
+    """Request a page.
 
     Attributes:
-        version: The resource version to ask with; empty for the newest, ``0`` for any. Behind the first page it is
-            empty: the token holds it.
+        version: The resource version to request; empty for the newest, ``0`` for any. Empty for all but the first
+            page: the token holds it.
         limit: How many objects; 0 for all.
-        token: Where the page begins; empty for the first.
-        after: How many seconds to wait before.
-        restarts: Whether this begins a new state; what was collected so far is void.
+        token: Where the page starts; empty for the first.
+        after: Seconds to wait first.
+        restarts: Whether this starts a new state; what was collected before is void.
     """
 
     version: str
@@ -131,7 +169,7 @@ class List:
 
     @property
     def match(self) -> str:
-        """The ``resourceVersionMatch`` to ask with; empty for none."""
+        """The ``resourceVersionMatch`` of the request; empty for none."""
         return "NotOlderThan" if self.version else ""
 
 
@@ -140,11 +178,11 @@ class Stream:
     """Open a watch.
 
     Attributes:
-        version: From which version on; empty for none.
-        initial_events: Whether to ask for the initial objects.
-        seconds: For how long the server is to keep it open.
-        after: How many seconds to wait before.
-        restarts: Whether this begins a new state; what was collected so far is void.
+        version: The version to start from; empty for none.
+        initial_events: Whether to request initial events (``sendInitialEvents=true``).
+        seconds: How long the server is to keep it open.
+        after: Seconds to wait first.
+        restarts: Whether this starts a new state; what was collected before is void.
     """
 
     version: str
@@ -156,30 +194,44 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class VerifyServer:
-    """Find out whether the server is the one that the copy came from, and still has what it had.
+    """Verify that the server is the one that the copy came from, and still has its data.
 
     Attributes:
         version: A version that the server must have reached.
-        after: How many seconds to wait before.
+        after: Seconds to wait first.
     """
 
     version: str
     after: float = 0.0
 
 
-Step: TypeAlias = "List | Stream | VerifyServer"
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """End with the error that occurred. Never under VERIFY_SERVER.
+
+    Attributes:
+        is_expired: Whether the server no longer has the version: list again, and watch from there.
+        after: Always 0, as for every step that is due at once.
+    """
+
+    is_expired: bool
+    after: float = 0.0
+
+
+Step: TypeAlias = "List | Stream | VerifyServer | Fail"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, as far as it decides what comes next.
+    """What went wrong, as far as it decides the next step.
 
     Attributes:
-        code: The code of the answer, or of an ERROR event; 0 for a connection that was lost or never made.
+        code: The code of the response, or of an ERROR event; 0 for a connection that was dropped or never made.
         reason: The Status' reason.
-        retry_after: For how many seconds the server asked to be left alone.
+        retry_after: The server's ``Retry-After``, in seconds.
         too_large: Whether the server says that it has not reached the version yet.
-        silent: Whether nothing came for too long.
+        silent: Whether nothing arrived for too long.
+        is_final: Whether no retry can help, whatever the code is.
     """
 
     code: int = 0
@@ -187,35 +239,51 @@ class Failure:
     retry_after: float | None = None
     too_large: bool = False
     silent: bool = False
+    is_final: bool = False
 
     @property
     def is_expired(self) -> bool:
-        """Whether the server has forgotten the version."""
+        """Whether the server no longer has the version."""
         return self.code == _EXPIRED or self.reason in _EXPIRED_REASONS
 
     @property
+    def is_unknown_option(self) -> bool:
+        """Whether the server may refuse an option that it does not know, such as ``sendInitialEvents``."""
+        return self.code in _NO_SUCH_OPTION
+
+    @property
     def is_refusal(self) -> bool:
-        """Whether the server would say the same if it were asked again at once."""
-        return 0 < self.code < 500 and self.code not in _PASSING
+        """Whether the server would respond the same to a retry."""
+        return 0 < self.code < 500 and self.code not in _TRANSIENT
+
+
+_FIRST_PHASES: Final = {
+    Policy.FOLLOW_ONLY: Phase.FOLLOWING,
+    Policy.STATE_FIRST: Phase.STREAMING,
+    Policy.VERIFY_SERVER: Phase.VERIFYING,
+}
 
 
 class ListWatchMachine:
-    """Decides how a copy of a collection is made and kept.
+    """Decides how the objects of a resource are listed and watched.
 
     Args:
-        random: Gives numbers in [0, 1).
-        version: The version of a copy that is there already; empty if there is none.
-        initial_events: Whether to try watches that begin with what there is.
-        page_size: How many objects to ask for at a time; 0 to leave it to the machine, which asks for pages only where a
-            server would not have to answer from its disk for them.
+        random: Returns numbers in [0, 1).
+        policy: How much of the machine is used.
+        version: Under FOLLOW_ONLY, where to start; otherwise the version of a copy that exists already, which under
+            VERIFY_SERVER is resumed from. Empty for none.
+        initial_events: Whether to request the state as the initial events of a watch before it is listed.
+        page_size: How many objects a page holds; 0 to let the machine choose, which requests pages only where a server
+            need not read them from its disk.
         backoff: How long to wait after failures.
-        lasting: A stream that stayed open for so many seconds is a sign of health, whether it brought something or not.
+        lasting: A stream that stayed open for this many seconds is a sign of health, whether it brought something or not.
     """
 
     def __init__(
         self,
         *,
         random: Random,
+        policy: Policy = Policy.VERIFY_SERVER,
         version: str = "",
         initial_events: bool = True,
         page_size: int = 0,
@@ -223,66 +291,72 @@ class ListWatchMachine:
         lasting: float = LASTING,
     ) -> None:
         self._random = random
+        self._policy = policy
         self._lasting = lasting
         self._version = version
-        self._any_will_do = False
+        # Whoever keeps a copy may start with whatever the server has in its cache; a watch starts with the newest state.
+        self._any_will_do = policy is not Policy.VERIFY_SERVER and not version
         self._initial_events = initial_events
         self._page_size = page_size
         self._is_paged = False
         self._backoff = backoff or Backoff()
         self._step: Step = VerifyServer(version)
+        self._tokens: set[str] = set()
         self._started = 0.0
         self._is_open = False
         self._has_news = False
         self._is_well = False
         self._cut_short = 0
-        self._futile = 0
+        self._fruitless = 0
         self._lagging = 0
         self._expired_pages = 0
-        self.phase = Phase.VERIFYING
+        self.phase = _FIRST_PHASES[policy]
 
     @property
     def version(self) -> str:
-        """The version up to which everything is known; empty as long as no state was complete."""
+        """The version up to which everything is known; empty as long as no state is complete."""
         return self._version
 
     @property
     def initial_events(self) -> bool:
-        """Whether watches that begin with what there is are still tried."""
+        """Whether states are still requested as the initial events of a watch."""
         return self._initial_events
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has agreed to the stream that was asked for last."""
+        """Whether the server has accepted the last request for a stream."""
         return self._is_open
 
-    def forget_initial_events(self) -> None:
-        """Do not try any more to let a watch begin with what there is: the server has shown that it cannot."""
+    def disable_initial_events(self) -> None:
+        """List from now on: the server has shown that it does not know initial events."""
         self._initial_events = False
 
     def start(self) -> Step:
-        """What to do first."""
-        return self._become(self._proof())
+        """Return the first step."""
+        if self._policy is Policy.FOLLOW_ONLY:
+            return self._become(self._stream(self._version))
+        return self._become(self._anew() if self._policy is Policy.STATE_FIRST else self._verification())
 
     def begin(self, now: float) -> None:
-        """The step that was given last is being done."""
+        """The last step is being performed."""
         self._started = now
         self._is_open = self._has_news = False
 
     def opened(self) -> None:
-        """The server has agreed to a stream: from now on, what it says in it is not about the request."""
+        """The server has accepted a stream: from now on, its errors are not about the request."""
         self._is_open = True
 
     def event(self, kind: str, version: str, *, ends_initial: bool = False) -> Role:
-        """An event came.
+        """An event arrived.
 
         Args:
             kind: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
-            version: The object's resource version; empty where it cannot be read.
-            ends_initial: Whether it is the bookmark that ends the initial objects.
+            version: The object's resource version; empty where it cannot be read. No stream resumes from such an event:
+                if it is the last before a drop, it arrives again.
+            ends_initial: Whether it is the bookmark that ends the initial events.
         """
         if self.phase is Phase.FOLLOWING:
-            if self._moves(kind, version):
+            if self._advances(kind, version):
                 self._version = version
                 self._has_news = True
                 self._lagging = 0
@@ -290,31 +364,38 @@ class ListWatchMachine:
         if not (ends_initial and version):
             return Role.INITIAL
         self._complete(version)
+        self._has_news = self._policy is not Policy.VERIFY_SERVER
         return Role.COMPLETE
 
-    def _moves(self, kind: str, version: str) -> bool:
-        """Whether an event of the stream that is followed says a version to go on from."""
-        if kind == "BOOKMARK":  # which tells nothing else: one that is late, or empty, must not set us back
+    def _advances(self, kind: str, version: str) -> bool:
+        """Whether a stream can resume from an event."""
+        if kind == "BOOKMARK":  # carries a version only: one that is late, or empty, must not set us back
             return version != self._version and not is_at_least(self._version, version)
-        # Behind a list without a version, the objects come once more, in no order: none can be gone on from.
+        # Behind a version that means the current state, the ADDED events arrive in no order.
         return bool(version) and version != self._version and (kind != "ADDED" or self._version not in _ANY)
 
     def page(self, version: str, token: str) -> Step:
-        """A page came.
+        """A page arrived.
 
         Args:
             version: The list's resource version.
-            token: Where the next page begins; empty if this was the last.
+            token: Where the next page starts; empty if this was the last.
+
+        Raises:
+            ProtocolError: If the pages lead back to an earlier one.
         """
-        asked = self._list_step()
+        request = self._list_step()
         if token:
-            self._is_paged = self._is_paged or asked.version == "0"
-            return self._become(List("", asked.limit, token))
+            if token in self._tokens:
+                raise ProtocolError("the list has no end: a page leads back to itself")
+            self._tokens.add(token)
+            self._is_paged = self._is_paged or request.version == "0"
+            return self._become(List("", request.limit, token))
         self._complete(version)
         return self._become(self._stream(version))
 
-    def proved(self, *, is_same: bool) -> Step:
-        """The server showed whether it is the one that we knew."""
+    def verified(self, *, is_same: bool) -> Step:
+        """The server was verified: it is the one that the copy came from, or it is not."""
         if is_same:
             self.phase = Phase.FOLLOWING
             return self._become(self._stream(self._version))
@@ -322,24 +403,63 @@ class ListWatchMachine:
         return self._become(self._anew())
 
     def closed(self, now: float) -> Step:
-        """A stream ended in order."""
+        """A stream ended in order.
+
+        Raises:
+            ClosedError: If the machine has ended.
+        """
+        self._check_not_done()
         if self.phase is Phase.STREAMING:
+            # The server did much work for nothing, and would do so again.
+            # differs from client-go: there, the state is requested again at once.
             return self.failed(now, Failure())
         self._note_health(now)
         lasted = now - self._started
-        if lasted >= self._stream_step().seconds - PACE and self._version not in _ANY:
+        if self._policy is not Policy.VERIFY_SERVER:
+            after = 0.0 if self._has_news else max(0.0, REOPEN_INTERVAL - lasted)
+            return self._become(self._resumption(after))
+        if lasted >= self._stream_step().seconds - REOPEN_INTERVAL and self._version not in _ANY:
             return self._become(self._stream(self._version))
-        # One that ends as soon as it begins, with nothing in it, is a failure. Any other early end is odd, but may be
-        # some proxy's habit, and is only kept from happening without pause.
-        if lasted < PACE and not self._has_news:
+        # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may be
+        # the way of some proxy, and is only kept from happening without pause.
+        if lasted < REOPEN_INTERVAL and not self._has_news:
             return self._become(self._after_following(self._wait(now, Failure())))
-        return self._become(self._proof(max(0.0, PACE - lasted)))
+        return self._become(self._verification(max(0.0, REOPEN_INTERVAL - lasted)))
 
     def failed(self, now: float, failure: Failure) -> Step:
-        """What was tried did not succeed, or a stream broke off or ended with an ERROR event."""
+        """A step failed: a stream could not be opened, was dropped, or ended with an ERROR event.
+
+        Raises:
+            ClosedError: If the machine has ended.
+        """
+        self._check_not_done()
         self._note_health(now)
-        self._cut_short += self.phase is Phase.STREAMING and self._is_open
+        if self._policy is not Policy.VERIFY_SERVER:
+            return self._become(self._after_watch_failure(now, failure))
+        if self.phase is Phase.STREAMING and self._is_open:
+            self._cut_short += 1
         return self._become(self._after_failure(now, failure))
+
+    def _after_watch_failure(self, now: float, failure: Failure) -> Step:
+        """Under FOLLOW_ONLY and STATE_FIRST a lost version and a refusal are final; everything else is retried.
+
+        A code below 500 refuses the request. In an ERROR event it is about the stream; if it is about the request as
+        well, the next response will say so.
+        """
+        if self.phase is Phase.LISTING and self._list_step().token and failure.is_expired:
+            return self._after_expired_page(now, failure)
+        if failure.is_expired:
+            return self._fail(is_expired=True)
+        is_refused = failure.is_refusal and not self._is_open
+        if self.phase is Phase.STREAMING and (failure.silent or (is_refused and failure.is_unknown_option)):
+            self._initial_events = False
+            return self._listing()
+        if is_refused or failure.is_final:
+            return self._fail(is_expired=False)
+        after = self._wait(now, failure)
+        if self.phase is Phase.FOLLOWING:
+            return self._resumption(after)
+        return self._anew(after)
 
     def _after_failure(self, now: float, failure: Failure) -> Step:
         if failure.is_expired or failure.too_large:
@@ -348,87 +468,105 @@ class ListWatchMachine:
             return self._after_streaming(now, failure)
         after = self._wait(now, failure)
         if failure.is_refusal and not self._is_open:
-            # Not allowed, or not there. When that changes, more may have changed than versions tell.
+            # Forbidden, or not found. When that changes, more may have changed than versions tell.
             return self._anew(after)
         if self.phase is Phase.LISTING:
-            asked = self._list_step()
-            return self._listing(after) if asked.token else replace(asked, after=after)
-        # Who is busy is not to be asked for more; and where nothing happens, silence tells nothing.
+            request = self._list_step()
+            return self._listing(after) if request.token else replace(request, after=after)
+        # A busy server is not asked for more; and silence means nothing where nothing happens.
         if self.phase is Phase.FOLLOWING and failure.code != _BUSY and not (failure.silent and self._is_open):
             return self._after_following(after)
-        return self._proof(after)
+        return self._verification(after)
 
     def _after_streaming(self, now: float, failure: Failure) -> Step:
-        """The initial objects did not all come."""
+        """Some of the initial events are missing."""
         if failure.silent:
             return self._listing()
-        is_answer = failure.code != 0 and not self._is_open
-        if is_answer and failure.code in _NO_SUCH_OPTION:
+        is_response = failure.code != 0 and not self._is_open
+        if is_response and failure.is_unknown_option:
             self._initial_events = False
             return self._listing()
         after = self._wait(now, failure)
-        return self._listing(after) if is_answer and failure.code != _BUSY else self._anew(after)
+        return self._listing(after) if is_response and failure.code != _BUSY else self._anew(after)
 
     def _after_following(self, after: float) -> Step:
-        """A stream ended, and not in order: it may have been futile."""
-        self._futile += not self._is_well
-        return self._listing(after) if self._futile >= _FUTILE else self._proof(after)
+        """A stream ended out of order, perhaps without an event."""
+        if not self._is_well:
+            self._fruitless += 1
+        return self._listing(after) if self._fruitless >= _MAX_FRUITLESS else self._verification(after)
 
     def _after_loss(self, now: float, failure: Failure) -> Step:
-        """There is no way on from the version that was asked for."""
+        """The server cannot resume at the version, or provide it."""
         if self.phase is Phase.LISTING and self._list_step().token:
-            # The pages' version is forgotten. In one piece there is nothing to forget; but some give pages all the same.
-            self._expired_pages += 1
-            after = self._wait(now, failure) if self._expired_pages > 1 else 0.0
-            return replace(self._listing(after), limit=0)
+            return self._after_expired_page(now, failure)
         is_following = self.phase is Phase.FOLLOWING
         if failure.too_large and self.phase in {Phase.FOLLOWING, Phase.VERIFYING}:
             self._lagging += 1
-            if self._lagging < _LAGGING:
-                return self._proof(self._wait(now, failure))
-        # At once, but only once: a server that forgets even the newest version is in trouble. A list may still do.
+            if self._lagging < _MAX_LAGGING:
+                return self._verification(self._wait(now, failure))
+        # At once, but only once: a server that loses even the newest version has a problem. A list may still work.
         was_any = self._any_will_do
         self._any_will_do = was_any or failure.too_large or not is_following
         after = self._wait(now, failure) if is_following or was_any else 0.0
         must_list = self.phase is Phase.LISTING or was_any
         return self._listing(after) if must_list else self._anew(after)
 
+    def _after_expired_page(self, now: float, failure: Failure) -> Step:
+        """The server has lost the version of the pages; a list in one piece cannot expire."""
+        self._expired_pages += 1  # some servers send pages all the same
+        after = self._wait(now, failure) if self._expired_pages > 1 else 0.0
+        return replace(self._listing(after), limit=0)
+
     def _complete(self, version: str) -> None:
         self._version = version
         self._any_will_do = False
-        self._cut_short = self._lagging = self._futile = self._expired_pages = 0
+        self._cut_short = self._lagging = self._fruitless = self._expired_pages = 0
         self.phase = Phase.FOLLOWING
 
+    def _fail(self, *, is_expired: bool) -> Fail:
+        self.phase = Phase.DONE
+        return Fail(is_expired)
+
+    def _check_not_done(self) -> None:
+        if self.phase is Phase.DONE:
+            raise ClosedError("the watch has ended with an error; begin a new one")
+
     def _anew(self, after: float = 0.0) -> Step:
-        """Ask for a new state."""
-        if not self._initial_events or self._cut_short >= _CUT_SHORT:
+        """Request a new state."""
+        if not self._initial_events or self._cut_short >= _MAX_CUT_SHORT:
             return self._listing(after)
         self.phase = Phase.STREAMING
         version = "" if self._any_will_do else self._version
         return replace(self._stream(version), initial_events=True, after=after, restarts=True)
 
     def _listing(self, after: float = 0.0) -> List:
-        """Ask for a new state, page by page."""
+        """Request a new state, page by page."""
         self.phase = Phase.LISTING
         self._cut_short = 0
+        self._tokens.clear()
         version = "" if self._any_will_do else self._version or "0"
         return List(version, self._limit(version), after=after, restarts=True)
 
-    def _proof(self, after: float = 0.0) -> Step:
-        """Go on from the version that is known, if there is one and the server is the one that gave it."""
+    def _verification(self, after: float = 0.0) -> Step:
+        """Resume at the known version, if there is one and the server is the one that it came from."""
         if self._version in _ANY:
             return self._anew(after)
         self.phase = Phase.VERIFYING
         return VerifyServer(self._version, after)
 
+    def _resumption(self, after: float) -> Stream:
+        """Resume at the last version, which starts over as long as there is none."""
+        return replace(self._stream(self._version), after=after, restarts=self._version in _ANY)
+
     def _stream(self, version: str) -> Stream:
-        return Stream(version, initial_events=False, seconds=_SHORTEST + int(_SHORTEST * self._random()))
+        seconds = _MIN_TIMEOUT_SECONDS + int(_MIN_TIMEOUT_SECONDS * self._random())
+        return Stream(version, initial_events=False, seconds=seconds)
 
     def _limit(self, version: str) -> int:
-        """How many objects to ask for at a time.
+        """Return how many objects a page is to hold.
 
-        A list that names a version is answered from the server's memory only if it is whole. One of any version that
-        came in pages all the same says that the server has no such memory.
+        A server serves a list at a version from its memory only if it is requested in one piece. Pages in response to a
+        list of any version mean that the server has no such memory.
         """
         if self._page_size:
             return self._page_size
@@ -447,11 +585,12 @@ class ListWatchMachine:
         return self._step
 
     def _wait(self, now: float, failure: Failure) -> float:
-        asked = min(failure.retry_after or 0.0, LONGEST_WAIT)
-        return max(asked, self._backoff.next(now, self._random))
+        # The server's wish counts, but one odd header must not make a watch seem dead.
+        requested = min(failure.retry_after or 0.0, LONGEST_WAIT)
+        return max(requested, self._backoff.next(now, self._random))
 
     def _note_health(self, now: float) -> None:
         self._is_well = self._has_news or (self._is_open and now - self._started >= self._lasting)
         if self._is_well:
             self._backoff.reset()
-            self._futile = 0
+            self._fruitless = 0

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
     from masthead._cache.informer.health import Health
-    from masthead._cache.reflector.listwatch import ListWatch
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
     from masthead._cache.store.storage import Hold, Stored
     from masthead._cache.store.transforms import Transform
+    from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._sansio.changes import Queue
     from masthead._sansio.deltafifo import KeyListerGetter
@@ -38,7 +38,7 @@ class Arranged(InformerFacade[T], Generic[T]):
 
     def __init__(
         self,
-        source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
         *,
         resync: float = 0.0,
         indexers: Mapping[str, IndexFunc[T]] | None = None,
@@ -61,7 +61,7 @@ class Arranged(InformerFacade[T], Generic[T]):
 
         Args:
             source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
-                namespace; or a `ListWatch`.
+                namespace; a `ListWatch`; or a `ListerWatcher`.
             resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
                 server for it.
             indexers: What to index the objects by, beside their namespace.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
-    from masthead._cache.reflector.listwatch import ListWatch
     from masthead._client.client import Client as AsyncClient
+    from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._sync.portal import Spawn
 
 __all__ = [
@@ -234,8 +234,8 @@ class FactoryFacade(EndingFacade[PortalFactory]):
 
 
 def source_of(
-    source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
-) -> tuple[Portal | None, AsyncReadVerbs[T] | ListWatch[T] | list[AsyncReadVerbs[T]]]:
+    source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
+) -> tuple[Portal | None, AsyncReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | list[AsyncReadVerbs[T]]]:
     """The source of an informer as the async façade takes it, and its portal; None for one that has no client.
 
     Raises:

@@ -22,8 +22,9 @@ T = TypeVar("T", bound=Object)
 class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
     """The changes of a resource, one after the other; an iterator, to be used in ``with``.
 
-    What is there at the beginning is told as ADDED and, however often the connection breaks, once; each change after
-    it is told once, in the server's order. Bookmarks move `version`, and are delivered only if they were asked for.
+    Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
+    connection drops. Each later change is delivered once, in the server's order. Bookmarks advance `version`, and are
+    delivered only on request.
 
     One watch is for one reader.
     """
@@ -32,9 +33,9 @@ class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
 
     @property
     def version(self) -> str:
-        """The version of the last event that was read from the server: where another watch can go on.
+        """The version of the last event that was read from the server: where another watch can resume.
 
-        Empty as long as what was there at the beginning is being told.
+        Empty while the initial objects are being delivered.
         """
         return self._async.version
 

@@ -15,7 +15,7 @@ from masthead.errors import BadRequestError, DeadlineError, DecodeError, Expired
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._meta.object import ObjectList
 
 Plain: TypeAlias = dict[str, Any]
@@ -30,16 +30,16 @@ class RecordedCall:
     """A request."""
 
     verb: str
-    options: ListOptions
+    options: ListWatchOptions
 
 
 @dataclass
 class FakeListWatch:
-    """ConfigMaps that a test puts and removes; a `masthead._cache.reflector.listwatch.ListWatch` of its own.
+    """ConfigMaps that a test puts and removes; a `masthead._client.listwatch.ListWatch` of its own.
 
     Attributes:
         namespace: Where they are.
-        knows_initial_events: Whether a watch may be asked to begin with what there is.
+        supports_initial_events: Whether a watch may be asked to begin with what there is.
         refuses: Whether such a watch is refused.
         ends_initial_events: Whether the bookmark behind what there is comes.
         is_silent: Whether open and new watches tell nothing more.
@@ -49,7 +49,7 @@ class FakeListWatch:
     """
 
     namespace: str = "shop"
-    knows_initial_events: bool = True
+    supports_initial_events: bool = True
     refuses: bool = False
     ends_initial_events: bool = True
     is_silent: bool = False
@@ -125,11 +125,11 @@ class FakeListWatch:
 
     # What an informer does with it.
 
-    def forget_initial_events(self) -> None:
-        self.knows_initial_events = False
+    def disable_initial_events(self) -> None:
+        self.supports_initial_events = False
 
     async def list(
-        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
     ) -> ObjectList[ConfigMap]:
         self._meet("list", options)
         await asyncio.sleep(0)
@@ -139,7 +139,7 @@ class FakeListWatch:
             json.dumps({"metadata": metadata, "items": items}).encode(), on_error=on_broken
         )
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
+    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         self._meet("watch", options)
         since = int(options.resource_version or 0)
         if options.send_initial_events:
@@ -183,12 +183,12 @@ class FakeListWatch:
                 raise event
         return [event for event in events if isinstance(event, WatchEvent)]
 
-    def _meet(self, verb: str, options: ListOptions) -> None:
+    def _meet(self, verb: str, options: ListWatchOptions) -> None:
         self.asked.append(RecordedCall(verb, options))
         if self.trouble and (error := self.trouble.popleft()) is not None:
             raise error
 
-    def _page(self, options: ListOptions) -> tuple[Plains, str]:
+    def _page(self, options: ListWatchOptions) -> tuple[Plains, str]:
         items = [
             obj for name, obj in self._objects.items() if options.key in {"", f"{self.namespace}/{name}"}
         ]

@@ -19,7 +19,7 @@ from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidVa
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._meta.object import ObjectList
     from masthead.errors import DecodeError
 
@@ -231,7 +231,7 @@ class Versionless(FakeListWatch):
     """Whose lists say no version."""
 
     async def list(
-        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
     ) -> ObjectList[ConfigMap]:
         found = await super().list(options, on_broken)
         found.metadata.resource_version = ""
@@ -239,7 +239,7 @@ class Versionless(FakeListWatch):
 
 
 async def test_a_list_without_a_version_is_an_error_and_asked_for_again() -> None:
-    source = Versionless(knows_initial_events=False)
+    source = Versionless(supports_initial_events=False)
     source.put("a")
     async with following(source) as informer:
         await turns_until(lambda: len(source.asked) >= 3)
@@ -252,7 +252,7 @@ async def test_a_list_without_a_version_is_an_error_and_asked_for_again() -> Non
 class Returning(FakeListWatch):
     """Whose watch returns what it should give."""
 
-    async def watch(self, options: ListOptions) -> Any:  # type: ignore[override]
+    async def watch(self, options: ListWatchOptions) -> Any:  # type: ignore[override]
         return super().watch(options)
 
 
@@ -302,7 +302,7 @@ class Rude(FakeListWatch):
 
     rubbish: Any = None
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
+    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
             yield events
             if self.rubbish is not None:
@@ -356,7 +356,7 @@ async def test_objects_without_versions_of_their_own_are_announced_whenever_they
 class Wordy(FakeListWatch):
     """Whose events say their types in plain words."""
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
+    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
             yield [self.said(each) for each in events]
 
@@ -406,12 +406,12 @@ async def test_an_event_type_that_nobody_knows_deletes_nothing_and_is_told(
 class Listless(FakeListWatch):
     """Whose lists are plain ones."""
 
-    async def list(self, options: ListOptions, on_broken: Callable[[DecodeError], None]) -> Any:
+    async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> Any:
         return (await super().list(options, on_broken)).items
 
 
 async def test_a_list_that_is_none_is_an_error_that_says_what_it_should_be() -> None:
-    source = Listless(knows_initial_events=False)
+    source = Listless(supports_initial_events=False)
     async with following(source) as informer:
         await turns_until(lambda: "must return an ObjectList" in informer.health.last_error)
         assert not informer.has_synced
@@ -422,7 +422,7 @@ class Unwatched(FakeListWatch):
 
     found: Any = None
 
-    def watch(self, options: ListOptions) -> Any:
+    def watch(self, options: ListWatchOptions) -> Any:
         self._meet("watch", options)
         return self.found() if callable(self.found) else self.found
 
@@ -432,7 +432,7 @@ async def forgotten_yield() -> None: ...
 
 @pytest.mark.parametrize("found", [None, [], forgotten_yield], ids=["nothing", "a list", "a coroutine"])
 async def test_a_watch_that_is_no_generator_is_an_error_that_says_what_it_should_be(found: Any) -> None:
-    source = Unwatched(knows_initial_events=False)
+    source = Unwatched(supports_initial_events=False)
     source.found = found
     async with following(source) as informer:
         await turns_until(lambda: "must be an async generator" in informer.health.last_error)
@@ -442,7 +442,7 @@ class Circular(FakeListWatch):
     """Whose pages lead back to each other."""
 
     async def list(
-        self, options: ListOptions, on_broken: Callable[[DecodeError], None]
+        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
     ) -> ObjectList[ConfigMap]:
         del on_broken
         self._meet("list", options)
@@ -451,7 +451,7 @@ class Circular(FakeListWatch):
 
 
 async def test_pages_that_lead_back_to_each_other_are_an_error() -> None:
-    source = Circular(knows_initial_events=False)
+    source = Circular(supports_initial_events=False)
     async with following(source) as informer:
         await turns_until(lambda: "has no end" in informer.health.last_error)
         assert source.verbs[:3] == ["list", "page", "page"]

@@ -28,7 +28,7 @@ from masthead.testing.virtual_time import in_virtual_time
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._sansio.changes import Change, Process
 
 
@@ -231,7 +231,7 @@ async def test_metrics_that_fail_cost_no_state(source: FakeListWatch) -> None:
 
 async def test_events_before_one_that_is_none_are_processed() -> None:
     class Rude(FakeListWatch):
-        async def watch(self, options: ListOptions) -> AsyncGenerator[Any, None]:
+        async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Any, None]:
             async for events in super().watch(options):
                 yield [*events, None] if self.is_rude and events else events
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.unit.cache.clusters import Cluster
 
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead._client.watch_event import WatchEvent
     from masthead.api.core.v1 import ConfigMap
 
@@ -112,7 +112,7 @@ async def test_a_failing_handler_delays_no_other_and_hears_the_rest(
 class Busy(FakeListWatch):
     """Whose events come in pieces, one right after the other, as they come out of a socket that is always full."""
 
-    async def watch(self, options: ListOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
+    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
             for start in range(0, max(len(events), 1), 250):
                 yield events[start : start + 250]

@@ -196,7 +196,7 @@ async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedClu
         (ConfigMap, r"the class ConfigMap can .*, or ask a factory: factory\.informer\(ConfigMap\)"),
         (FakeListWatch, r"the class FakeListWatch can .*; give an object: FakeListWatch\(\.\.\.\)"),
         ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
-        (Blank(), r"a Blank can be .* or a ListWatch, which has item, resource"),
+        (Blank(), r"a Blank can be .* or a ListerWatcher, which has item, resource"),
     ):
         with pytest.raises(InvalidValueError, match=said):
             following(wrong)

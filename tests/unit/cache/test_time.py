@@ -18,7 +18,7 @@ from masthead.errors import DeadlineError, ExpiredError, InternalError, Protocol
 from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead._cache.reflector.listwatch import ListOptions
+    from masthead._client.listwatch import ListWatchOptions
     from masthead.api.core.v1 import ConfigMap
 
 
@@ -34,7 +34,7 @@ def busy(seconds: int) -> TooManyRequestsError:
 @pytest.mark.guarantee(6)
 @in_virtual_time
 async def test_a_page_that_expires_in_the_middle_of_a_list_loses_nothing() -> None:
-    source = FakeListWatch(knows_initial_events=False)
+    source = FakeListWatch(supports_initial_events=False)
     for name in "abcde":
         source.put(name)
     informer = following(source, page_size=2)
@@ -101,7 +101,7 @@ class Unwatchable(FakeListWatch):
 
     is_ill = False
 
-    def _meet(self, verb: str, options: ListOptions) -> None:
+    def _meet(self, verb: str, options: ListWatchOptions) -> None:
         super()._meet(verb, options)
         if self.is_ill and verb == "watch":
             raise InternalError("bad gateway", code=502, reason="InternalError")
@@ -231,7 +231,7 @@ async def test_a_server_that_ignores_what_it_was_asked_for_is_listed_after_some_
         await informer.wait_synced(60)
         assert now() <= 30
     assert source.verbs == ["watch-list", "list", "watch 11"]
-    assert not source.knows_initial_events  # whoever asks next lists at once
+    assert not source.supports_initial_events  # whoever asks next lists at once
     async with following(source) as informer:
         await informer.wait_synced(1)
     assert source.verbs[3:] == ["list", "watch 11"]
@@ -249,7 +249,7 @@ async def test_a_loop_that_stood_still_itself_proves_nothing_about_the_server() 
         loop.advance(1.2)
         await informer.wait_synced(60)
     assert source.verbs == ["watch-list", "list", "watch 11"]
-    assert source.knows_initial_events
+    assert source.supports_initial_events
 
 
 @pytest.mark.guarantee(8)

@@ -115,7 +115,7 @@ async def test_a_watch_of_a_server_that_was_never_reached_fails_soon_as_any_call
 
 
 @in_virtual_time
-async def test_a_watch_that_has_no_version_yet_is_said_to_begin_anew(
+async def test_a_watch_that_has_no_version_yet_is_logged_as_starting_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     replies = itertools.chain(
@@ -127,7 +127,7 @@ async def test_a_watch_that_has_no_version_yet_is_said_to_begin_anew(
         assert (await anext(events)).object.key == "default/a"
 
     [line] = [record.getMessage() for record in caplog.records]
-    assert "a watch begins anew in " in line
+    assert "a watch starts over in " in line
 
 
 @in_virtual_time

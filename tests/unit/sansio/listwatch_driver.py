@@ -8,6 +8,7 @@ from tests.unit.sansio.listwatch_server import BUSY, REFUSED, SILENCE
 
 from masthead._sansio.listwatch import (
     LASTING,
+    REOPEN_INTERVAL,
     Failure,
     List,
     ListWatchMachine,
@@ -16,7 +17,6 @@ from masthead._sansio.listwatch import (
     Stream,
     VerifyServer,
 )
-from masthead._sansio.watching import PACE
 
 if TYPE_CHECKING:
     from tests.unit.sansio.listwatch_server import Server, StreamEvent, Thing, Watch
@@ -51,8 +51,8 @@ class Driver:
         self.story: list[tuple[float, Step, object]] = []
         self._collected: dict[str, Thing] = {}
         self._known: tuple[int, int] = (server.life, int(version or 0))
-        self._row = 0
-        self._futile = 0
+        self._failures = 0
+        self._fruitless = 0
         self._has_news = self._is_open = False
         self._chain = 0
         self._step = self._checked(self.machine.start(), None)
@@ -73,6 +73,7 @@ class Driver:
         elif isinstance(step, Stream):
             following, outcome = self._stream(step)
         else:
+            assert isinstance(step, VerifyServer)
             following, outcome = self._prove(step)
         if self.now > was:
             self._chain = 0
@@ -88,7 +89,7 @@ class Driver:
         self._has_news = self._is_open = False
         self._phase = self.machine.phase
         self.machine.begin(self.now)
-        if not isinstance(step, VerifyServer) and step.restarts:
+        if isinstance(step, List | Stream) and step.restarts:
             self._collected = {}
             self.states += 1
 
@@ -120,12 +121,12 @@ class Driver:
                 and theirs.version >= ours.version
                 and self.server.version >= int(step.version)
             )
-        return self.machine.proved(is_same=is_same), "the same" if is_same else "another"
+        return self.machine.verified(is_same=is_same), "the same" if is_same else "another"
 
     def _stream(self, step: Stream) -> tuple[Step, object]:
         watch = self.server.watch(step)
         if isinstance(watch, Failure):
-            self._note_futile(watch, 0.0)
+            self._note_fruitless(watch, 0.0)
             return self.machine.failed(self.now, watch), watch
         self.machine.opened()
         self._is_open = True
@@ -134,21 +135,21 @@ class Driver:
         if self.machine.phase is Phase.FOLLOWING:
             self._compare(life)
         if self._has_news or self.now - began >= LASTING:
-            self._row = self._futile = 0
+            self._failures = self._fruitless = 0
         else:
-            self._note_futile(ending, self.now - began)
+            self._note_fruitless(ending, self.now - began)
         if isinstance(ending, Failure):
             return self.machine.failed(self.now, ending), ending
         return self.machine.closed(self.now), ending
 
-    def _note_futile(self, ending: Failure | str, lasted: float) -> None:
+    def _note_fruitless(self, ending: Failure | str, lasted: float) -> None:
         """Count the streams in a row that told nothing, but for those of a busy server."""
         if self.machine.phase is Phase.FOLLOWING:
             if isinstance(ending, Failure):
                 is_quiet = ending.silent and self._is_open
-                self._futile += ending.code != BUSY.code and not is_quiet
+                self._fruitless += ending.code != BUSY.code and not is_quiet
             else:
-                self._futile += lasted < PACE
+                self._fruitless += lasted < REOPEN_INTERVAL
 
     def _play(self, watch: Watch, began: float, until: float) -> Failure | str:
         """Take events until the stream ends; returns how it did."""
@@ -165,7 +166,7 @@ class Driver:
             rounds += 1
             if machine.phase is Phase.STREAMING and self.now >= began + QUIET:
                 if rng.random() < 0.5:
-                    machine.forget_initial_events()
+                    machine.disable_initial_events()
                 return SILENCE
             self.now = min(until, self.now + rng.choice((5.0, 60.0, 200.0)))
             server.live()
@@ -195,7 +196,7 @@ class Driver:
         life, known = self._known
         assert life != self.server.life or version >= known, "time went back"
         self._known = self.server.life, version
-        self._futile = 0
+        self._fruitless = 0
         self.copy, self._collected = self._collected, {}
 
     def _change(self, kind: str, thing: Thing) -> None:
@@ -230,7 +231,7 @@ class Driver:
             assert not (step.after and not step.restarts), "a version is used behind a wait, without a proof"
         if isinstance(step, List):
             assert not (step.after and step.token), "a page's token is used behind a wait"
-        if not isinstance(step, VerifyServer) and step.restarts and outcome is not None:
+        if isinstance(step, List | Stream) and step.restarts and outcome is not None:
             self._check_that_a_new_state_is_due(step, outcome)
         self._check_delay(step, outcome)
         return step
@@ -238,7 +239,7 @@ class Driver:
     def _check_that_a_new_state_is_due(self, step: List | Stream, outcome: object) -> None:
         if self._phase in {Phase.STREAMING, Phase.LISTING} and self.machine.phase is not Phase.FOLLOWING:
             return  # the one that was asked for is not there yet
-        if isinstance(step, List) and self._futile >= 2:
+        if isinstance(step, List) and self._fruitless >= 2:
             return  # watches tell nothing
         if isinstance(outcome, Failure):
             due = outcome.is_expired or outcome.too_large or (outcome.is_refusal and not self._is_open)
@@ -253,8 +254,8 @@ class Driver:
         """Each failure waits longer than the one before, until a stream brings something, or lasts."""
         if not step.after or (outcome == "closed" and step.after <= 1.0 and self._has_news):
             return
-        least = min(30.0, 0.8 * 2.0**self._row)
-        self._row += 1
+        least = min(30.0, 0.8 * 2.0**self._failures)
+        self._failures += 1
         retry_after = outcome.retry_after or 0.0 if isinstance(outcome, Failure) else 0.0
         assert least <= step.after <= max(2 * least, min(retry_after, 300.0)), (
             f"{step.after} s, not {least} to {2 * least} s"

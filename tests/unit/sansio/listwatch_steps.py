@@ -53,7 +53,7 @@ def streaming(version: str = "") -> ListWatchMachine:
     machine = watching(version)
     if isinstance(machine.start(), VerifyServer):
         machine.begin(0)
-        machine.proved(is_same=False)
+        machine.verified(is_same=False)
     machine.begin(0)
     machine.opened()
     return machine
@@ -97,7 +97,7 @@ def proving(version: str = "7") -> ListWatchMachine:
 def waiting_to_follow(version: str = "7") -> ListWatchMachine:
     """A machine whose request for changes is not answered yet."""
     machine = proving(version)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(0)
     return machine
 

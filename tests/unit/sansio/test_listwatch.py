@@ -98,7 +98,7 @@ def test_a_server_that_never_says_that_the_initial_objects_are_over_is_listed_at
 
     assert machine.failed(10, SILENCE) == list_at("0")
     assert machine.initial_events  # it may have been the connection; whoever knows better says so
-    machine.forget_initial_events()
+    machine.disable_initial_events()
     assert not machine.initial_events
 
 
@@ -345,7 +345,7 @@ def test_a_server_that_lags_behind_is_asked_once_more_and_then_for_the_newest_st
 
     assert machine.failed(0, TOO_LARGE) == VerifyServer("7", after=0.8)
     machine.begin(1)
-    assert machine.proved(is_same=True) == changes_since("7")
+    assert machine.verified(is_same=True) == changes_since("7")
     machine.begin(1)
     assert machine.failed(1, TOO_LARGE) == state_at("", after=1.6)
 
@@ -354,7 +354,7 @@ def test_a_server_that_has_caught_up_may_lag_again() -> None:
     machine = waiting_to_follow("7")
     machine.failed(0, TOO_LARGE)
     machine.begin(0)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(0)
     machine.opened()
     machine.event("ADDED", "8")

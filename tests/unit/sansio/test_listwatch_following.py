@@ -1,4 +1,4 @@
-"""How a state is followed, proved, and waited for: one rule each; the rest is in test_listwatch."""
+"""How a state is followed, verified, and waited for: one rule each; the rest is in test_listwatch."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.unit.sansio.listwatch_steps import (
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.listwatch import (
     LASTING,
+    REOPEN_INTERVAL,
     Failure,
     ListWatchMachine,
     Phase,
@@ -37,7 +38,6 @@ from masthead._sansio.listwatch import (
     Stream,
     VerifyServer,
 )
-from masthead._sansio.watching import PACE
 
 # Following
 
@@ -69,8 +69,8 @@ def test_a_stream_whose_time_is_up_is_followed_by_the_next_at_once(following: Ma
 
 @FOLLOWERS
 def test_a_server_may_be_a_little_early(following: Make) -> None:
-    assert following().closed(MADE_UP - PACE) == changes_since("7")
-    assert isinstance(following().closed(MADE_UP - 2 * PACE), VerifyServer)
+    assert following().closed(MADE_UP - REOPEN_INTERVAL) == changes_since("7")
+    assert isinstance(following().closed(MADE_UP - 2 * REOPEN_INTERVAL), VerifyServer)
 
 
 @FOLLOWERS
@@ -94,7 +94,7 @@ def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -
     assert machine.closed(0.5) == VerifyServer("7", after=0.8)
 
     machine.begin(1)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(1)
     machine.opened()
     assert machine.closed(1.5) == list_at("7", limit=0, after=1.6)
@@ -145,7 +145,7 @@ def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_prove
     machine = following()
     assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
     machine.begin(1)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(1)
     if is_opened:
         machine.opened()
@@ -163,7 +163,7 @@ def test_streams_that_told_something_or_lasted_are_not_in_that_row(following: Ma
     machine.failed(0, DROP)
     for lasted, version in [(0, "8"), (LASTING, "8"), (0, "9")]:
         machine.begin(0)
-        machine.proved(is_same=True)
+        machine.verified(is_same=True)
         machine.begin(0)
         machine.opened()
         machine.event("BOOKMARK", version)
@@ -175,7 +175,7 @@ def test_a_busy_server_is_not_asked_for_everything_though_it_grants_no_stream() 
     for delay in [0.8, 1.6, 3.2]:
         assert machine.failed(0, Failure(code=429)) == VerifyServer("7", after=delay)
         machine.begin(0)
-        machine.proved(is_same=True)
+        machine.verified(is_same=True)
         machine.begin(0)
 
 
@@ -206,18 +206,18 @@ def test_a_copy_from_a_snapshot_is_proved_before_anything_else() -> None:
     assert machine.start() == VerifyServer("7")
     assert (machine.version, machine.phase) == ("7", Phase.VERIFYING)
     machine.begin(0)
-    assert machine.proved(is_same=True) == changes_since("7")
+    assert machine.verified(is_same=True) == changes_since("7")
     assert machine.phase is Phase.FOLLOWING
 
 
 def test_if_it_is_another_server_any_state_will_do_at_once() -> None:
     machine = proving("7")
-    assert machine.proved(is_same=False) == state_at("")
+    assert machine.verified(is_same=False) == state_at("")
 
     machine = listed("7")
     machine.failed(0, DROP)
     machine.begin(0)
-    assert machine.proved(is_same=False) == list_at("")
+    assert machine.verified(is_same=False) == list_at("")
 
 
 @pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
@@ -265,7 +265,7 @@ def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_del
     machine.begin(1)
     assert machine.failed(1, DROP) == VerifyServer("7", after=1.6)
     machine.begin(3)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(3)
     machine.opened()
     machine.event("BOOKMARK", "7")
@@ -294,7 +294,7 @@ def test_news_start_the_delays_over(following: Make) -> None:
     machine = following()
     machine.failed(0, DROP)
     machine.begin(1)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(1)
     machine.opened()
     machine.event("BOOKMARK", "8")
@@ -310,7 +310,7 @@ def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, step: Step) 
     machine = listed("7")
     machine.failed(0, DROP)
     machine.begin(1)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(1)
     machine.opened()
 
@@ -321,7 +321,7 @@ def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over()
     machine = waiting_to_follow("7")
     machine.failed(0, DROP)
     machine.begin(0)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(0)
 
     assert machine.failed(2 * LASTING, DROP) == list_at("7", limit=0, after=1.6)
@@ -332,7 +332,7 @@ def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
     machine.event("ADDED", "8")
     machine.failed(0, DROP)
     machine.begin(1)
-    machine.proved(is_same=True)
+    machine.verified(is_same=True)
     machine.begin(1)
 
     assert machine.failed(1, DROP) == VerifyServer("8", after=1.6)

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest
 from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.reflector import Reflector
@@ -30,12 +31,13 @@ from masthead.errors import ClosedError, InformerStateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
     from masthead._cache.reflector.status import ReflectorStatus
     from masthead._cache.store.storage import Hold, ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
+    from masthead._client.listwatch import ListerWatcher
     from masthead._sansio.changes import Process, Queue
 
 __all__ = ["InformerController"]
@@ -77,7 +79,7 @@ class InformerController(Generic[T]):
 
     def __init__(
         self,
-        sources: ListWatch[T] | Mapping[str, ListWatch[T]],
+        sources: Source[T] | ListerWatcher[T] | Mapping[str, Source[T]] | Mapping[str, ListerWatcher[T]],
         process: Process[Stored],
         *,
         queue: Queue[Stored] | None = None,
@@ -96,7 +98,8 @@ class InformerController(Generic[T]):
         meter: InformerMetrics = DISABLED,
         name: str = "",
     ) -> None:
-        scopes = sources if isinstance(sources, Mapping) else {"": sources}
+        given = sources if isinstance(sources, Mapping) else {"": sources}
+        scopes: dict[str, Source[T]] = {scope: as_source(each) for scope, each in given.items()}
         self._queue: Queue[Stored] = queue if queue is not None else ChangeQueue(scopes=tuple(scopes))
         self._process = process
         self._resync = resync

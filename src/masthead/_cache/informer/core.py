@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from masthead._cache.informer.controller import InformerController
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
     from masthead._cache.informer.health import Health
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
+    from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._client.read_verbs import ReadVerbs
     from masthead._sansio.changes import Queue
@@ -118,7 +119,7 @@ class Arranged(Generic[T]):
 
     def __init__(
         self,
-        source: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
         *,
         resync: float = 0.0,
         indexers: Mapping[str, IndexFunc[T]] | None = None,
@@ -141,7 +142,7 @@ class Arranged(Generic[T]):
 
         Args:
             source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
-                namespace; or a `ListWatch`.
+                namespace; a `ListWatch`; or a `ListerWatcher`.
             resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
                 server for it.
             indexers: What to index the objects by, beside their namespace.
@@ -431,7 +432,7 @@ class Arranged(Generic[T]):
 
     def _kept(
         self,
-    ) -> tuple[SharedProcessor[T], ObjectStorage[T], Mapping[str, ListWatch[T]], Transform[T] | None]:
+    ) -> tuple[SharedProcessor[T], ObjectStorage[T], Mapping[str, Source[T]], Transform[T] | None]:
         return self._processor, self._storage, self._sources, self._transform
 
     def _check_new(self, what: str) -> None:

@@ -23,7 +23,7 @@ class Health:
         is_synced: Whether the first full state is in the store.
         version: The resource version that the store has reached; empty before it is synced, unless it was seeded.
         objects: How many objects there are.
-        staleness: Seconds for which nothing has proved that the store is what the server has: no event, no bookmark,
+        staleness: Seconds for which nothing has verified that the store is what the server has: no event, no bookmark,
             no list. About a minute is usual; infinite before the first of these.
         since_event: Seconds since the last change of an object came; infinite before the first.
         last_error: What went wrong last, in one sentence; empty if nothing ever did.

@@ -31,7 +31,7 @@ from masthead._cache.informer.controller import InformerController
 from masthead._cache.informer.core import GRACE, Arranged
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.informer.registration import Registration
-from masthead._cache.reflector.listwatch import log_label
+from masthead._cache.reflector.sources import log_label
 from masthead._cache.store.indexer import count_of
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured

@@ -5,9 +5,9 @@ from __future__ import annotations
 from os import fspath
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._cache.reflector.listwatch import ResourceListWatch
 from masthead._cache.store import snapshot, transforms
 from masthead._cache.store.snapshot import SnapshotHeader
+from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead.errors import DecodeError, SnapshotError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from masthead._cache.informer.processor import SharedProcessor
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.status import ReflectorStatus
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
@@ -30,7 +30,7 @@ def load(
     path: str | PathLike[str],
     processor: SharedProcessor[T],
     storage: ObjectStorage[T],
-    sources: Mapping[str, ListWatch[T]],
+    sources: Mapping[str, Source[T]],
     transform: Transform[T] | None,
 ) -> Mapping[str, str]:
     """Fill a store with what a snapshot has; returns the version of each scope.
@@ -56,7 +56,7 @@ def save(
     path: str | PathLike[str],
     processor: SharedProcessor[T],
     storage: ObjectStorage[T],
-    sources: Mapping[str, ListWatch[T]],
+    sources: Mapping[str, Source[T]],
     transform: Transform[T] | None,
     statuses: Sequence[ReflectorStatus] = (),
 ) -> int:
@@ -97,17 +97,17 @@ def _stored(path: str | PathLike[str], storage: ObjectStorage[T], obj: T) -> Sto
         ) from None
 
 
-def _place(sources: Mapping[str, ListWatch[T]]) -> str:
+def _place(sources: Mapping[str, Source[T]]) -> str:
     """Where the objects are, if it is one namespace; several are told apart by their scopes."""
     only = sources.get("")
-    return f"{only.namespace}/" if isinstance(only, ResourceListWatch) and only.namespace else ""
+    return f"{only.namespace}/" if isinstance(only, ListWatch) and only.namespace else ""
 
 
 def _header(
-    sources: Mapping[str, ListWatch[T]], versions: Mapping[str, str], transform: Transform[T] | None
+    sources: Mapping[str, Source[T]], versions: Mapping[str, str], transform: Transform[T] | None
 ) -> SnapshotHeader:
     first = next(iter(sources.values()))
-    selectors: Mapping[str, str] = first.selectors if isinstance(first, ResourceListWatch) else {}
+    selectors: Mapping[str, str] = first.selectors if isinstance(first, ListWatch) else {}
     return SnapshotHeader(
         resource=_place(sources) + first.resource,
         scopes=dict(versions),

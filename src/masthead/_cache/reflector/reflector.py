@@ -11,17 +11,26 @@ import logging
 import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._cache.reflector import checked
-from masthead._cache.reflector.errors import failure_of, said
+from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest, UndecodableError, key_in
-from masthead._cache.reflector.listwatch import ListOptions, log_label
 from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.server_identity import is_same_server
 from masthead._cache.reflector.snapshot_builder import SnapshotBuilder
+from masthead._cache.reflector.sources import log_label
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
+from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._meta.object import Object
-from masthead._sansio.listwatch import LASTING, List, ListWatchMachine, Phase, Role, Stream, VerifyServer
+from masthead._sansio.listwatch import (
+    LASTING,
+    Fail,
+    List,
+    ListWatchMachine,
+    Phase,
+    Role,
+    Stream,
+    VerifyServer,
+)
 from masthead.errors import (
     ClosedError,
     DeadlineError,
@@ -33,12 +42,13 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
     from masthead._cache.store.storage import Stored
+    from masthead._client.listwatch import ListerWatcher
     from masthead._client.watch_event import EventType, WatchEvent
     from masthead._sansio.backoff import Backoff
     from masthead._sansio.changes import Queue
@@ -84,7 +94,7 @@ class Reflector(Generic[T]):
 
     def __init__(
         self,
-        source: ListWatch[T],
+        source: Source[T] | ListerWatcher[T],
         queue: Queue[Stored],
         ingest: Ingest[T],
         *,
@@ -100,7 +110,7 @@ class Reflector(Generic[T]):
         meter: InformerMetrics = DISABLED,
         name: str = "",
     ) -> None:
-        self._source = source
+        self._source = source = as_source(source)
         self._queue = queue
         self._ingest = ingest
         self._scope = scope
@@ -113,7 +123,7 @@ class Reflector(Generic[T]):
         self._machine = ListWatchMachine(
             random=random.random,
             version=version,
-            initial_events=watch_list and source.knows_initial_events,
+            initial_events=watch_list and source.supports_initial_events,
             page_size=page_size,
             backoff=backoff,
             lasting=self._lasting,
@@ -148,7 +158,8 @@ class Reflector(Generic[T]):
             step = await self._perform(step)
 
     async def _perform(self, step: Step) -> Step:
-        """Do what a step says; returns the next one."""
+        """Perform a step; return the next one."""
+        assert not isinstance(step, Fail)  # a reflector never gives up
         status = self.status
         status.phase = self._machine.phase
         status.is_waiting = step.after > 0
@@ -156,13 +167,14 @@ class Reflector(Generic[T]):
         status.is_waiting = False
         self._machine.begin(self._clock())
         try:
-            if not isinstance(step, VerifyServer) and step.restarts:
+            if isinstance(step, List | Stream) and step.restarts:
                 self._restart()
             if isinstance(step, List):
                 return await self._list(step)
             if isinstance(step, Stream):
                 return await self._watch(step)
-            return await self._prove(step)
+            assert isinstance(step, VerifyServer)
+            return await self._verify(step)
         except ClosedError:
             raise
         except asyncio.CancelledError:
@@ -189,19 +201,20 @@ class Reflector(Generic[T]):
         if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
             # The server does not seem to know of initial events. It is listed, and nothing is wrong.
             self._is_refused = True
-            _log.debug("%s: %s", self._label, said(error))
+            _log.debug("%s: %s", self._label, _without_advice(error))
             return step
         # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
         is_in_order = was is Phase.FOLLOWING and failure.is_expired
         status = self.status
         # Nor is silence a failure, where nothing may have happened: `ReflectorStatus.contact` tells how long it is.
         is_quiet = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
-        status.failures += not (is_in_order or is_quiet)
+        if not (is_in_order or is_quiet):
+            status.failures += 1
         status.error, status.error_at = f"{type(error).__name__}: {error}", self._clock()
         if self._on_error is not None:
             self._tell_error(self._on_error, error, step.after)
         elif is_in_order:
-            _log.debug("%s: %s", self._label, said(error))
+            _log.debug("%s: %s", self._label, _without_advice(error))
         else:
             # A watch that breaks off is everyday, and goes on; one that does not is not.
             is_dropped = was is Phase.FOLLOWING and isinstance(error, TransportError) and status.failures <= 1
@@ -220,7 +233,9 @@ class Reflector(Generic[T]):
     def _log_error(self, error: Exception, after: float, level: int) -> None:
         when = f"in {after:.1f} s" if after else "at once"
         if isinstance(error, MastheadError):
-            _log.log(level, "%s: trying again %s, after this failed: %s", self._label, when, said(error))
+            _log.log(
+                level, "%s: trying again %s, after this failed: %s", self._label, when, _without_advice(error)
+            )
         else:
             _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
 
@@ -238,19 +253,17 @@ class Reflector(Generic[T]):
     # A list
 
     async def _list(self, step: List) -> Step:
-        options = ListOptions(
+        options = ListWatchOptions(
             resource_version=step.version,
             resource_version_match="NotOlderThan" if step.match else None,
             limit=step.limit,
             continue_=step.token,
         )
-        page = checked.page_of(await self._source.list(options, self._collect_broken), self._source)
+        page = await self._source.list_page(options, self._collect_broken)
+        if not page.metadata.resource_version:
+            raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
         version, token, items = page.metadata.resource_version, page.metadata.continue_, page.items
         del page
-        if self._builder.has_had(token):
-            raise ProtocolError(
-                f"the list of {self._source.resource} has no end: a page leads back to itself"
-            )
         items.reverse()
         while items:  # from its end, so that what has been taken is not kept by the list any more
             for item in items[: -_AT_ONCE - 1 : -1]:
@@ -261,7 +274,7 @@ class Reflector(Generic[T]):
             return self._machine.page(version, token)
         if self._is_refused:
             # It was not the selector, or whatever else a list would be refused for, too.
-            self._source.forget_initial_events()
+            self._source.disable_initial_events()
         self._has_followed = False
         builder = await self._hand_over(version)
         following = self._machine.page(version, token)
@@ -319,20 +332,23 @@ class Reflector(Generic[T]):
     # A watch
 
     async def _watch(self, step: Stream) -> Step:
-        options = ListOptions(
+        options = ListWatchOptions(
             resource_version=step.version,
             timeout_seconds=step.seconds,
-            send_initial_events=step.initial_events,
+            resource_version_match="NotOlderThan" if step.initial_events else None,
+            send_initial_events=step.initial_events or None,
             read_timeout=self._stall_after,
         )
         began, self._events = self._clock(), 0
-        self.status.reconnects += self._has_followed and not step.initial_events
+        if self._has_followed and not step.initial_events:
+            self.status.reconnects += 1
         self._has_followed = True
         patience = asyncio.timeout(None)
         try:
-            async with patience, contextlib.aclosing(checked.watch_of(self._source, options)) as batches:
+            async with patience:
                 self._set(patience)
-                await self._follow(batches, patience)
+                async with contextlib.aclosing(await self._source.open_watch(options)) as stream:
+                    await self._follow(stream, patience)
         except DeadlineError:  # a connection that died says nothing about what the server knows
             raise
         except TimeoutError:
@@ -346,16 +362,14 @@ class Reflector(Generic[T]):
         return self._machine.closed(self._clock())
 
     async def _follow(
-        self, batches: AsyncGenerator[Sequence[WatchEvent[T]], None], patience: asyncio.Timeout
+        self, stream: AsyncIterator[Sequence[WatchEvent[T]]], patience: asyncio.Timeout
     ) -> None:
-        """Take in events until there are no more."""
-        unread, timer = 0, None
+        """Process events until the stream ends."""
+        self._machine.opened()
+        unread = 0
+        timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
         try:
-            async for batch in batches:
-                if timer is None:
-                    self._machine.opened()
-                    timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
-                events = checked.batch_of(batch, self._source)
+            async for events in stream:
                 for start in range(0, len(events), _AT_ONCE):
                     few = events[start : start + _AT_ONCE]
                     await self._take_all(few, patience)
@@ -366,8 +380,7 @@ class Reflector(Generic[T]):
                         unread = 0
                         await asyncio.sleep(0)
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
 
     def _note_lasting(self) -> None:
         """The stream has been open for long, which is a sign of health, though nothing need have come."""
@@ -387,8 +400,8 @@ class Reflector(Generic[T]):
         # where we are late ourselves, it may lie unread.
         is_late = due is not None and self._clock() - due > _PUNCTUAL
         if self._builder.items and not is_late:
-            self._source.forget_initial_events()
-            self._machine.forget_initial_events()
+            self._source.disable_initial_events()
+            self._machine.disable_initial_events()
         return DeadlineError(
             f"the server does not say where the initial {self._source.resource} end; they are listed instead"
         )
@@ -415,9 +428,8 @@ class Reflector(Generic[T]):
 
         The machine has not heard of that one yet.
         """
-        source, machine = self._source, self._machine
-        for each in batch:
-            event = checked.event_of(each, source)
+        machine = self._machine
+        for event in batch:
             kind = event.type
             if kind == "BROKEN":
                 self._take_broken(event)
@@ -479,9 +491,7 @@ class Reflector(Generic[T]):
         self._undecodable.add(key, problem)
         self._bookmark(version)
 
-    # A proof
-
-    async def _prove(self, step: VerifyServer) -> Step:
+    async def _verify(self, step: VerifyServer) -> Step:
         is_same = self._known is None or await is_same_server(
             self._source, self._known.samples(self._scope), step.version
         )
@@ -492,7 +502,7 @@ class Reflector(Generic[T]):
             self._queue.replace(self._known.stored(self._scope), step.version, scope=self._scope)
             self._on_change()
         self._is_seeded = False
-        return self._machine.proved(is_same=is_same)
+        return self._machine.verified(is_same=is_same)
 
 
 def _is_cancelled() -> bool:
@@ -503,3 +513,9 @@ def _is_cancelled() -> bool:
 
 def _no_clock() -> float:
     return 0.0
+
+
+def _without_advice(error: Exception) -> str:
+    """An error's message without the advice for callers: nobody calls, and the request is retried anyway."""
+    text = str(error)
+    return text.removesuffix(error.next_step).rstrip(" .") if isinstance(error, StatusError) else text

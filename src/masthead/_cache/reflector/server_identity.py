@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from masthead._cache.reflector.listwatch import ListOptions
+from masthead._client.listwatch import ListWatchOptions
 from masthead._meta.object import Object
 from masthead._sansio.versions import is_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.store.storage import Stored
 
 __all__ = ["KnownObjects", "Sample", "is_same_server"]
@@ -49,7 +49,7 @@ class KnownObjects(Protocol):
         ...
 
 
-async def is_same_server(source: ListWatch[T], samples: Sequence[Sample], version: str) -> bool:
+async def is_same_server(source: Source[T], samples: Sequence[Sample], version: str) -> bool:
     """Whether a server has one of the objects, no older than we have it, and has reached a version.
 
     If all of them are gone, that proves nothing; then it counts as another one, and costs a relist.
@@ -58,7 +58,7 @@ async def is_same_server(source: ListWatch[T], samples: Sequence[Sample], versio
         MastheadError: if it cannot be asked.
     """
     for sample in samples:
-        found = await source.list(ListOptions(key=sample.key), lambda _: None)
+        found = await source.list_page(ListWatchOptions(key=sample.key), lambda _: None)
         if not is_at_least(found.metadata.resource_version, version):
             return False
         for item in found.items:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from masthead._client.watch import QUIET
+from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
 
 if TYPE_CHECKING:
     from masthead._cache.store.storage import Stored
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["SnapshotBuilder"]
 
 _POUR: Final = 50
-"""So many objects come within `QUIET` seconds from a server that sends all it has."""
+"""So many objects come within `INITIAL_EVENTS_TIMEOUT` seconds from a server that sends all it has."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,6 @@ class SnapshotBuilder:
     began: float = 0.0
     items: dict[str, Stored] = field(default_factory=dict[str, "Stored"])
     broken: dict[str, str] = field(default_factory=dict[str, str])
-    _tokens: set[str] = field(default_factory=set[str])
     _due: float = 0.0
     _had: int = 0
 
@@ -38,13 +37,6 @@ class SnapshotBuilder:
         self.items.pop(key, None)
         self.broken.pop(key, None)
 
-    def has_had(self, token: str) -> bool:
-        """Whether a page before led to the same next page; it would go round for ever."""
-        is_known = token in self._tokens
-        if token:
-            self._tokens.add(token)
-        return is_known
-
     def deadline(self, now: float) -> float:
         """Until when the next objects of a stream must have come.
 
@@ -52,5 +44,5 @@ class SnapshotBuilder:
         changes. So it is believed only while many new objects come.
         """
         if not self._due or len(self.items) >= self._had + _POUR:
-            self._due, self._had = now + QUIET, len(self.items)
+            self._due, self._had = now + INITIAL_EVENTS_TIMEOUT, len(self.items)
         return self._due

@@ -1,4 +1,4 @@
-"""What an informer is given to mirror, as sources by scope."""
+"""The sources of an informer, by scope."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead._cache.reflector.listwatch import ResourceListWatch
+from masthead._cache.reflector.foreign import Source, as_source
+from masthead._client.listwatch import ListWatch
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from masthead._cache.reflector.listwatch import ListWatch
+    from masthead._client.listwatch import ListerWatcher
     from masthead._client.options import FieldSelection, LabelSelection
 
-__all__ = ["sources_of"]
+__all__ = ["log_label", "sources_of"]
 
 T = TypeVar("T", bound=Object)
 
-_PARTS: Final = ("item", "resource", "knows_initial_events", "forget_initial_events", "list", "watch")
-"""What a `ListWatch` has."""
+_MEMBERS: Final = ("item", "resource", "supports_initial_events", "disable_initial_events", "list", "watch")
+"""The members of a `ListerWatcher`."""
 
 
 def sources_of(
-    given: ReadVerbs[T] | ListWatch[T] | Sequence[ReadVerbs[T]],
+    given: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
     *,
     label_selector: LabelSelection | None,
     field_selector: FieldSelection | None,
     shard_selector: str | None,
-) -> Mapping[str, ListWatch[T]]:
-    """The sources of an informer, by scope: by namespace, or under the empty name if there is one only.
+) -> Mapping[str, Source[T]]:
+    """The sources of an informer, by scope: by namespace, or under the empty name if there is only one.
 
     Raises:
-        InvalidValueError: if there is none, one is no source, two are of one namespace, or a selector is given for a
-            source that is no resource.
-        SelectorError: if a selector is none.
+        InvalidValueError: If there is none, one can be neither listed nor watched, two have one namespace, or a selector
+            is given for a source that is not a resource of a client.
+        SelectorError: If a selector is invalid.
     """
     selectors = {
         "label_selector": label_selector,
@@ -43,9 +44,8 @@ def sources_of(
         "shard_selector": shard_selector,
     }
 
-    def listed(resource: ReadVerbs[T]) -> ListWatch[T]:
-        return ResourceListWatch(
-            resource,
+    def listed(resource: ReadVerbs[T]) -> Source[T]:
+        return resource.list_watch(
             label_selector=label_selector,
             field_selector=field_selector,
             shard_selector=shard_selector,
@@ -57,7 +57,9 @@ def sources_of(
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if asked := [name for name, each in selectors.items() if each is not None]:
         raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
-    if isinstance(given, type) or not all(hasattr(given, name) for name in _PARTS):
+    if isinstance(given, ListWatch):
+        return {"": given}
+    if isinstance(given, type) or not all(hasattr(given, name) for name in _MEMBERS):
         raise InvalidValueError(
             f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given
         )
@@ -65,7 +67,7 @@ def sources_of(
         raise InvalidValueError(
             f"{type(given).__name__}.watch must give events with yield, not return them", value=given
         )
-    return {"": given}
+    return {"": as_source(given)}
 
 
 def _described(given: object) -> str:
@@ -83,12 +85,9 @@ def _advice(given: object) -> str:
         return f"give an object: {name}(...)"
     if inspect.isroutine(given):
         return f"call it, and give what it returns: {name}()"
-    # A name alone: what blocks stands on this room, and is not to be known here.
-    if type(given).__module__.startswith("masthead._sync."):
-        return "what is of masthead.Client goes with masthead.SharedInformer"
     return (
-        "give a resource such as client.core_v1.pods(), several of them, or a ListWatch, which has "
-        f"{', '.join(_PARTS)}"
+        "give a resource such as client.core_v1.pods(), several of them, or a ListerWatcher, which has "
+        f"{', '.join(_MEMBERS)}. A resource of masthead.Client goes with masthead.SharedInformer"
     )
 
 
@@ -103,10 +102,10 @@ def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
     return given
 
 
-def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], ListWatch[T]]]) -> Mapping[str, ListWatch[T]]:
+def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], Source[T]]]) -> Mapping[str, Source[T]]:
     if len(pairs) == 1:
         return {"": pairs[0][1]}
-    found: dict[str, ListWatch[T]] = {}
+    found: dict[str, Source[T]] = {}
     for resource, source in pairs:
         namespace = resource.namespace
         if not namespace or namespace in found:
@@ -117,3 +116,9 @@ def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], ListWatch[T]]]) -> Mapping
             )
         found[namespace] = source
     return found
+
+
+def log_label(source: Source[T], name: str = "", scope: str = "") -> str:
+    """A source's name in logs: ``pods in shop of 10.0.0.1:6443``."""
+    server = f" of {source.server}" if isinstance(source, ListWatch) else ""
+    return f"{name or source.resource}{f' in {scope}' if scope else ''}{server}"

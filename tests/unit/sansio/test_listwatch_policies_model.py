@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead._sansio.watching import Open, State, Step, Watching
+from masthead._sansio.listwatch import Failure, ListWatchMachine, Policy, Step
+from masthead._sansio.listwatch import Stream as Open
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class Drops(RuleBasedStateMachine):
             self.server.change("ADDED", name)
         listed = self.server.present(self.rng) if how == "version" else []
         version = {"version": str(self.server.version), "any": "0"}.get(how, "")
-        self.machine = Watching(version, random=self.rng.random, initial_events=how == "initial events")
+        policy = Policy.STATE_FIRST if how == "initial events" else Policy.FOLLOW_ONLY
+        self.machine = ListWatchMachine(random=self.rng.random, policy=policy, version=version)
         self.delivered: list[Event] = listed
         self.stream: Stream | None = None
         self.open(self.machine.start())
@@ -110,7 +112,7 @@ class Drops(RuleBasedStateMachine):
             self.delivered = []
         self.step = step
         self.now += step.after
-        self.machine.opening(self.now)
+        self.machine.begin(self.now)
         self.stream = None
 
     def opened(self) -> Stream:
@@ -134,7 +136,7 @@ class Drops(RuleBasedStateMachine):
     @precondition(lambda self: self.stream is None)
     @rule(code=st.sampled_from([0, 429, 500, 503, 504]), retry_after=st.none() | st.floats(0, 5))
     def the_server_does_not_answer_well(self, code: int, retry_after: float | None) -> None:
-        step = self.machine.failed(self.now, code=code, retry_after=retry_after)
+        step = self.machine.failed(self.now, Failure(code, retry_after=retry_after))
         assert isinstance(step, Open)
         assert step.after >= max(0.8, retry_after or 0)
         self.open(step)
@@ -151,12 +153,14 @@ class Drops(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, 5), code=st.none() | st.sampled_from([0, 403, 429, 500, 504]))
     def the_stream_ends_or_breaks(self, seconds: float, code: int | None) -> None:
         self.now += seconds
-        self.open(self.machine.closed(self.now) if code is None else self.machine.failed(self.now, code=code))
+        self.open(
+            self.machine.closed(self.now) if code is None else self.machine.failed(self.now, Failure(code))
+        )
 
     @invariant()
     def what_is_told_is_a_state_that_the_server_had(self) -> None:
         """Nothing lost, nothing twice: what was told since the beginning replays to the objects of that version."""
-        if self.machine.state is not State.FOLLOWING:
+        if self.machine.version in {"", "0"}:
             return
         told_to = int(self.machine.version)
         then: dict[str, int] = {}

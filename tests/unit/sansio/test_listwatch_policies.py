@@ -1,0 +1,285 @@
+"""Watches that do not relist (FOLLOW_ONLY, STATE_FIRST): one rule each; see test_listwatch_policies_model for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.listwatch import Fail, Failure, List, ListWatchMachine, Phase, Policy, Step, Stream
+from masthead.errors import ClosedError, ProtocolError
+
+
+def never() -> float:
+    return 0.0
+
+
+def watching(version: str = "", *, initial_events: bool = False) -> ListWatchMachine:
+    policy = Policy.STATE_FIRST if initial_events else Policy.FOLLOW_ONLY
+    return ListWatchMachine(random=never, policy=policy, version=version)
+
+
+def stream(version: str, *, after: float = 0.0, restarts: bool = False) -> Stream:
+    return Stream(version, initial_events=False, seconds=300, after=after, restarts=restarts)
+
+
+def initial(version: str = "", *, after: float = 0.0) -> Stream:
+    return Stream(version, initial_events=True, seconds=300, after=after, restarts=True)
+
+
+def failed(machine: ListWatchMachine, now: float = 0, **failure: Any) -> Step:
+    return machine.failed(now, Failure(**failure))
+
+
+def following(version: str = "7", *, now: float = 0.0) -> ListWatchMachine:
+    """A watch whose stream is open."""
+    machine = watching(version)
+    machine.begin(now)
+    machine.opened()
+    return machine
+
+
+def after(step: Step) -> float:
+    assert isinstance(step, Stream)
+    return step.after
+
+
+def test_it_begins_where_it_is_told_to() -> None:
+    assert watching("7").start() == stream("7")
+    assert watching().start() == stream("")
+    assert watching(initial_events=True).start() == initial("")
+
+
+def test_the_version_moves_with_every_event_and_every_bookmark() -> None:
+    machine = following("7")
+    for kind, version in [("ADDED", "8"), ("MODIFIED", "9"), ("DELETED", "11"), ("BOOKMARK", "20")]:
+        machine.event(kind, version)
+        assert machine.closed(0) == stream(version)
+
+
+def test_an_object_that_cannot_be_read_does_not_move_the_version_and_does_no_harm() -> None:
+    machine = following("7")
+    machine.event("ADDED", "8")
+    machine.event("MODIFIED", "")
+
+    assert machine.closed(0) == stream("8")
+
+
+def test_a_stream_that_ends_with_something_new_is_followed_at_once() -> None:
+    machine = following("7", now=100)
+    machine.event("ADDED", "8")
+
+    assert after(machine.closed(100)) == 0
+
+
+def test_streams_that_end_with_nothing_new_are_opened_once_a_second() -> None:
+    machine = following("7", now=100)
+    assert after(machine.closed(100.25)) == 0.75
+
+    machine.begin(101)
+    machine.opened()
+    machine.event("BOOKMARK", "7")
+    assert after(machine.closed(101.5)) == 0.5
+
+    machine.begin(102)
+    machine.opened()
+    assert after(machine.closed(500)) == 0
+
+
+def test_what_came_in_one_stream_says_nothing_about_the_next() -> None:
+    machine = following("7", now=100)
+    machine.event("ADDED", "8")
+    assert after(machine.closed(100)) == 0
+
+    machine.begin(100)
+    machine.opened()
+    assert after(machine.closed(100)) == 1
+
+
+def test_failures_wait_longer_each_time_until_something_new_comes() -> None:
+    machine = following("7")
+    assert [after(failed(machine, 0)) for _ in range(3)] == pytest.approx([0.8, 1.6, 3.2])
+
+    machine.begin(10)
+    machine.opened()
+    assert after(failed(machine, 10)) == pytest.approx(6.4)
+
+    machine.begin(20)
+    machine.opened()
+    machine.event("ADDED", "8")
+    assert after(failed(machine, 20)) == pytest.approx(0.8)
+
+
+def test_the_backoff_is_the_callers_to_choose() -> None:
+    machine = ListWatchMachine(
+        random=lambda: 0.5,
+        policy=Policy.FOLLOW_ONLY,
+        version="7",
+        backoff=Backoff(first=1, cap=2, jitter=1),
+    )
+
+    assert after(failed(machine, 0)) == 1.5
+
+
+@pytest.mark.parametrize("code", [0, 408, 429, 500, 503, 504])
+def test_what_passes_is_tried_again_from_the_same_version(code: int) -> None:
+    machine = watching("7")
+    machine.begin(0)
+
+    assert failed(machine, 0, code=code) == stream("7", after=0.8)
+
+
+def test_what_no_repetition_helps_is_final_whatever_its_code() -> None:
+    machine = watching("abc")
+    machine.begin(0)
+
+    assert failed(machine, 0, code=500, is_final=True) == Fail(is_expired=False)
+    assert machine.phase is Phase.DONE
+
+
+@pytest.mark.parametrize("code", [301, 400, 401, 403, 404, 405, 406, 422])
+def test_what_the_server_refuses_is_final_as_an_answer_but_not_as_an_event(code: int) -> None:
+    machine = watching("7")
+    machine.begin(0)
+    assert failed(machine, 0, code=code) == Fail(is_expired=False)
+    assert machine.phase is Phase.DONE
+
+    machine = following("7")
+    assert failed(machine, 0, code=code) == stream("7", after=0.8)
+
+    machine.begin(1)
+    assert failed(machine, 1, code=code) == Fail(is_expired=False)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(410, ""), (410, "Expired"), (410, "Gone"), (0, "Expired")])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_forgotten_version_is_final_as_an_answer_and_as_an_event(
+    code: int, reason: str, is_open: bool
+) -> None:
+    machine = watching("7")
+    machine.begin(0)
+    if is_open:
+        machine.opened()
+
+    assert failed(machine, 0, code=code, reason=reason) == Fail(is_expired=True)
+
+
+def test_the_server_is_left_alone_for_as_long_as_it_asks() -> None:
+    assert after(failed(following(), 0, code=429, retry_after=17.0)) == 17
+    assert after(failed(following(), 0, code=429, retry_after=0.0)) == 0.8
+
+
+def test_but_not_for_hours() -> None:
+    assert after(failed(following(), 0, code=503, retry_after=1e9)) == 300
+
+
+def test_once_it_is_done_it_stays_done() -> None:
+    machine = following()
+    failed(machine, 0, code=410)
+
+    with pytest.raises(ClosedError, match="begin a new one"):
+        machine.closed(0)
+    with pytest.raises(ClosedError):
+        failed(machine, 0, code=500)
+    with pytest.raises(ClosedError):
+        failed(machine, 0, code=410)
+
+
+def test_initial_events_cannot_be_gone_on_from_before_the_mark() -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    machine.opened()
+    for kind, version in [("ADDED", "9"), ("ADDED", "4"), ("MODIFIED", "10"), ("BOOKMARK", "11")]:
+        machine.event(kind, version)
+        assert machine.phase is Phase.STREAMING
+
+    assert failed(machine, 0) == initial("", after=0.8)
+
+
+def test_after_the_mark_the_watch_goes_on_without_asking_for_them_again() -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    machine.opened()
+    machine.event("ADDED", "9")
+    machine.event("BOOKMARK", "12", ends_initial=True)
+
+    assert machine.phase is Phase.FOLLOWING
+    assert machine.closed(0) == stream("12")
+
+
+def test_initial_events_that_end_too_early_are_a_failure_however_orderly() -> None:
+    machine = watching("5", initial_events=True)
+    for delay in (0.8, 1.6, 3.2):
+        machine.begin(0)
+        machine.opened()
+        machine.event("ADDED", "9")
+        assert machine.closed(0) == initial("5", after=delay)
+
+
+@pytest.mark.parametrize("version", ["", "0"])
+@pytest.mark.parametrize("kind", ["MODIFIED", "DELETED", "BOOKMARK"])
+def test_without_a_mark_the_first_event_that_is_no_addition_can_be_gone_on_from(
+    version: str, kind: str
+) -> None:
+    machine = watching(version)
+    machine.begin(0)
+    machine.opened()
+    machine.event("ADDED", "9")
+    machine.event("ADDED", "4")
+    assert machine.closed(0) == stream(version, after=1.0, restarts=True)
+
+    machine.event(kind, "")
+    assert machine.version == version
+
+    machine.event(kind, "11")
+    machine.event("ADDED", "12")
+    assert machine.closed(0) == stream("12")
+
+
+@pytest.mark.parametrize("failure", [{"code": 400}, {"code": 422}, {"silent": True}])
+def test_a_server_without_initial_events_is_listed_at_the_newest_version_and_then_followed(
+    failure: dict[str, Any],
+) -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    assert failed(machine, 0, **failure) == List("", 500, restarts=True)
+    assert not machine.initial_events
+
+    assert machine.page("", "next") == List("", 500, "next")
+    assert machine.page("7", "") == stream("7")
+    assert machine.version == "7"
+
+
+def test_a_list_that_fails_is_started_over_and_never_streamed_again() -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    failed(machine, 0, code=400)
+    machine.page("", "next")
+
+    assert failed(machine, 0, code=503) == List("", 500, after=0.8, restarts=True)
+    assert failed(machine, 0, code=403) == Fail(is_expired=False)
+
+
+def test_a_page_that_expires_is_listed_in_one_piece() -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    failed(machine, 0, code=400)
+    machine.page("", "next")
+
+    assert failed(machine, 0, code=410) == List("", 0, restarts=True)
+
+
+def test_pages_that_lead_in_a_circle_are_an_error() -> None:
+    machine = watching(initial_events=True)
+    machine.begin(0)
+    failed(machine, 0, code=400)
+    machine.page("", "next")
+    machine.page("", "other")
+
+    with pytest.raises(ProtocolError, match="has no end"):
+        machine.page("", "next")
+
+
+def test_a_version_that_the_server_has_not_reached_is_waited_for() -> None:
+    assert failed(following("7"), 0, code=504, too_large=True) == stream("7", after=0.8)
