@@ -15,6 +15,7 @@ __all__ = ["main"]
 _USAGE: Final = """usage: masthead COMMAND [options]
 
 commands:
+  generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
   serve       run an API server without a cluster; its options: masthead serve --help
 
 options:
@@ -51,4 +52,10 @@ def _serve(arguments: Sequence[str]) -> int:
     return serve(arguments, name="masthead serve")
 
 
-_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"serve": _serve}
+def _generate(arguments: Sequence[str]) -> int:
+    from masthead._codegen.command import main as generate
+
+    return generate(arguments, name="masthead generate")
+
+
+_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"generate": _generate, "serve": _serve}

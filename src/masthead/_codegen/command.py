@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "python -m masthead.codegen"
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(name: str = _PROGRAM) -> argparse.ArgumentParser:
     """The command's options."""
     made = argparse.ArgumentParser(
-        prog=_PROGRAM,
+        prog=name,
         description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
     )
     source = made.add_mutually_exclusive_group()
@@ -69,9 +69,14 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
-    options = _options(arguments)
+def main(arguments: Sequence[str] | None = None, *, name: str = _PROGRAM) -> int:
+    """Run the command; returns its exit status.
+
+    Args:
+        arguments: The command's arguments; those of the process by default.
+        name: The name of the command, for its messages.
+    """
+    options = _options(arguments, name)
     package = options.package or _package_at(options.out.resolve())
     try:
         files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
@@ -79,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.check:
             generate.write(files, options.out)
     except (MastheadError, OSError) as error:
-        print(f"{_PROGRAM}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 2
     for path in changed:
         done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
@@ -88,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if options.check and changed else 0
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    made = parser()
+def _options(arguments: Sequence[str] | None, name: str) -> argparse.Namespace:
+    made = parser(name)
     options = made.parse_args(arguments)
     is_live = options.server or options.kubeconfig or options.context
     if options.context and (options.server or options.crd or options.openapi):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from masthead._codegen.spec import Schema, Spec
+from masthead._discovery.aggregated import read_aggregated
 from masthead._meta import typeinfo
-from masthead._meta.gvk import GroupVersion, GroupVersionKind
+from masthead._meta.gvk import GroupVersion
 from masthead._meta.resource import Resource, Subresource
-from masthead.errors import GenerateError
+from masthead.errors import DecodeError, GenerateError
+
+if TYPE_CHECKING:
+    from masthead._discovery.model import ApiResource
 
 T = TypeVar("T")
 
@@ -30,69 +34,6 @@ class _Components(msgspec.Struct):
 
 class _OpenApi(msgspec.Struct):
     components: _Components = msgspec.field(default_factory=_Components)
-
-
-class _ResponseKind(msgspec.Struct):
-    kind: str
-    group: str = ""
-    version: str = ""
-
-    def of(self, served: GroupVersion) -> GroupVersionKind:
-        """The kind in full; discovery leaves out a group and version that equal the resource's own."""
-        if not self.version:
-            return served.kind(self.kind)
-        return GroupVersionKind(self.group, self.version, self.kind)
-
-
-class _Subresource(msgspec.Struct, rename="camel"):
-    subresource: str
-    verbs: list[str]
-    response_kind: _ResponseKind | None = None
-
-
-class _Resource(msgspec.Struct, rename="camel"):
-    resource: str
-    singular_resource: str = ""
-    scope: str = ""
-    verbs: list[str] = []
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    response_kind: _ResponseKind | None = None
-    subresources: list[_Subresource] = []
-
-    def of(self, served: GroupVersion) -> Resource:
-        """The facts that a kind carries."""
-        return Resource(
-            name=self.resource,
-            singular=self.singular_resource,
-            namespaced=self.scope == "Namespaced",
-            verbs=tuple(sorted(self.verbs)),
-            short_names=self.short_names,
-            categories=self.categories,
-            subresources=tuple(
-                Subresource(each.subresource, each.response_kind.of(served), tuple(sorted(each.verbs)))
-                for each in self.subresources
-                if each.response_kind
-            ),
-        )
-
-
-class _Version(msgspec.Struct):
-    version: str
-    resources: list[_Resource] = []
-
-
-class _GroupMeta(msgspec.Struct):
-    name: str = ""  # the core group has none
-
-
-class _Group(msgspec.Struct):
-    metadata: _GroupMeta = msgspec.field(default_factory=_GroupMeta)
-    versions: list[_Version] = []
-
-
-class _DiscoveryList(msgspec.Struct):
-    items: list[_Group] = []
 
 
 class _Location(msgspec.Struct, rename={"path": "serverRelativeURL"}):
@@ -183,12 +124,30 @@ def _add_schemas(spec: Spec, data: bytes, origin: str) -> None:
 
 
 def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
-    for group in _decode(data, _DiscoveryList, origin).items:
-        for version in group.versions:
-            served = GroupVersion(group.metadata.name, version.version)
-            for each in version.resources:
-                if each.response_kind:
-                    spec.resources[each.response_kind.of(served)] = each.of(served)
+    try:
+        found = read_aggregated(data)
+    except DecodeError as error:
+        raise GenerateError(f"{origin}: {error}") from None
+    for failure in found.failures.values():
+        # A stale group-version is complete: its resources are those that the server knew last.
+        if isinstance(failure, DecodeError):
+            raise GenerateError(f"{origin}: {failure}")
+    spec.resources.update({each.gvk: _facts(each) for each in found if each.kind})
+
+
+def _facts(found: ApiResource) -> Resource:
+    """What a kind knows of its resource; verbs are sorted, because servers list them in different orders."""
+    return Resource(
+        name=found.name,
+        singular=found.singular,
+        namespaced=found.namespaced,
+        verbs=tuple(sorted(found.verbs)),
+        short_names=found.short_names,
+        categories=found.categories,
+        subresources=tuple(
+            Subresource(each.name, each.kind, tuple(sorted(each.verbs))) for each in found.subresources
+        ),
+    )
 
 
 def _decode(data: bytes, target: type[T], origin: str) -> T:

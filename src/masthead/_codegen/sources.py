@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._codegen import crds, documents, homes
 from masthead._codegen.spec import Spec
+from masthead._discovery.aggregated import ACCEPT
 from masthead._meta import yaml
 from masthead._rest.call import JSON
 from masthead.errors import (
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 _INDEX: Final = "/openapi/v3"
 _NO_OPENAPI: Final = "the server has no OpenAPI v3 (404 NotFound), nor has the embedded one yet; generate from manifests: --crd FILE"
-_AGGREGATED: Final = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-    for version in ("v2", "v2beta1")
-)
 _TIMEOUT: Final = 30.0
 
 
@@ -50,7 +47,7 @@ def from_folder(folder: Path) -> Spec:
     if not spec.resources:
         raise GenerateError(
             f"{folder} holds no discovery document, so that no kind would know its resource: save what a server "
-            f"answers at /api and /apis when asked to Accept: {_AGGREGATED.partition(',')[0]}"
+            f"answers at /api and /apis when asked to Accept: {ACCEPT.partition(',')[0]}"
         )
     return spec
 
@@ -100,7 +97,7 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
         server = _Server(client)
         spec = Spec()
         for path in ("/api", "/apis"):
-            documents.add_discovery(spec, server.get(path, _AGGREGATED), server.describe(path))
+            documents.add_discovery(spec, server.get(path, ACCEPT), server.describe(path))
         # The index is JSON, but kube-apiserver calls it text/plain.
         index = documents.locations(server.get(_INDEX, "*/*"), server.describe(_INDEX))
         wanted = frozenset(groups) or frozenset(served.group for served in index)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING
 
 import pytest
 
 from masthead._cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -32,6 +36,21 @@ def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> No
     printed = capsys.readouterr().out
     assert printed.startswith("usage: masthead serve [-h]")
     assert "--kubeconfig-out" in printed
+
+
+def test_generate_has_the_generators_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", "--help"])
+
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("usage: masthead generate [-h]")
+    assert "--crd" in printed
+
+
+def test_generate_names_itself_in_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "--crd", str(tmp_path / "missing.yaml"), "--out", str(tmp_path / "made")]) == 2
+    assert capsys.readouterr().err.startswith("masthead generate: ")
 
 
 def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:

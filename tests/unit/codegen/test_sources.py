@@ -243,7 +243,7 @@ def test_a_redirect_is_not_followed(server: Server) -> None:
 
 
 def test_no_token_goes_over_plain_http_to_another_machine() -> None:
-    with pytest.raises(ConfigError, match="anybody on the way could read the credentials"):
+    with pytest.raises(ConfigError, match="anyone on the network could read the credentials"):
         Config(server="http://192.0.2.1:8080", token="secret")
 
 
@@ -313,9 +313,7 @@ def test_an_answer_that_cannot_be_used_is_named(server: Server, path: str, answe
 
 def test_documents_that_are_malformed_inside_are_named(server: Server) -> None:
     server.answers["/apis"] = {**EMPTY_DISCOVERY, "items": [{"versions": "v1"}]}
-    with pytest.raises(
-        GenerateError, match=r"/apis: Expected `array`, got `str` - at `\$\.items\[0\]\.versions`"
-    ):
+    with pytest.raises(GenerateError, match=r"/apis: .*Expected `array.*`, got `str` - at `\$\.versions`"):
         sources.from_server(server.config())
     server.answers["/apis"] = DISCOVERY
 
