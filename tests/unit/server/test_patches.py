@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 
 from masthead._meta import patch as meta
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.patches import (
-    apply_json_patch,
-    apply_merge_patch,
-    json_patch_slips,
-    merge_patch_slips,
-    refused_patch,
-)
+from masthead._server.wire.json_patch import apply_json_patch, json_patch_errors
+from masthead._server.wire.patches import apply_merge_patch, merge_patch_errors, refused_patch
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))["patches"]
 APPLIES = {"application/json-patch+json": apply_json_patch, "application/merge-patch+json": apply_merge_patch}
@@ -201,15 +196,15 @@ def test_what_only_go_reads_is_read() -> None:
     assert apply_json_patch({}, body) == {"a": "\ufffd\ufffd"}
 
 
-def test_slips_are_worded_as_strict_validation_words_them() -> None:
+def test_strict_validation_reports_unknown_and_duplicate_fields_of_a_patch() -> None:
     body = b'[{"op":"add","path":"/data","value":{"a":"1","a":"2"},"foo":{"x":1,"x":2}},null]'
 
-    assert json_patch_slips(body) == [
+    assert json_patch_errors(body) == [
         'json patch unknown field "[0].foo"',
         'json patch duplicate field "[0].value.a"',
     ]
-    assert json_patch_slips(b"null") == []
-    assert merge_patch_slips(b'{"data":{"a":"1","a":"2"}}') == ['duplicate field "data.a"']
+    assert json_patch_errors(b"null") == []
+    assert merge_patch_errors(b'{"data":{"a":"1","a":"2"}}') == ['duplicate field "data.a"']
 
 
 def test_a_patched_object_that_is_none_of_its_kind_is_shown_whole() -> None:

@@ -15,7 +15,7 @@ from masthead._server.resources.names import path_segment
 from masthead._server.resources.schema import schema_of
 from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
-from masthead._server.wire.patches import JSON_PATCH, MERGE_PATCH
+from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ServedResource:
         self.name = resource.name
         self.verbs = frozenset(resource.verbs)
         self.is_namespaced = resource.namespaced
-        self.patch_types = frozenset({JSON_PATCH, MERGE_PATCH})
+        self.patch_types = frozenset({JSON_PATCH_TYPE, MERGE_PATCH_TYPE})
         """The media types of the patches that it accepts."""
         self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
         self.is_custom = description.is_custom

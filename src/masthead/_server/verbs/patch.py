@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._server.verbs import bodies, write
 from masthead._server.verbs.write_steps import nameless
-from masthead._server.wire import patches
+from masthead._server.wire import json_patch, patches
 from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,8 +40,8 @@ class PatchType:
 
 
 PATCH_TYPES: Final[Mapping[str, PatchType]] = {
-    patches.JSON_PATCH: PatchType(patches.apply_json_patch, patches.json_patch_slips),
-    patches.MERGE_PATCH: PatchType(patches.apply_merge_patch, patches.merge_patch_slips),
+    JSON_PATCH_TYPE: PatchType(json_patch.apply_json_patch, json_patch.json_patch_errors),
+    MERGE_PATCH_TYPE: PatchType(patches.apply_merge_patch, patches.merge_patch_errors),
 }
 """The formats by media type. Which of them a resource accepts, it says itself: see `ServedResource.patch_types`."""
 

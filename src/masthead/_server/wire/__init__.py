@@ -1,1 +1,1 @@
-"""What goes over the wire, without knowing any kind: requests, answers, refusals, patches, formats."""
+"""The wire formats, without knowledge of any kind: requests, responses, failures, patches, JSON, YAML, protobuf."""

@@ -1,7 +1,7 @@
-"""What the server says when it refuses: every failure as a Status, worded as kube-apiserver words it.
+"""Failures: every one a Status, with the message of kube-apiserver.
 
-`StatusFailure` is raised anywhere below the HTTP layer and becomes the answer. `FieldError` is one finding of a
-validation; many of them make one ``Invalid`` failure.
+`StatusFailure` is raised anywhere below the HTTP layer and becomes the response. `FieldError` is one error of a
+validation; all of them make one ``Invalid`` failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 OMITTED: Final = object()
-"""Stands for a bad value that the message does not repeat."""
+"""Stands for an invalid value that the message does not repeat."""
 
 _WORDS: Final = {
     "FieldValueNotFound": "Not found",
@@ -49,18 +49,18 @@ _ESCAPES: Final = {
 }
 _JSON_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 _PLAIN_FLOATS: Final = 1e21
-"""Go writes whole numbers from here on with an exponent."""
+"""Go formats whole numbers from here on with an exponent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One field that is wrong, and how.
+    """The error of one field.
 
     Attributes:
         reason: ``FieldValueRequired`` and so on, as a Status' cause has it.
         field: The path, such as ``spec.containers[0].name``.
-        value: What was given; `OMITTED` if the message is not to repeat it.
-        detail: What is wrong with it.
+        value: The invalid value; `OMITTED` if the message does not repeat it.
+        detail: Why it is invalid.
     """
 
     reason: str
@@ -85,12 +85,12 @@ class FieldError:
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """A value that must be there is not."""
+    """A required value is missing."""
     return FieldError("FieldValueRequired", field, detail=detail)
 
 
 def invalid(field: str, value: object, detail: str) -> FieldError:
-    """A value breaks a rule."""
+    """A value is invalid."""
     return FieldError("FieldValueInvalid", field, value, detail)
 
 
@@ -100,19 +100,19 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 
 def duplicate(field: str, value: object) -> FieldError:
-    """A value stands twice where it may stand once."""
+    """A value is duplicate where it must be unique."""
     return FieldError("FieldValueDuplicate", field, value)
 
 
 def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
-    """A value is none of those that the server knows."""
+    """A value is not one of the supported ones."""
     ordered = sorted(supported) if isinstance(supported, set | frozenset) else supported
     known = ", ".join(quoted(each) for each in ordered)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    """A value has more bytes than it may have."""
+    """A value has too many bytes."""
     unit = "byte" if limit == 1 else "bytes"
     return FieldError("FieldValueTooLong", field, detail=f"may not be more than {limit} {unit}")
 
@@ -124,8 +124,8 @@ def quoted(value: str) -> str:
     ):  # nearly every one, and long ones at once
         return f'"{value}"'
     if len(value) > _LONG:
-        # differs from Go, which escapes only what cannot be printed, and some of it otherwise: telling that of each
-        # character takes too long.
+        # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each character
+        # takes too long.
         escaped = value.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     strange = {each for each in set(value) if each in _ESCAPES or not each.isprintable()}
@@ -137,7 +137,7 @@ def quoted(value: str) -> str:
 
 
 _LONG: Final = 10_000
-"""Characters of a text that is taken apart into its characters."""
+"""Characters of a text that is escaped character by character."""
 
 
 def _escaped(character: str) -> str:
@@ -157,19 +157,19 @@ def shown(value: object) -> str:
         return quoted(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < _PLAIN_FLOATS:
         return str(int(value))
-    # Go's JSON can be put into HTML and JavaScript as it is.
+    # Go's JSON is safe within HTML and JavaScript.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_JSON_ESCAPES)
 
 
 class StatusFailure(Exception):  # noqa: N818 - it is an answer, and becomes a Status on the way out
-    """A request that is refused.
+    """A request has failed.
 
     Attributes:
-        code: HTTP's status.
-        reason: The Status' reason; empty where the real server gives none.
-        message: What is printed.
-        details: The Status' details, if there are any.
-        metadata: The Status' metadata: an expired continue token carries a fresh one there.
+        code: The status code.
+        reason: The reason of the Status; empty where kube-apiserver has none.
+        message: The message of the Status.
+        details: The details of the Status, if it has any.
+        metadata: The metadata of the Status, where the failure of an expired continue token has a new one.
         retry_after: Seconds for the Retry-After header.
     """
 
@@ -192,7 +192,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is an answer, and becomes a S
         self.retry_after = retry_after
 
     def status(self) -> Plain:
-        """The body of the answer."""
+        """Return the body of the response."""
         body: Plain = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -209,13 +209,13 @@ class StatusFailure(Exception):  # noqa: N818 - it is an answer, and becomes a S
 
 
 def details_of(name: str, group: str, kind: str, *, uid: str = "") -> Plain:
-    """Details that say which object is meant; what is empty is left out, as the real server does."""
+    """Return the details that name an object; empty ones are left out, as kube-apiserver does."""
     parts = {"name": name, "group": group, "kind": kind, "uid": uid}
     return {key: value for key, value in parts.items() if value}
 
 
 def qualified(group: str, resource: str) -> str:
-    """Name a resource as messages do: ``pods``, ``deployments.apps``."""
+    """Return a resource's name in messages: ``pods``, ``deployments.apps``."""
     return f"{resource}.{group}" if group else resource
 
 
@@ -226,13 +226,13 @@ def not_found(group: str, resource: str, name: str) -> StatusFailure:
 
 
 def already_exists(group: str, resource: str, name: str) -> StatusFailure:
-    """There is such an object already."""
+    """There is already such an object."""
     message = f"{qualified(group, resource)} {quoted(name)} already exists"
     return StatusFailure(409, "AlreadyExists", message, details=details_of(name, group, resource))
 
 
 def conflict(group: str, resource: str, name: str, problem: str) -> StatusFailure:
-    """The object is not what the writer thought that it was."""
+    """The object is not in the state that the client expects."""
     message = f"Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {problem}"
     return StatusFailure(409, "Conflict", message, details=details_of(name, group, resource))
 
@@ -243,12 +243,12 @@ MODIFIED: Final = (
 
 
 def bad_request(message: str) -> StatusFailure:
-    """The request makes no sense."""
+    """The request is malformed."""
     return StatusFailure(400, "BadRequest", message)
 
 
 def too_far_ahead(wanted: int, newest: int) -> StatusFailure:
-    """A version has not come yet: the client is to ask again in a second."""
+    """A version does not exist yet: the client is to retry in a second."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return StatusFailure(
         504,
@@ -260,17 +260,17 @@ def too_far_ahead(wanted: int, newest: int) -> StatusFailure:
 
 
 MOST_FINDINGS: Final = 1_000
-"""How many faults of one object are listed; the real server lists all, and its answer can be a thousand times the request."""
+"""The most errors that are listed; kube-apiserver lists all, and its response can be a thousand times the request."""
 _MOST_TEXT: Final = 1024 * 1024
-"""Characters of all the faults of an object together; the first is told whatever its length."""
+"""The most characters of all errors together; the first is listed whatever its length."""
 
 
 class _Enough(Exception):  # noqa: N818 - it never leaves this module
-    """More is wrong with an object than anybody wants to hear."""
+    """More errors were found than are listed."""
 
 
 class _Gathering:
-    """What was found to be wrong with one object so far."""
+    """The errors of one object that were found so far."""
 
     def __init__(self) -> None:
         self.found: list[FieldError] = []
@@ -287,13 +287,13 @@ _gathering: Final[ContextVar[_Gathering | None]] = ContextVar("_gathering", defa
 
 
 def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
-    """Look for what is wrong with an object, and stop where that is more than can be told.
+    """Validate an object, and stop when there are more errors than are listed.
 
-    An object of a few megabytes can have a million faults. A check that has found so many is not finished; the answer
-    is then made of the first.
+    An object of a few megabytes can have a million errors. A validation that has found too many is not finished; the
+    response has the first of them.
 
     Args:
-        find: Looks for it all.
+        find: Finds all errors.
     """
     gathering = _Gathering()
     token = _gathering.set(gathering)
@@ -306,7 +306,7 @@ def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
 
 
 def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusFailure:
-    """Some fields are wrong: 422 with a cause for each, as far as there is room."""
+    """Some fields are invalid: 422 with a cause for each, up to a limit."""
     causes: list[Plain] = []
     said: dict[str, None] = {}
     left = _MOST_TEXT

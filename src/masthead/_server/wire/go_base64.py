@@ -1,4 +1,4 @@
-"""Base64 as Go reads it: strictly, and with the place of what is wrong."""
+"""Base64 as Go decodes it: strictly, and with the position of an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["decode_base64"]
 
 _STRANGE: Final = re.compile(rb"[^A-Za-z0-9+/]")
 _STRANGE_IN_URL: Final = re.compile(rb"[^A-Za-z0-9_-]")
-"""What stands in neither alphabet."""
+"""Characters that are in neither alphabet."""
 _NEWLINES: Final = b"\r\n"
 
 
@@ -18,7 +18,7 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
     """Decode text in the standard alphabet with padding, or in the URL alphabet without.
 
     Raises:
-        ValueError: It is not base64; the message is Go's.
+        ValueError: If it is not base64; the message is Go's.
     """
     data = text.encode("utf-8", "surrogateescape").translate(None, _NEWLINES)
     body = data if is_url else data.rstrip(b"=")
@@ -35,7 +35,7 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
 
 
 def _misplaced_end(length: int, padding: int, *, is_url: bool) -> int | None:
-    """Where a text ends too early or too late, if it does."""
+    """The position where a text ends too early or too late, if it does."""
     over = length % 4
     if over == 1:
         return length - 1 if is_url else length

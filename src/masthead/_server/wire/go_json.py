@@ -1,7 +1,7 @@
-"""JSON as Go reads it, and what kube-apiserver says of a body that it cannot read.
+"""JSON as Go decodes it, and kube-apiserver's messages about a body that it cannot decode.
 
-msgspec reads what is well-formed. Everything here comes after it, or beside it: the documents that Go takes and
-msgspec does not, the keys that stand twice, and the exact words for what is no object of the kind expected.
+msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not, duplicate
+keys, and the exact messages for what is no object of the expected kind.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ __all__ = [
 ]
 
 MAX_DUPLICATES: Final = 100
-"""How many faults Go's strict reading lists."""
+"""How many errors Go's strict decoding lists."""
 
 
 def decode(data: bytes) -> object:
-    """Read a document that Go would read.
+    """Decode a document that Go would decode.
 
-    Unlike msgspec it takes, as Go does, bytes that are no UTF-8 and halves of surrogate pairs, and puts U+FFFD
-    in their place.
+    Unlike msgspec it accepts, as Go does, bytes that are not UTF-8 and halves of surrogate pairs, and replaces them
+    with U+FFFD.
 
     Raises:
-        JsonError: It is not JSON.
-        StatusFailure: It has too many values.
+        JsonError: If it is not JSON.
+        StatusFailure: If it has too many values.
     """
     refuse_many_values(data)
     try:
@@ -66,19 +66,19 @@ def decode(data: bytes) -> object:
             raise JsonError(problem) from None
         found = _decode_as_go(data)
     if data.count(b"{") + data.count(b"[") > DEEPEST and nests_too_deeply(found):
-        # differs from Go, whose limit is 10,000: nothing that deep is an object of the API.
+        # differs from Go, whose limit is 10,000: no object of the API is as deep.
         raise JsonError(_TOO_DEEP)
     return found
 
 
 def _problem_with_body(data: bytes, error: Exception) -> str:
-    """Say what is wrong with what could not be read; nothing if Go would read it."""
+    """Return Go's message about a document; empty if Go would decode it."""
     if len(data) <= _LONGEST_SCANNED and count_values(data) <= _MOST_SCANNED:
         problem = problem_with(data)
     elif isinstance(error, RecursionError):
         problem = _TOO_DEEP
     else:
-        # differs from Go in what is wrong, unless the end is missing: finding that out takes too long here.
+        # differs from Go in the message, unless the end is missing: finding the error takes too long here.
         problem = _END_MISSING if _TRUNCATED in str(error) else ""
         if not problem and not isinstance(error, UnicodeDecodeError | LongNumberError):
             problem = str(error)
@@ -87,7 +87,7 @@ def _problem_with_body(data: bytes, error: Exception) -> str:
 
 _LONGEST_SCANNED: Final = 1024 * 1024
 _MOST_SCANNED: Final = 20_000
-"""Bytes and values of a body that is gone over sign by sign for Go's words."""
+"""Bytes and values of a body that is scanned byte by byte for Go's message."""
 _TRUNCATED: Final = "truncated"
 _END_MISSING: Final = "unexpected end of JSON input"
 _TOO_DEEP: Final = "exceeded max depth"
@@ -103,7 +103,7 @@ def _decode_as_go(data: bytes) -> object:
 
 
 def type_name(value: object) -> str:
-    """What Go calls a JSON value when it is of the wrong type; empty for null, which fits everywhere."""
+    """Return Go's name for the type of a JSON value; empty for null, which has every type."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -141,14 +141,14 @@ def _mended(value: object) -> object:
 
 
 def duplicate_keys(data: bytes, decoded: object) -> list[str]:
-    """List the paths of keys that stand twice in an object, such as ``data.a`` or ``spec.containers[0].name``.
+    """List the paths of duplicate keys, such as ``data.a`` or ``spec.containers[0].name``.
 
     Each path once, in the document's order, and no more of them than Go lists.
 
     Args:
         data: A document.
-        decoded: What was read from it. It is what makes the check cheap: a document that reads the same when it
-            is written again has no such keys, and hardly any client sends one that does not.
+        decoded: The decoded document, which makes the check cheap: a document that is the same when it is encoded again
+            has no duplicate keys, and clients hardly ever send others.
     """
     try:
         if _normal(data) == msgspec.json.encode(decoded):
@@ -168,10 +168,10 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
 
 
 def _normal(data: bytes) -> bytes:
-    """Write a document as msgspec would, but for the spellings that nobody uses.
+    """Bring a document to the form in which msgspec encodes it, but for unusual spellings.
 
-    Go's clients escape three characters that need it in HTML only. One that stands after a backslash becomes
-    something that is no JSON, and so is not taken for equal to anything.
+    Go's clients escape three characters that need it in HTML only. One that follows a backslash becomes invalid JSON,
+    which is equal to nothing.
     """
     normal = msgspec.json.format(data, indent=-1)
     if b"\\u00" in normal:
@@ -184,13 +184,13 @@ _HTML_ESCAPES: Final = ((rb"\u003c", b"<"), (rb"\u003e", b">"), (rb"\u0026", b"&
 
 
 class _Pairs(list[tuple[str, object]]):
-    """An object with all that stands in it, in order."""
+    """An object with all its keys, in order."""
 
 
 _Steps: TypeAlias = "tuple[_Steps | None, str | int]"
-"""How something was reached: from where, and by which key or index. It is written only if it is told."""
+"""The path to a value: its parent, and the key or index. It is formatted only if it is listed."""
 _MOST_TOLD: Final = 1024 * 1024
-"""Characters of all paths that are told."""
+"""The most characters of all paths that are listed."""
 
 
 def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
@@ -216,31 +216,28 @@ def _written_path(steps: _Steps | None) -> str:
     return "".join(reversed(written)).removeprefix(".")
 
 
-# -- bodies of requests --------------------------------------------------------------------------------------------
-
-
 def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:
-    """Say that a body could not be read at all.
+    """The failure of a body that could not be decoded.
 
     Args:
-        body: What was sent.
-        kind: The kind that was expected; ``DeletionOptions`` has words of its own.
-        problem: Why it could not be read.
+        body: The body.
+        kind: The expected kind; ``DeleteOptions`` has a message of its own.
+        problem: Why it could not be decoded.
     """
     said = str(problem)
     return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
 
 
 def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> StatusFailure | None:
-    """Say why a document that was read is no object of a kind; None if it can be one.
+    """The failure of a document that is no object of a kind; None if it can be one.
 
-    What it leaves out, or says with null or an empty string, is taken to be as expected; but a custom resource
-    must say what it is. A document that is null counts as an empty object.
+    A kind or apiVersion that is missing, null or empty is taken as the expected one; but a custom resource must have
+    both. A document that is null counts as an empty object.
 
     Args:
-        document: What was read.
-        body: What it was read from.
-        kind: The kind that was expected.
+        document: The decoded document.
+        body: The body that it was decoded from.
+        kind: The expected kind.
         api_version: Its group and version.
     """
     if problem := wrong_type(document) or _wrong_name(cast("Plain", document or {})):
@@ -258,14 +255,14 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
 
 
 def check_delete_options(options: Plain) -> None:
-    """Look whether the options of a deletion are of the right types.
+    """Check the types of DeleteOptions.
 
     Raises:
-        StatusFailure: One is not.
+        StatusFailure: If one is wrong.
     """
     for struct, path, value, (json_type, go_type) in _typed_options(options):
         found = type_name(value)
-        # A range looks for a float number by number, for centuries.
+        # A range would compare a float with each of its numbers.
         if go_type == "int64" and found == "number" and not (isinstance(value, int) and value in _INT64):
             found = f"number {shown(value)}"
         if found not in {"", json_type}:
@@ -287,7 +284,7 @@ _CONDITION_TYPES: Final = {"uid": ("string", "types.UID"), "resourceVersion": ("
 
 
 def _typed_options(options: Plain) -> Iterator[tuple[str, str, object, tuple[str, str]]]:
-    """Everything in options that has a type: its struct, its path, itself, and its types in JSON and Go."""
+    """The typed fields of the options: the struct, the path, the value, and its types in JSON and Go."""
     for name, value in options.items():
         if name not in _OPTION_TYPES:
             continue
@@ -336,7 +333,7 @@ _OPTIONS_EVERYWHERE: Final = frozenset({"CreateOptions", "UpdateOptions"})
 
 
 def wrong_type(value: object) -> str:
-    """Say that a document is no object, where the server looks for its kind; empty if it is one, or null."""
+    """Return the message about a document that is no object; empty if it is one, or null."""
     if value is None or isinstance(value, dict):
         return ""
     return f"{_NO_KIND} json: cannot unmarshal {type_name(value)} into Go value of type {_KIND_TYPE}"
@@ -354,7 +351,7 @@ def _unrecognized(body: bytes, kind: str, problem: str) -> StatusFailure:
 
 
 def _wrong_name(document: Plain) -> str:
-    """Say that the kind or version is no string; Go finds these two whatever the case of their letters is."""
+    """Return the message about a kind or version that is no string; Go finds these two case-insensitively."""
     for key, value in document.items():
         name = {"kind": "kind", "apiversion": "apiVersion"}.get(key.lower())
         if name and value is not None and not isinstance(value, str):
@@ -379,7 +376,7 @@ def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) ->
     if not document.get("kind"):
         missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
         return _unrecognized(body, expected.kind, missing)
-    # That it may be of another kind is found later, when the object is validated.
+    # Another kind is found later, when the object is validated.
     said = document.get("apiVersion") or ""
     return None if said == expected.api_version else _other_version(said, expected)
 
@@ -414,7 +411,7 @@ def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -
 
 
 def _is_known(said: GroupVersionKind, expected: GroupVersionKind) -> bool:
-    """Tell whether the part of the server that was asked knows a kind at all."""
+    """Tell whether the server behind the path has a kind at all."""
     if said.kind in _EVERYWHERE:
         return True
     if expected.kind == _OPTIONS:
@@ -441,7 +438,7 @@ _FORMER: Final = {
     "scheduling.k8s.io": ("v1beta1",),
     "storage.k8s.io": ("v1alpha1",),
 }
-"""Versions that the real server no longer serves, and still has a name for."""
+"""Versions that kube-apiserver no longer serves, and still has in its scheme."""
 _ANY_LIST: Final = GroupVersionKind("", "v1", "List")
 
 

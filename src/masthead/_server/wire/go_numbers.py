@@ -1,4 +1,4 @@
-"""Whole numbers as Go's strconv reads them, in a time that the length of the text bounds."""
+"""Whole numbers as Go's strconv parses them, in linear time."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MOST_DIGITS: Final = 20
 
 
 def parse_int(text: str) -> int:
-    """Read a number of 64 bits with a sign.
+    """Parse a signed 64-bit number.
 
     Raises:
-        ValueError: It is invalid; the message says why, in Go's words.
+        ValueError: If it is invalid; the message is Go's.
     """
     return _parse(_INT, text, range(-(2**63), 2**63))
 
 
 def parse_uint(text: str) -> int:
-    """Read a number of 64 bits without a sign.
+    """Parse an unsigned 64-bit number.
 
     Raises:
-        ValueError: It is invalid; the message says why, in Go's words.
+        ValueError: If it is invalid; the message is Go's.
     """
     return _parse(_UINT, text, range(2**64))
 
@@ -36,7 +36,7 @@ def _parse(pattern: re.Pattern[str], text: str, known: range) -> int:
     if match is None:
         raise ValueError("invalid syntax")
     digits = match[2].lstrip("0") or "0"
-    # Python's own reading takes the square of the length, and refuses what is longer than 4,300 digits.
+    # Python's own parser takes quadratic time, and refuses more than 4,300 digits.
     if len(digits) > _MOST_DIGITS or (number := int(match[1] + digits)) not in known:
         raise ValueError("value out of range")
     return number

@@ -1,4 +1,4 @@
-"""Go's reading of JSON, byte by byte: what it says of a document that is none."""
+"""Go's JSON scanner, for its message about a malformed document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["JsonError", "problem_with"]
 
 MAX_DEPTH: Final = 10_000
-"""How deep Go lets a document nest."""
+"""How deeply Go lets a document nest."""
 
 
 class JsonError(ValueError):
@@ -24,7 +24,7 @@ class JsonError(ValueError):
 
 
 def problem_with(data: bytes) -> str:
-    """Say what Go finds wrong with a document; empty if it is JSON."""
+    """Return Go's message about a document; empty if it is JSON."""
     try:
         _Scanner(data).run()
     except JsonError as problem:
@@ -34,7 +34,7 @@ def problem_with(data: bytes) -> str:
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _STRING: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
-"""A string without its closing quote: as much of it as is right."""
+"""A string without its closing quote: as much of it as is valid."""
 _PLAIN_STRING: Final = re.compile(rb'"[^"\\\x00-\x1f]*"')
 """A string without escapes."""
 _NUMBER: Final = re.compile(rb"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?")
@@ -42,7 +42,7 @@ _NUMBER: Final = re.compile(rb"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?")
 
 
 def _whole_values() -> bytes:
-    """A pattern of values that are right, as deep as most that come many times; it never looks at a byte twice."""
+    """A pattern of valid values, as deep as most that repeat; it never looks at a byte twice."""
     string = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
     number = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[ \t\r\n,\]}])"
     blank = rb"[ \t\r\n]*+"
@@ -63,10 +63,10 @@ _NUMBER_STARTS: Final = frozenset(b"-0123456789")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _State:
-    """What may come next: a value, a key or a sign.
+    """A state of the scanner: what may come next, a value, a key or a sign.
 
     Attributes:
-        complaint: What is said of anything else.
+        complaint: The message about anything else.
         signs: The signs that may come, and the state after each; None where the object or array is left.
     """
 
@@ -88,8 +88,8 @@ _OPENED: Final = {b"{": (_KEY_OR_END, _AFTER_PAIR), b"[": (_VALUE_OR_END, _AFTER
 
 @functools.cache
 def _skipped() -> dict[_State, re.Pattern[bytes]]:
-    """What may be passed over at once where it repeats, since all of it is right: few documents have their fault early."""
-    if sys.version_info < (3, 11, 5):  # whose possessive quantifiers lose their way in groups within groups
+    """What may be skipped where it repeats, since all of it is valid: few documents have their error early."""
+    if sys.version_info < (3, 11, 5):  # whose possessive quantifiers are wrong in nested groups
         return {}
     value = _whole_values()
     before = rb"[ \t\r\n]*+,[ \t\r\n]*+"
@@ -101,10 +101,10 @@ def _skipped() -> dict[_State, re.Pattern[bytes]]:
 
 
 class _Scanner:
-    """Goes over a document token by token, and stops at the first byte that Go's scanner would not take."""
+    """Scans a document token by token, up to the first byte that Go's scanner would not accept."""
 
     def __init__(self, data: bytes) -> None:
-        # Go looks whether a space may follow the end, and complains about that space.
+        # Go checks whether a space may follow the end, and its message is about that space.
         self._data = data + b" "
         self._at = 0
         self._after: list[_State] = []
@@ -113,7 +113,7 @@ class _Scanner:
         """Scan all of it.
 
         Raises:
-            JsonError: It is not JSON.
+            JsonError: If it is not JSON.
         """
         data, state, skipped = self._data, _VALUE, _skipped()
         while True:
@@ -203,6 +203,6 @@ class _Scanner:
 
 
 def _shown(byte: int) -> str:
-    """Write a byte as Go's scanner does; those that are no ASCII pass for Latin-1."""
+    """Format a byte as Go's scanner does, which takes bytes beyond ASCII for Latin-1."""
     character = chr(byte)
     return {"'": r"'\''", '"': "'\"'"}.get(character) or f"'{quoted(character)[1:-1]}'"

@@ -1,4 +1,4 @@
-"""Go's reading of YAML, which it makes JSON of: what is refused for its size, and the words for what is not YAML."""
+"""YAML as Go decodes it, by way of JSON: its limits, and its messages about malformed YAML."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["decode_yaml"]
 
 
 def decode_yaml(body: bytes) -> object:
-    """Read the first YAML document of a body.
+    """Decode the first YAML document of a body.
 
     Raises:
-        JsonError: It is not YAML; the message is that of Go's reader.
-        StatusFailure: It stands for more than a body may hold.
+        JsonError: If it is not YAML; the message is that of Go's parser.
+        StatusFailure: If it is larger than a body may be.
     """
     from masthead._meta import yaml
     from masthead.errors import DecodeError
@@ -27,28 +27,28 @@ def decode_yaml(body: bytes) -> object:
     try:
         is_measured = _refuse_large_yaml(body)
     except DecodeError:
-        # libyaml's own descent has no limit, so that nothing else may be asked about this body.
+        # libyaml's own recursion has no limit, so that this body must not be parsed again.
         raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}") from None
     try:
         documents = yaml.load_all(body, is_measured=is_measured)
     except DecodeError as error:
         if problem := _yaml_problem(body):
             raise JsonError(f"yaml: {problem}") from None
-        # differs from Go: it takes a key that stands twice, and only warns of it.
+        # differs from Go: it accepts duplicate keys, with a warning.
         raise JsonError(f"yaml: {error}") from None
     return documents[0] if documents else None
 
 
 def _refuse_large_yaml(body: bytes) -> bool:
-    """Refuse what would be more than a body may hold, were it written without aliases.
+    """Refuse a document that would be too large without aliases.
 
     Returns:
         Whether it could be measured; if not, it is not YAML.
 
     Raises:
-        DecodeError: It nests too deeply.
-        JsonError: Nearly all of it is aliases.
-        StatusFailure: It is too large.
+        DecodeError: If it nests too deeply.
+        JsonError: If nearly all of it is aliases.
+        StatusFailure: If it is too large.
     """
     import yaml as pyyaml
 
@@ -60,7 +60,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
     except (pyyaml.YAMLError, ValueError) as error:
         if isinstance(error, DecodeError):
             raise
-        return False  # what is wrong is found out when it is read
+        return False  # the error is found when it is decoded
     if _aliases_too_much(measured):
         raise JsonError("yaml: document contains excessive aliasing")
     if measured.size > BODY_LIMIT:
@@ -71,7 +71,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
 
 
 def _aliases_too_much(measured: AliasExpansion) -> bool:
-    """Tell whether Go's reader refuses a document for its aliases: the larger it is, the fewer may stand for the rest."""
+    """Tell whether Go's parser refuses a document for its aliases: the larger it is, the smaller their share may be."""
     fewest, most = 400_000, 4_000_000
     share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)
     allowed = 0.99 - 0.89 * share
@@ -79,16 +79,16 @@ def _aliases_too_much(measured: AliasExpansion) -> bool:
 
 
 _DEEPEST: Final = 10_000
-"""How deep Go's reader goes, which is in the message; here it is `masthead._meta.yaml.MAX_DEPTH`."""
+"""The depth limit of Go's parser, which is in the message; here it is `masthead._meta.yaml.MAX_DEPTH`."""
 
 
 def _yaml_problem(body: bytes) -> str:
-    """Say what libyaml, of which Go's reader is a port, finds wrong with the first document."""
+    """Return libyaml's message about the first document; Go's parser is a port of it."""
     import yaml
     from yaml.scanner import ScannerError
 
     loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))(body)
-    loader.yaml_implicit_resolvers = {}  # what the words mean does not matter, and takes long for long ones
+    loader.yaml_implicit_resolvers = {}  # scalars are not resolved, which takes long for long ones
     try:
         loader.check_node()
         loader.get_node()
@@ -98,7 +98,7 @@ def _yaml_problem(body: bytes) -> str:
             line = cast("str", body.decode("utf-8", "replace").splitlines()[mark.line])
             alias = re.compile(r"\*([\w-]*)").match(line, mark.column)
             return f"unknown anchor '{alias[1] if alias else ''}' referenced"
-        # Go counts from one for what is no word or sign, from zero for what is in the wrong place, and leaves
+        # Go counts lines from one for an invalid token, from zero for a misplaced one, and leaves
         # the first line out.
         number = mark.line + isinstance(error, ScannerError) if mark.line else 0
         return f"line {number}: {error.problem}" if number else str(error.problem)

@@ -1,8 +1,8 @@
-"""How much one request may bring, whatever its format.
+"""Limits of one request's body, whatever its format.
 
-A body is bounded by its bytes, as the real server's is. What it stands for is bounded besides: three megabytes of
-JSON can be a million objects, which take hundreds of times their text in memory and seconds to look at. Hardly an
-object that the real server could store, which ends at a megabyte and a half, comes near to these limits.
+A body is limited in bytes, as kube-apiserver's is. The number of its values is limited, too: three megabytes of JSON can
+be a million objects, which take hundreds of times their text in memory and seconds to process. No object that
+kube-apiserver could store, whose limit is a megabyte and a half, comes near to these limits.
 """
 
 from __future__ import annotations
@@ -31,51 +31,51 @@ __all__ = [
 ]
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
-"""Bytes of a body; what is longer is refused unread."""
+"""Bytes of a body; a longer one is refused unread."""
 MOST_VALUES: Final = 60_000
-"""How many values a body in JSON may have: objects, arrays, and what stands in them."""
+"""The most values of a JSON body: objects, arrays, and what they contain."""
 MOST_YAML_VALUES: Final = 20_000
-"""How many it may have in YAML, which takes twenty times longer to read."""
+"""The most values of a YAML body, which takes twenty times longer to decode."""
 MOST_ITEMS: Final = 5_000
-"""How many structs the lists of one object may have together."""
+"""The most structs that the lists of one object may have together."""
 MOST_STORED: Final = 2 * BODY_LIMIT
-"""Bytes of an object that is stored. Patches could make it grow for ever; the real server's storage ends at 1.5 MB."""
+"""Bytes of a stored object, which patches could make grow without limit; etcd's limit is 1.5 MB."""
 DEEPEST: Final = 200
-"""How deep an object may nest; the deepest schemas of the API need a tenth of it."""
+"""How deeply an object may nest; the deepest schemas of the API need a tenth of it."""
 
-# Each value but the outermost comes after one of these signs, if it stands in no string.
+# Each value but the outermost follows one of these signs outside of a string.
 _SIGNS: Final = (b",", b"{", b"[")
 _TO_SIGN: Final = rb'(?:[^",{\[]++|"(?:[^"\\]++|\\.)*+")*+[,{\[]'
 _MANY_VALUES: Final = re.compile(rb"(?:%b){%d}+" % (_TO_SIGN, MOST_VALUES), re.DOTALL)
 
 
 def too_large(problem: str) -> StatusFailure:
-    """Word the refusal of a request that brings too much."""
+    """The failure of a request that is too large."""
     return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: {problem}")
 
 
 def refuse_many_values(body: bytes) -> None:
-    """Refuse a body of too many values before it is read.
+    """Refuse a body of too many values before it is decoded.
 
     Raises:
-        StatusFailure: It has too many.
+        StatusFailure: If it has too many.
     """
-    # Most bodies are shorter, or have fewer such signs; only of the others it matters where these stand.
+    # Most bodies are shorter, or have fewer such signs; only for the others their position matters.
     if len(body) >= MOST_VALUES and count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):
         raise too_large(f"limit is {MOST_VALUES} values")
 
 
 def count_values(body: bytes) -> int:
-    """Count how many values a body has at most: a sign that stands in a string counts, too."""
+    """Count the values of a body at most: signs within strings count, too."""
     return sum(map(body.count, _SIGNS))
 
 
 class LongNumberError(ValueError):
-    """A whole number of more digits than any type has room for."""
+    """A whole number of more digits than any type can hold."""
 
 
 _LONGEST_NUMBER: Final = 310
-"""Digits of the smallest whole number that is certainly beyond all floats."""
+"""Digits of the smallest whole number that is beyond all floats."""
 _DIGITS: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
 _STRING_OR_NUMBER: Final = re.compile(
     rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _LONGEST_NUMBER, re.DOTALL
@@ -83,10 +83,10 @@ _STRING_OR_NUMBER: Final = re.compile(
 
 
 def refuse_long_numbers(body: bytes) -> None:
-    """Refuse whole numbers that take longer to read the longer they are, far beyond proportion.
+    """Refuse whole numbers so long that parsing them takes quadratic time.
 
     Raises:
-        LongNumberError: There is one, which the message is.
+        LongNumberError: If there is one, which is the message.
     """
     if len(body) < _LONGEST_NUMBER or b"0" * _LONGEST_NUMBER not in body.translate(_DIGITS):
         return
@@ -96,7 +96,7 @@ def refuse_long_numbers(body: bytes) -> None:
 
 
 def nests_too_deeply(value: object) -> bool:
-    """Tell whether something that was read nests deeper than an object may."""
+    """Tell whether a decoded value nests deeper than an object may."""
     level: list[object] = [value]
     for _ in range(DEEPEST + 1):
         level = [inner for outer in level for inner in _within(outer) if isinstance(inner, dict | list)]

@@ -1,4 +1,4 @@
-"""What a request asks for besides its object: the query's parameters, read as kube-apiserver reads them."""
+"""The options of a request, read from its query as kube-apiserver reads them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MANAGER_LENGTH: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class CollectionOptions:
-    """What a list, a watch or the deletion of a collection is to cover."""
+    """The options of a list, a watch, or the deletion of a collection."""
 
     label_selector: str = ""
     field_selector: str = ""
@@ -53,7 +53,7 @@ class CollectionOptions:
         """Read the query of a list or watch.
 
         Raises:
-            StatusFailure: A value cannot be read, or values do not go together.
+            StatusFailure: If a value is invalid, or if values exclude each other.
         """
         options = cls(
             label_selector=request.first("labelSelector"),
@@ -106,7 +106,7 @@ class CollectionOptions:
                 errors.append(forbidden(path, problem))
             if match != _NOT_OLDER:
                 errors.append(not_supported(path, match, (_NOT_OLDER,)))
-        # A watch that begins with the state has that match by default.
+        # A watch with initial events has that match by default.
         begins_with_state = self.initial_events is None and self.version in {"", "0"}
         if self.token and (match or begins_with_state):
             errors.append(forbidden(path, f"{path} is forbidden when continue is provided"))
@@ -115,12 +115,12 @@ class CollectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How a create, update or patch is to be done."""
+    """The options of a create, update or patch."""
 
     is_dry_run: bool = False
     field_validation: str = "Warn"
     warnings: list[str] = field(default_factory=list[str])
-    """What the client is to be told, whatever comes of the request."""
+    """The warnings for the client, whatever the outcome of the request."""
 
     @classmethod
     def of(cls, request: ApiRequest, kind: str, warnings: list[str]) -> WriteOptions:
@@ -128,11 +128,11 @@ class WriteOptions:
 
         Args:
             request: The request.
-            kind: ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, which complaints name.
-            warnings: Where to put what the client is to be told.
+            kind: ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, which messages name.
+            warnings: The list to add warnings to.
 
         Raises:
-            StatusFailure: A value is none that may be given.
+            StatusFailure: If a value is invalid.
         """
         manager = request.first("fieldManager")
         validation = request.first("fieldValidation")
@@ -155,7 +155,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeletionOptions:
-    """How a deletion is to be done."""
+    """The options of a deletion."""
 
     is_dry_run: bool = False
     grace: int | None = None
@@ -169,7 +169,7 @@ class DeletionOptions:
         """Read the options from the body if there is one, and from the query otherwise.
 
         Raises:
-            StatusFailure: A value is none that may be given.
+            StatusFailure: If a value is invalid.
         """
         if body is None:
             options = cls._of_query(request)
@@ -206,7 +206,7 @@ class DeletionOptions:
         )
 
     def errors(self, dry_run: tuple[str, ...]) -> list[FieldError]:
-        """What does not go together, or is none that may be given."""
+        """Return the errors of the options."""
         errors: list[FieldError] = []
         path = "propagationPolicy"
         if self.orphans is not None and self.policy is not None:
@@ -218,14 +218,14 @@ class DeletionOptions:
 
 
 def read_version(text: str, *, of_list: bool = False) -> int:
-    """Read a resourceVersion; empty means none, which is 0.
+    """Parse a resourceVersion; an empty one is 0.
 
     Args:
-        text: As the query has it.
-        of_list: Whether a list asks; the real server has better words there.
+        text: The value of the parameter.
+        of_list: Whether it is a list's, for which kube-apiserver has another message.
 
     Raises:
-        StatusFailure: It is no version.
+        StatusFailure: If it is not a version.
     """
     if not text:
         return 0

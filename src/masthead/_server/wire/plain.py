@@ -1,21 +1,21 @@
-"""Objects as the server handles them: plain data, as JSON gives it."""
+"""Objects as the server handles them: decoded JSON."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias, cast
 
 Plain: TypeAlias = dict[str, Any]
-"""An object of the API, or a part of one."""
+"""A JSON object: one of the API, or a part of one."""
 
 
 def part(owner: Plain, name: str) -> Plain:
-    """Return a nested object, or an empty one that is not put in place if there is none."""
+    """Return a nested object; if there is none, an empty one that is not added."""
     found = owner.get(name)
     return cast("Plain", found) if isinstance(found, dict) else {}
 
 
 def items(owner: Plain, name: str) -> list[Plain]:
-    """Return the objects of a list; nothing if it is not there."""
+    """Return the objects of a list; none if there is no list."""
     found = owner.get(name)
     if not isinstance(found, list):
         return []
@@ -29,7 +29,7 @@ def text(owner: Plain, name: str) -> str:
 
 
 def metadata(found: Plain) -> Plain:
-    """Return an object's metadata, put in place if there was none."""
+    """Return an object's metadata, which is added if there is none."""
     meta = found.get("metadata")
     if not isinstance(meta, dict):
         meta = found["metadata"] = {}
@@ -37,10 +37,10 @@ def metadata(found: Plain) -> Plain:
 
 
 def has_finalizers(found: Plain) -> bool:
-    """Tell whether something holds an object back from being removed."""
+    """Tell whether an object has finalizers."""
     return bool(part(found, "metadata").get("finalizers"))
 
 
 def is_being_deleted(found: Plain) -> bool:
-    """Tell whether an object is on its way out."""
+    """Tell whether an object is marked for deletion."""
     return bool(text(part(found, "metadata"), "deletionTimestamp"))

@@ -1,11 +1,11 @@
-"""Protobuf bodies, as Go's clients send them: read into what the JSON of the same object would be.
+"""Protobuf bodies, as Go's clients send them: decoded to the object's JSON.
 
-kubectl sends them for ``create`` and some others, and does not fall back to JSON. A body is four bytes that say what it
-is, and a message that says the kind and holds the object. The fields of every message stand in a generated table, which
-is loaded with the first body and read message by message.
+kubectl sends them for ``create`` and some others, and does not fall back to JSON. A body is a prefix of four bytes, and a
+message with the kind and the object. The fields of every message are in a generated table, which is loaded with the
+first body and parsed message by message.
 
-What Go's JSON would write as null is left out, which means the same to a server. Fields that the table does not know
-are passed over, as Go does. Of a field that comes twice the last counts, where Go would merge objects; nobody sends that.
+What Go's JSON would write as null is left out, which means the same. Fields that are not in the table are skipped, as Go
+does. If a field occurs twice, the last one counts, where Go would merge objects; no client sends that.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ if TYPE_CHECKING:
 
 _PREFIX: Final = b"k8s\0"
 _MAX_DEPTH: Final = 100
-"""How deep messages may lie in each other; only schemas of CustomResourceDefinitions have no end of their own."""
+"""How deeply messages may nest; only schemas of CustomResourceDefinitions have no limit of their own."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TRUNCATED: Final = "unexpected EOF"
 _SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
-"""What the real server calls the list of its kinds."""
+"""Go's name for the scheme of kube-apiserver."""
 _NO_QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 
 _Held: TypeAlias = bytes | memoryview
-"""What a field holds; a view, where a copy for each level would be many times the body."""
+"""The bytes of a field: a view, as a copy for each level would be many times the body."""
 _Read: TypeAlias = Callable[[Any, int], object]
-"""Makes a value of what a field holds, an int or bytes, at some depth."""
+"""Decodes the content of a field, an int or bytes, at some depth."""
 _Put: TypeAlias = Callable[["Plain", Any, int], None]
-"""Puts what a field holds into the object that is being made."""
+"""Adds the content of a field to the object that is being decoded."""
 
 
 class ProtobufError(Exception):
-    """A body that cannot be read; the message says what is wrong with it.
+    """A body cannot be decoded; the message says why.
 
     Attributes:
-        api_version: What the body says that it is; empty if it is no such body at all.
+        api_version: The apiVersion in the body; empty if it is no such body.
         kind: Likewise.
     """
 
@@ -73,32 +73,32 @@ class ProtobufError(Exception):
 
 
 class _Type(NamedTuple):
-    """How a field's values are written, and how they are read."""
+    """The wire type of a field's values, and their decoder."""
 
     wire: int
     read: _Read
 
 
 class _Message(NamedTuple):
-    """What to do with each field, by its tag; and the numbers of all of them."""
+    """The decoder of each field, by its tag, and the numbers of all fields."""
 
     puts: Mapping[int, _Put]
     numbers: Mapping[int, str]
 
 
 def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
-    """Read a request's body.
+    """Decode a request's body.
 
     Args:
-        body: All of it.
-        default: The apiVersion and the kind of a body that does not say them.
+        body: The body.
+        default: The apiVersion and the kind of a body that does not have them.
 
     Returns:
-        The object, as its JSON would be.
+        The object as JSON.
 
     Raises:
-        ProtobufError: if it is malformed, or of a kind that Kubernetes does not have.
-        StatusFailure: if it has too many values.
+        ProtobufError: If it is malformed, or of a kind that Kubernetes does not have.
+        StatusFailure: If it has too many values.
     """
     if not body:
         raise ProtobufError("empty data")
@@ -117,16 +117,16 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
 
 
 class _Budget:
-    """How many fields of messages may still be read: a body can be made of millions, two bytes each."""
+    """How many fields may still be decoded: a body can have millions, of two bytes each."""
 
     def __init__(self) -> None:
         self.left = MOST_VALUES
 
     def spend(self, count: int) -> None:
-        """Read so many.
+        """Count some fields.
 
         Raises:
-            StatusFailure: They are too many.
+            StatusFailure: If there are too many.
         """
         self.left -= count
         if self.left < 0:
@@ -158,14 +158,11 @@ def _message_of(api_version: str, kind: str) -> str:
     raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"')
 
 
-# -- the wire --------------------------------------------------------------------------------------------------------
-
-
 def _parts(data: _Held) -> Iterator[tuple[int, int | _Held]]:
-    """The fields of a message: the tag of each, which is its number and how it is written, and what it holds.
+    """Iterate over the fields of a message: the tag of each, which is its number and wire type, and its content.
 
     Raises:
-        ProtobufError: if the data breaks off, or is not written as any message is.
+        ProtobufError: If the data is truncated or malformed.
     """
     at, end = 0, len(data)
     budget = _budget.get()
@@ -186,10 +183,10 @@ def _parts(data: _Held) -> Iterator[tuple[int, int | _Held]]:
 
 
 def _varint(data: _Held, at: int) -> tuple[int, int]:
-    """A number, and where the next thing begins."""
+    """Decode a varint; returns it and the position behind it."""
     try:
         value = data[at]
-        if value < 0x80:  # most are: this is what makes it quick
+        if value < 0x80:  # most are, so that this is the fast path
             return value, at + 1
         value &= 0x7F
         for shift in range(7, 70, 7):
@@ -219,9 +216,6 @@ def _counted(parts: Mapping[int, int | _Held], number: int) -> int:
     return _int64(cast("int", parts.get(number << 3 | _VARINT, 0)))
 
 
-# -- objects ---------------------------------------------------------------------------------------------------------
-
-
 def _object(name: str, data: _Held, depth: int) -> Plain:
     made: Plain = {}
     _fill(made, name, data, depth)
@@ -229,7 +223,7 @@ def _object(name: str, data: _Held, depth: int) -> Plain:
 
 
 def _fill(made: Plain, name: str, data: _Held, depth: int) -> None:
-    """Put the fields of a message into an object."""
+    """Add the fields of a message to an object."""
     if depth > _MAX_DEPTH:
         raise ProtobufError(f"objects lie in each other more than {_MAX_DEPTH} deep")
     message = _message(name)
@@ -246,7 +240,7 @@ def _fill(made: Plain, name: str, data: _Held, depth: int) -> None:
 
 @functools.cache
 def _message(name: str) -> _Message:
-    """Read a message's fields from the table; `tools.protobuf` says how they are written there."""
+    """Parse a message's fields from the table; `tools.protobuf` describes their format."""
     from masthead._server.wire.protobuf_table import MESSAGES
 
     package = name.rpartition(".")[0]
@@ -260,7 +254,7 @@ def _message(name: str) -> _Message:
 
 
 def _puts_of(tag: int, field: str, written: str, package: str) -> dict[int, _Put]:
-    """What to do with a field, for each way to write it."""
+    """The decoders of a field, for each wire type."""
     form, drops = written.lstrip("*%>").rstrip("?"), written.endswith("?")
     message = package + form if form.startswith(".") else form
     if written.startswith(">"):
@@ -315,9 +309,6 @@ def _put_entry(field: str, kind: _Type, made: Plain, held: _Held, depth: int) ->
 def _put_inside(message: str, made: Plain, held: _Held, depth: int) -> None:
     """JSON has the fields of some messages in the object around them."""
     _fill(made, message, held, depth + 1)
-
-
-# -- values ----------------------------------------------------------------------------------------------------------
 
 
 def _text(held: _Held) -> str:
@@ -380,7 +371,7 @@ def _micro_time(held: _Held) -> str | None:
 
 
 def _json(held: _Held) -> object:
-    """A message that holds a JSON document."""
+    """A message that contains a JSON document."""
     document = _held(dict(_parts(held)), 1)
     if not document:
         return None
@@ -400,11 +391,8 @@ def _texts(held: _Held) -> list[str]:
     return [_text(value) for _, value in _parts(held) if not isinstance(value, int)]
 
 
-# -- schemas of CustomResourceDefinitions ----------------------------------------------------------------------------
-
-
 def _schema_or(name: str, otherwise: str, held: _Held, depth: int) -> object:
-    """A schema, or what may stand in its place."""
+    """A schema, or its alternative."""
     found = _object(f"apiextensions.v1.{name}", held, depth + 1)
     other = found.get(otherwise)
     return other if other and "schema" not in found else found.get("schema")
@@ -443,4 +431,4 @@ _TYPES: Final[dict[str, _Type]] = {
     "Time": _Type(_BYTES, _flat(_time)),
     "Verbs": _Type(_BYTES, _flat(_texts)),
 }
-"""Everything that is no object, by the table's name for it."""
+"""Every type that is no message, by the table's name for it."""

@@ -1,4 +1,4 @@
-"""A request as the rooms behind HTTP see it, and their answer."""
+"""Requests and responses, independent of the HTTP library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAD_ESCAPE",
+    "JSON_PATCH_TYPE",
     "JSON_TYPE",
+    "MERGE_PATCH_TYPE",
     "PROTOBUF_TYPE",
     "YAML_TYPE",
     "ApiResponse",
@@ -31,19 +33,21 @@ __all__ = [
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
+JSON_PATCH_TYPE: Final = "application/json-patch+json"
+MERGE_PATCH_TYPE: Final = "application/merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """What a client asked.
+    """A request.
 
     Attributes:
         method: ``GET`` and so on.
         path: Percent-encoded, without the query.
         query: Every value of every parameter, in order.
         headers: By lower-case name.
-        body: All of it.
-        document: Gives what the body says, if that was read already, or raises what was wrong with it.
+        body: The body; empty before it has been read.
+        document: Returns the document of a body that was parsed ahead, or raises its error; None if it was not.
     """
 
     method: str
@@ -54,14 +58,14 @@ class ApiRequest:
     document: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def first(self, name: str) -> str:
-        """The first value of a parameter, which is the one that counts; empty if there is none."""
+        """Return the first value of a parameter, which is the one that counts; empty if there is none."""
         values = self.query.get(name)
         return values[0] if values else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """What the client gets."""
+    """A response."""
 
     code: int
     body: bytes
@@ -70,12 +74,12 @@ class ApiResponse:
 
 
 def json_response(code: int, body: object, *, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
-    """Answer with something written as JSON."""
+    """Make a response with a JSON body."""
     return ApiResponse(code, msgspec.json.encode(body), headers=headers)
 
 
 def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> ApiResponse:
-    """Answer with a failure's Status."""
+    """Make the response of a failure."""
     headers = [warning_header(each) for each in warnings]
     if failure.retry_after is not None:
         headers.append(("Retry-After", str(failure.retry_after)))
@@ -83,7 +87,7 @@ def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> Api
 
 
 def warning_header(text: str) -> tuple[str, str]:
-    """Tell the client something that it should know."""
+    """Make a Warning header."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "Warning", f'299 - "{escaped}"'
 
@@ -92,7 +96,7 @@ BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
 
 
 def parse_query(text: str) -> dict[str, list[str]]:
-    """Read a query as Go does: a pair that cannot be decoded is passed over."""
+    """Parse a query as Go does: a pair that cannot be decoded is skipped."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
         if not pair or ";" in pair or BAD_ESCAPE.search(pair):
@@ -103,10 +107,10 @@ def parse_query(text: str) -> dict[str, list[str]]:
 
 
 def unescape(text: str) -> str:
-    """Decode percent escapes, all of which must be right.
+    """Decode percent escapes, all of which must be valid.
 
-    The standard library's way takes eighty times the memory of a text that is nothing but escapes. Quoted-printable
-    is decoded in C and differs in the sign alone.
+    The standard library's function takes eighty times the memory of a text that is nothing but escapes.
+    Quoted-printable is decoded in C, and differs only in the escape character.
     """
     if "%" not in text and text.isascii():
         return text

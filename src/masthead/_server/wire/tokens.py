@@ -1,4 +1,4 @@
-"""Continue tokens, which lead from one page of a list to the next."""
+"""Continue tokens of lists."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WHATEVER_MOMENT: Final = -1
 
 
 class ContinueToken(msgspec.Struct, frozen=True):
-    """A token's contents, named as kube-apiserver names them.
+    """The contents of a continue token, with kube-apiserver's names.
 
     Attributes:
-        v: How the rest is to be understood.
-        rv: The moment that the pages show; -1 for whatever is there.
-        start: Where the next page begins.
+        v: The version of the format.
+        rv: The revision of the list; -1 for the newest.
+        start: The key at which the next page begins.
     """
 
     v: str = ""
@@ -34,15 +34,15 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @classmethod
     def leading_to(cls, revision: int, start: str) -> Self:
-        """Make the token of a page that begins there."""
+        """Make the token of a page that begins at a key."""
         return cls(_VERSION, revision, start)
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read a token.
+        """Parse a token.
 
         Raises:
-            StatusFailure: It is none.
+            StatusFailure: If it is invalid.
         """
         try:
             decoded = decode_base64(text, is_url=True)
@@ -58,7 +58,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """What is wrong with it, if anything is."""
+        """The message about an invalid token; empty if it is valid."""
         if self.v != _VERSION:
             return f"server does not recognize this encoded version {self.v}"
         if self.rv == 0:
@@ -71,7 +71,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The token as clients get it."""
+        """The encoded token."""
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode("ascii")
 
 
