@@ -12,6 +12,7 @@ used: ``import masthead`` by itself costs next to nothing. Types of the API live
 """
 
 from masthead._lazy import exports
+from masthead._version import __version__ as __version__
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
@@ -89,7 +90,6 @@ if TYPE_CHECKING:
     from masthead.errors import StatusError as StatusError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "aio": "masthead",

@@ -107,7 +107,7 @@ async def test_a_function_may_not_make_another_object_of_it(maps: Any) -> None:
         await maps.update_with_retry("counter", lambda _: ConfigMap.new("other"))
     with pytest.raises(TypeError, match="mutate returned dict"):
         await maps.update_with_retry("counter", lambda found: found.to_dict())
-    with pytest.raises(InvalidValueError, match="one is the least"):
+    with pytest.raises(InvalidValueError, match="it must be at least 1"):
         await maps.update_with_retry("counter", count_up, attempts=0)
 
 

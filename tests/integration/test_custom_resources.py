@@ -237,9 +237,9 @@ async def test_fields_that_the_schema_does_not_have_are_refused_on_demand(
 
 
 async def test_a_scope_that_is_not_the_kinds_is_refused(client: Any, namespace: str, group: str) -> None:
-    with pytest.raises(InvalidValueError, match="live in namespaces; say which"):
+    with pytest.raises(InvalidValueError, match="are namespaced; name the namespace"):
         await client.dynamic(f"{group}/v1", "boxen").create(box(group, "a"))
-    with pytest.raises(InvalidValueError, match="live in namespaces; say which"):
+    with pytest.raises(InvalidValueError, match="are namespaced; name the namespace"):
         await client.resource(box_class(group)).get("a")
 
     # Whoever says all of it is believed, and it is for the server to refuse.
@@ -258,7 +258,7 @@ async def test_a_kind_may_live_in_no_namespace(client: Any, namespace: str) -> N
     await crates.create(box(group, "a"))
 
     assert (await crates.get("a")).metadata.namespace == ""
-    with pytest.raises(InvalidValueError, match="live in no namespace"):
+    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
         await client.dynamic(f"{group}/v1", "Box", namespace=namespace).get("a")
     with pytest.raises(NotFoundError):  # a class that says otherwise
         await client.resource(box_class(group), namespace).get("a")

@@ -155,7 +155,7 @@ async def test_what_lives_in_no_namespace_takes_none(client: Any, namespace: str
     found = await client.dynamic("namespaces").get(namespace)
 
     assert found.get("status", "phase") == "Active"
-    with pytest.raises(InvalidValueError, match="live in no namespace"):
+    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
         await client.dynamic("ns", namespace=namespace).get(namespace)
 
 

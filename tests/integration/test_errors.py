@@ -192,7 +192,7 @@ async def test_where_a_namespace_is_missing_the_example_is_the_callers_own(
     with pytest.raises(InvalidValueError) as caught:
         await call(client)
 
-    assert str(caught.value).endswith(f"live in namespaces; say which: {example}")
+    assert str(caught.value).endswith(f"are namespaced; name the namespace: {example}")
 
 
 @pytest.mark.embedded_only
@@ -353,7 +353,7 @@ async def test_log_lines_name_the_server(
     assert all(place in each for each in ours)
     assert f'{place} warns: create configmaps {namespace}/a: unknown field "dta"' in ours
     assert f"informer configmaps of {place} has synced: 1 object in" in "\n".join(ours)
-    assert any("the server was not ready; trying again in" in each for each in ours)
+    assert any("the server was not ready; retrying in" in each for each in ours)
     assert any("/configmaps?fieldValidation=Warn: 201 after" in each for each in ours)
 
 

@@ -234,7 +234,7 @@ async def test_everything_wrong_with_manifests_is_told_at_once_and_nothing_is_se
         await client.apply_manifests(BROKEN, namespace=namespace, field_manager="us")
 
     problems = "\n".join(sorted(raised.value.problems))
-    assert "document 2: apiVersion and kind must say what it is" in problems
+    assert "document 2: apiVersion and kind are required" in problems
     assert "document 3: ConfigMap: metadata.name is missing" in problems
     assert "document 4: Pod typo: spec.containers" in problems
     assert "document 5): the server has no kind Unicorn" in problems

@@ -228,11 +228,11 @@ async def test_a_name_that_could_lead_elsewhere_is_never_sent(client: Any, bad: 
 
 
 async def test_what_lives_in_a_namespace_needs_one(client: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"live in namespaces; say which"):
+    with pytest.raises(InvalidValueError, match=r"are namespaced; name the namespace"):
         await client.core_v1.pods().get("web")
-    with pytest.raises(InvalidValueError, match="live in no namespace"):
+    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
         await client.resource(Namespace, "default").get("default")
-    with pytest.raises(InvalidValueError, match="of namespace 'a', this client of 'b'"):
+    with pytest.raises(InvalidValueError, match="in namespace 'a', this client in 'b'"):
         await client.core_v1.config_maps("b").create(ConfigMap.new("x", namespace="a"))
 
 

@@ -223,7 +223,7 @@ async def test_a_name_is_needed_and_a_namespace_if_several_have_it(
     other = await client.core_v1.namespaces().create({"metadata": {"generateName": "other-"}})
     for each in (namespace, other.metadata.name):
         await client.core_v1.config_maps(each).create(config_map(namespace))
-    with pytest.raises(InvalidValueError, match="say which namespace"):
+    with pytest.raises(InvalidValueError, match="name the namespace"):
         await client.core_v1.config_maps().wait_for(namespace, ~conditions.exists())
     await client.core_v1.namespaces().delete(other.metadata.name)
 

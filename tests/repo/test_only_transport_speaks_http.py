@@ -27,7 +27,7 @@ def imported(path: Path) -> set[str]:
 def test_there_is_something_to_look_at() -> None:
     assert len(MODULES) > 100
     assert "aiohttp" in imported(SOURCE / "_server" / "http.py")
-    assert "httptools" in imported(SOURCE / "_transport" / "parsing.py")
+    assert "httptools" in imported(SOURCE / "_transport" / "parser.py")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from masthead import __version__
+from masthead._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,14 +1,14 @@
-"""What users call: verbs, typed and dynamic, watches, waiting, manifests. The async façade.
+"""The async client: typed, dynamic, metadata and scale clients, watches, waits and manifests.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `client`, `group`, `clientset` | the client, and its groups, which are generated |
-| `resource`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | resources, as users hold them |
-| `reading`, `creating`, `writing`, `deleting`, `conflicts` | the verbs |
-| `subresources`, `actions`, `logs` | the parts of objects |
-| `target`, `access`, `options`, `listing` | how a call is put together |
+| `client`, `group`, `clientset` | the client and its API groups; the clientset is generated |
+| `resource`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | the resource clients that users hold |
+| `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` | the verbs; retry on conflict |
+| `subresources`, `actions`, `logs` | the verbs of subresources |
+| `base`, `write_base`, `target`, `options`, `pagination` | building requests, paginated lists |
 | `event`, `watch`, `watchlist` | watches |
-| `conditions`, `rollouts`, `waiting` | what to wait for |
-| `documents`, `ordering`, `manifests` | manifests |
-| `changes`, `extraction`, `fields_v1`, `fieldpaths` | what an object becomes; what a manager owns |
+| `conditions`, `rollouts`, `wait` | wait conditions, and waiting for them |
+| `documents`, `install_order`, `manifests` | manifests |
+| `mutations`, `extraction`, `fields_v1`, `fieldpaths` | mutating objects, and the fields a manager owns |
 """

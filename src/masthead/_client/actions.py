@@ -1,6 +1,6 @@
-"""What can be done with the objects of a few kinds beside reading and writing them.
+"""The verbs of subresources that only a few resources have: eviction, binding, logs, approval and others.
 
-As in `masthead._client.subresources`, one class per part, put together by the clientset.
+As in `masthead._client.subresources`, one class per subresource, combined by the clientset.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Object)
 
 
 class EvictionVerbs(SubresourceBase[T], Generic[T]):
-    """For what can be asked to leave its node."""
+    """For resources with an eviction subresource: pods."""
 
     async def evict(
         self,
@@ -50,10 +50,10 @@ class EvictionVerbs(SubresourceBase[T], Generic[T]):
         field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Delete an object unless a disruption budget forbids it. The options are those of `delete`.
+        """Evict a pod: delete it unless a PodDisruptionBudget forbids it. The options are those of `delete`.
 
         Raises:
-            TooManyRequestsError: if the budget allows no further disruption now.
+            TooManyRequestsError: If the budget allows no disruption now.
         """
         options = delete_options(
             grace_period_seconds=grace_period_seconds,
@@ -63,11 +63,11 @@ class EvictionVerbs(SubresourceBase[T], Generic[T]):
             dry_run=dry_run,
         )
         content = {"deleteOptions": options} if options else {}
-        await self._act(name, "eviction", content, field_manager=field_manager, timeout=timeout)
+        await self._post_action(name, "eviction", content, field_manager=field_manager, timeout=timeout)
 
 
 class BindingVerbs(SubresourceBase[T], Generic[T]):
-    """For what is placed on a node."""
+    """For resources with a binding subresource: pods."""
 
     async def bind(
         self,
@@ -78,20 +78,20 @@ class BindingVerbs(SubresourceBase[T], Generic[T]):
         field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Place an object on a node, as a scheduler does.
+        """Bind a pod to a node, as a scheduler does.
 
         Raises:
-            ConflictError: if it is placed already.
+            ConflictError: If the pod is bound already.
         """
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
         content = {"target": target}
-        await self._act(
+        await self._post_action(
             name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout
         )
 
 
 class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
-    """For what can be looked into while it runs."""
+    """For resources with an ephemeralcontainers subresource: pods."""
 
     async def update_ephemeral_containers(
         self,
@@ -102,10 +102,10 @@ class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Add containers for looking around; the object's other fields are ignored.
+        """Add ephemeral containers for debugging; the object's other fields are ignored.
 
         Raises:
-            ConflictError: if the object was changed since it was read.
+            ConflictError: If the object has changed since it was read.
         """
         return await self._put(
             obj,
@@ -118,7 +118,7 @@ class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
 
 
 class ResizeVerbs(SubresourceBase[T], Generic[T]):
-    """For what can be given more while it runs."""
+    """For resources with a resize subresource: pods."""
 
     async def update_resize(
         self,
@@ -129,10 +129,10 @@ class ResizeVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Change the resources of running containers; the object's other fields are ignored.
+        """Resize the containers of a running pod; the object's other fields are ignored.
 
         Raises:
-            ConflictError: if the object was changed since it was read.
+            ConflictError: If the object has changed since it was read.
         """
         return await self._put(
             obj,
@@ -145,7 +145,7 @@ class ResizeVerbs(SubresourceBase[T], Generic[T]):
 
 
 class TokenVerbs(SubresourceBase[T], Generic[T]):
-    """For accounts that tokens are made for."""
+    """For resources with a token subresource: service accounts."""
 
     async def create_token(
         self,
@@ -158,16 +158,17 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
         field_manager: str | None = None,
         timeout: float | None = None,
     ) -> TokenRequest:
-        """Make a token for an account; it is in the answer's ``status.token``.
+        """Request a token for a service account; it is in the response's ``status.token``.
 
         Args:
-            name: Whose token.
-            audiences: Who will be shown it; the API server itself if left out.
-            expiration_seconds: How long it lasts, from 600 up; the server may give less.
-            bound_object: The token dies with this object, which must have been read from the server.
-            dry_run: Go through everything, and make none.
-            field_manager: Under which name it is recorded.
-            timeout: Seconds for the whole call.
+            name: The service account's name.
+            audiences: The audiences of the token; the API server itself if left out.
+            expiration_seconds: The requested lifetime, at least 600; the server may grant less.
+            bound_object: Bind the token to this object, which must have been read from the server; the token becomes
+                invalid when the object is deleted.
+            dry_run: Run validation and admission without issuing a token.
+            field_manager: The field manager to record.
+            timeout: Timeout of the whole call, in seconds.
         """
         spec: dict[str, object] = {"audiences": list(audiences)}
         if expiration_seconds is not None:
@@ -180,7 +181,7 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
                 "uid": bound_object.metadata.uid,
             }
         cls = await self._kind_of("token")
-        made = await self._part(
+        issued = await self._subresource(
             "create",
             name,
             "token",
@@ -189,11 +190,11 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
             field_manager=field_manager,
             timeout=timeout,
         )
-        return cast("TokenRequest", made)
+        return cast("TokenRequest", issued)
 
 
 class ApprovalVerbs(SubresourceBase[T], Generic[T]):
-    """For requests that somebody has to decide on."""
+    """For resources with an approval subresource: certificate signing requests."""
 
     async def update_approval(
         self,
@@ -207,7 +208,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         """Replace a request's conditions; its other fields are ignored.
 
         Raises:
-            ConflictError: if the request was changed since it was read.
+            ConflictError: If the request has changed since it was read.
         """
         return await self._put(
             obj,
@@ -221,37 +222,37 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     async def approve(
         self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None
     ) -> T:
-        """Say yes to a request. Whoever said so already is left alone; a request that was denied stays denied.
+        """Approve a request. An approved request is left as it is; a denied request stays denied.
 
         Raises:
-            InvalidError: if it was denied.
+            InvalidError: If the request was denied.
         """
         return await self._decide(name, "Approved", reason, message, timeout)
 
     async def deny(
         self, name: str, *, reason: str = "Denied", message: str = "", timeout: float | None = None
     ) -> T:
-        """Say no to a request.
+        """Deny a request.
 
         Raises:
-            InvalidError: if it was approved.
+            InvalidError: If the request was approved.
         """
         return await self._decide(name, "Denied", reason, message, timeout)
 
-    async def _decide(self, name: str, said: str, reason: str, message: str, timeout: float | None) -> T:
-        """Add a condition; conditions of other types, and other people's, stay as they are."""
+    async def _decide(self, name: str, condition: str, reason: str, message: str, timeout: float | None) -> T:
+        """Add a condition; other conditions stay as they are."""
         current = await self._get_object(await self._build_call("get", name=name, timeout=timeout))
         data = current.to_dict()
         status = cast("dict[str, list[dict[str, str]]]", data.setdefault("status", {}))
         conditions = status.setdefault("conditions", [])
-        if any(each.get("type") == said for each in conditions):
+        if any(each.get("type") == condition for each in conditions):
             return current
-        conditions.append({"type": said, "status": "True", "reason": reason, "message": message})
+        conditions.append({"type": condition, "status": "True", "reason": reason, "message": message})
         return await self.update_approval(data, timeout=timeout)
 
 
 class FinalizeVerbs(SubresourceBase[T], Generic[T]):
-    """For what waits for others before it goes."""
+    """For resources with a finalize subresource: namespaces."""
 
     async def finalize(
         self,
@@ -262,10 +263,10 @@ class FinalizeVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Replace the finalizers in an object's spec, which lets it go once none is left.
+        """Replace the finalizers in an object's spec; it can be deleted once none is left.
 
         Raises:
-            ConflictError: if the object was changed since it was read.
+            ConflictError: If the object has changed since it was read.
         """
         return await self._put(
             obj,
@@ -278,7 +279,7 @@ class FinalizeVerbs(SubresourceBase[T], Generic[T]):
 
 
 class LogVerbs(SubresourceBase[T], Generic[T]):
-    """For what writes logs."""
+    """For resources with a log subresource: pods."""
 
     def logs(
         self,
@@ -295,7 +296,7 @@ class LogVerbs(SubresourceBase[T], Generic[T]):
         insecure_skip_tls_verify_backend: bool = False,
         read_timeout: float | None = None,
     ) -> LogStream:
-        """Read what a container writes, as it comes.
+        """Stream the log of a container.
 
         ::
 
@@ -305,22 +306,22 @@ class LogVerbs(SubresourceBase[T], Generic[T]):
             text = await pods.logs("web", tail_lines=100).read()
 
         Args:
-            name: Of which object.
-            container: Which container; may be left out where there is one.
-            follow: Go on with what is written from now on.
-            previous: What the container wrote before it was restarted.
-            since: From this time on.
-            since_seconds: From so many seconds ago on.
-            tail_lines: Begin with the last lines only.
+            name: The pod's name.
+            container: The container; may be left out if there is only one.
+            follow: Follow the log as it is written.
+            previous: The log of the previous instance of the container.
+            since: Only lines from this time on.
+            since_seconds: Only lines of the last so many seconds.
+            tail_lines: Start with the last so many lines.
             limit_bytes: End after so many bytes.
-            timestamps: Begin each line with the time at which it was written.
-            insecure_skip_tls_verify_backend: Do not check the certificate of the node.
-            read_timeout: Seconds without a byte after which the log counts as broken off. None for the client's own or, for
-                a log that is followed, for as long as it takes: it may be quiet for hours.
+            timestamps: Prefix each line with its timestamp.
+            insecure_skip_tls_verify_backend: Do not verify the kubelet's certificate.
+            read_timeout: Seconds without a byte after which the connection is considered dead. None for the client's
+                default or, with `follow`, for no limit: a log may be quiet for hours.
 
         Raises:
-            InvalidValueError: if options contradict each other.
-            StatusError: while reading, if the server refuses.
+            InvalidValueError: If options contradict each other.
+            StatusError: While reading, if the server refuses.
         """
         query = log_query(
             container=container,
@@ -333,8 +334,8 @@ class LogVerbs(SubresourceBase[T], Generic[T]):
             timestamps=timestamps,
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
-        quiet = math.inf if read_timeout is None and follow else read_timeout
+        limit = math.inf if read_timeout is None and follow else read_timeout
         return LogStream(
             self._context.rest,
-            lambda: self._build_call("get", name=name, subresource="log", query=query, read_timeout=quiet),
+            lambda: self._build_call("get", name=name, subresource="log", query=query, read_timeout=limit),
         )

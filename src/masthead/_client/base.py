@@ -1,4 +1,4 @@
-"""What every client of a resource shares: a connection, habits, and how calls are put together."""
+"""The base of every resource client: shared context, request building and object decoding."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ _METHODS: Final = {
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 _OF_ONE_OBJECT: Final = frozenset({"get", "update", "patch", "apply", "delete"})
 _WHOLE_COLLECTION: Final = frozenset({"list", "watch", "deletecollection"})
-_ANSWERED_WITH_LIST: Final = frozenset({"list", "deletecollection"})
+_RETURNS_LIST: Final = frozenset({"list", "deletecollection"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """What a client does where a call does not say otherwise.
+    """A client's defaults for options that a call leaves out.
 
     Attributes:
-        page_size: How many objects of a list are asked for at a time.
-        field_manager: Under which name changes are recorded; empty to leave it to the server.
-        field_validation: What the server does about fields that it does not know; None to leave it to the server.
-        check_watch_lists: Compare every list that came as a watch with a plain list of the same version.
+        page_size: The limit of each page of a list.
+        field_manager: The field manager of writes; empty to leave it to the server.
+        field_validation: How the server treats unknown fields; None to leave it to the server.
+        check_watch_lists: Compare every watch-list with a plain list of the same resource version.
     """
 
     page_size: int = 500
@@ -63,17 +63,19 @@ class Defaults:
 
     def __post_init__(self) -> None:
         if self.page_size < 1:
-            raise InvalidValueError(f"page_size is {self.page_size}; one is the least", value=self.page_size)
+            raise InvalidValueError(
+                f"page_size is {self.page_size}; it must be at least 1", value=self.page_size
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class ClientContext:
-    """A connection to a server, the client's habits, and what was learnt about the server.
+    """What all resource clients of one client share.
 
     Attributes:
-        rest: The connection.
-        defaults: What the client does where a call does not say otherwise.
-        without_initial_events: The resources of which a watch cannot begin with what there is.
+        rest: Sends the requests.
+        defaults: The client's defaults.
+        without_initial_events: Resources for which the server is known not to support ``sendInitialEvents``.
     """
 
     rest: RestClient
@@ -81,19 +83,19 @@ class ClientContext:
     without_initial_events: set[GroupVersionResource] = field(default_factory=set["GroupVersionResource"])
 
 
-class _Said(msgspec.Struct):
-    """Enough of an answer to see what it is."""
+class _KindOnly(msgspec.Struct):
+    """Enough of a response to tell its kind."""
 
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LazyTarget(Generic[T]):
-    """A resource that is looked up when it is first needed.
+    """A resource that is discovered when it is first needed.
 
     Attributes:
-        title: What it was called by whoever asked for it.
-        find: Looks it up.
+        title: The name the caller used for it, such as ``deploy``.
+        find: Looks it up by discovery.
     """
 
     title: str
@@ -104,25 +106,21 @@ TargetOrLazy: TypeAlias = "ResourceTarget[T] | LazyTarget[T]"
 
 
 class BaseResource(Generic[T]):
-    """How calls about one resource are put together, and their answers read.
+    """Builds the calls for one resource and decodes their responses.
 
-    The verbs are in the classes that stand on this one.
+    The verbs are in the subclasses.
     """
 
     _ITEM: ClassVar[type[Object]] = Object
-    """What an object becomes as long as the resource is not found out; for classes whose objects are all alike."""
+    """The class of objects until a lazy target is resolved; set by subclasses whose objects all have one class."""
 
     def __init__(self, context: ClientContext, target: TargetOrLazy[T], namespace: str | None) -> None:
-        """Speak about a resource.
+        """Create a client for a resource.
 
         Args:
-            context: The connection.
-            target: The resource, or how to find it out when it is first needed.
-            namespace: Whose objects; None for all namespaces, and for what lives in none.
-
-        Raises:
-            NameFormatError: if the namespace cannot be one.
-            InvalidValueError: if there are no namespaces for this resource.
+            context: What all resource clients of one client share.
+            target: The resource, or how to discover it when it is first needed.
+            namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
         self._context = context
         self._found = target
@@ -130,7 +128,7 @@ class BaseResource(Generic[T]):
 
     @property
     def namespace(self) -> str | None:
-        """Whose objects these are; None for all namespaces, and for what lives in none."""
+        """The namespace; None for all namespaces and for cluster-scoped resources."""
         return self._namespace
 
     def __repr__(self) -> str:
@@ -159,43 +157,43 @@ class BaseResource(Generic[T]):
         timeout: float | None = None,
         read_timeout: float | None = None,
     ) -> Call:
-        """Put a call together. `about` is the name of an object whose name is not in the path, for messages."""
+        """Build a call. `about` names an object whose name is not in the path, for messages."""
         target = await self._target()
         if name is None and (subresource or verb in _OF_ONE_OBJECT):
             raise NameFormatError(
-                f"{verb} {target.name}: None is not the name of an object. Nothing was sent.", value=name
+                f"{verb} {target.name}: an object's name is needed, not None. Nothing was sent.", value=name
             )
-        inside = _namespace_for(target, verb, mine=self._namespace, asked=namespace, name=name)
-        path = resource_path(target.resource, namespace=inside, name=name, subresource=subresource)
+        namespace = _namespace_for(target, verb, client=self._namespace, obj=namespace, name=name)
+        path = resource_path(target.resource, namespace=namespace, name=name, subresource=subresource)
         what = f"{target.name}/{subresource}" if subresource else target.name
         return Call(
             _METHODS[verb],
             path,
-            Subject(verb, what, inside, name or about, target.removal),
+            Subject(verb, what, namespace, name or about, target.removal),
             query or (),
             body,
             content_type,
-            target.accept_list if verb in _ANSWERED_WITH_LIST else target.accept,
+            target.accept_list if verb in _RETURNS_LIST else target.accept,
             timeout=timeout,
             read_timeout=read_timeout,
         )
 
     async def _get_object(self, call: Call) -> T:
-        """Make a call that is answered with one object."""
-        answer = await self._context.rest.call(call)
-        return (await self._target()).item.from_wire(answer.body)
+        """Make a call whose response is one object."""
+        response = await self._context.rest.call(call)
+        return (await self._target()).item.from_wire(response.body)
 
     async def _coerce(
         self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None
     ) -> T:
-        """An object to send, which may have been given as plain data.
+        """Turn an object or plain data into the object to send.
 
-        Plain data is checked as `Object.new` checks it: a misspelt field is an error, unless `field_validation` says what
-        the server is to do about such fields.
+        Plain data is checked as `Object.new` checks it: an unknown field is an error, unless `field_validation` says how
+        the server is to treat such fields.
 
         Raises:
-            DecodeError: if the data does not fit the type.
-            InvalidValueError: if it is an object of another kind.
+            DecodeError: If the data does not match the type.
+            InvalidValueError: If it is an object of another kind.
         """
         target = await self._target()
         if not isinstance(obj, Object):
@@ -216,10 +214,10 @@ class BaseResource(Generic[T]):
 
 
 def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
-    """An object of plain data.
+    """Build an object from plain data.
 
     Raises:
-        DecodeError: If it does not fit the type.
+        DecodeError: If the data does not match the type.
     """
     try:
         return cls.from_dict(data, strict=is_strict)
@@ -232,39 +230,40 @@ def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
 
 
 def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
-    """The same object; a copy that says what it is, where it does not and the resource does."""
+    """Set apiVersion and kind on a copy of an untyped object that lacks them; any other object is returned as it is."""
     if target.gvk is None or obj.kind or not isinstance(obj, Unstructured):
         return obj
-    told = obj.copy()
-    told.api_version, told.kind = target.gvk.api_version, target.gvk.kind
-    return told
+    copy = obj.copy()
+    copy.api_version, copy.kind = target.gvk.api_version, target.gvk.kind
+    return copy
 
 
-def object_or_none(answer: Response, item: type[T]) -> T | None:
-    """What a delete was answered with: the object that is still there, or None if it is gone.
+def object_or_none(response: Response, item: type[T]) -> T | None:
+    """Decode the response to a delete: the object if it still exists, None if it is gone.
 
-    Some kinds answer with the object although it is gone. One that is still there is marked as being deleted, and waits
-    for its finalizers or its grace period; a namespace, for what is in it.
+    Some resources return the object although it is gone. One that still exists has a deletion timestamp and waits for
+    its finalizers or its grace period; a namespace, for its contents.
 
     Raises:
-        DecodeError: if it is neither.
+        DecodeError: If the response is neither a Status nor an object.
     """
     try:
-        said = typeinfo.decode_json(answer.body, _Said)
+        head = typeinfo.decode_json(response.body, _KindOnly)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DecodeError(f"the answer to a delete is no object: {error}", kind=item.__name__) from None
-    if said.kind == "Status":
+        raise DecodeError(f"the response to a delete is not an object: {error}", kind=item.__name__) from None
+    if head.kind == "Status":
         return None
-    left = item.from_wire(answer.body)
+    left = item.from_wire(response.body)
+    # A pod that is killed at once comes back with a grace period of 0 and no finalizers: it does not exist any more.
     waits = left.metadata.finalizers or left.metadata.deletion_grace_period_seconds != 0
     return left if left.metadata.deletion_timestamp is not None and waits else None
 
 
 def name_of(obj: Object, verb: str) -> str:
-    """The name of an object that is sent somewhere.
+    """Return the name of an object that a verb needs.
 
     Raises:
-        InvalidValueError: if it has none.
+        InvalidValueError: If the object has no name.
     """
     if not obj.metadata.name:
         raise InvalidValueError(
@@ -278,39 +277,40 @@ def _with_article(noun: str) -> str:
 
 
 def _namespace_for(
-    target: ResourceTarget[Any], verb: str, *, mine: str | None, asked: str, name: str | None
+    target: ResourceTarget[Any], verb: str, *, client: str | None, obj: str, name: str | None
 ) -> str:
-    """The namespace that a call goes to.
+    """Decide the namespace of a call from the client's and the object's.
 
     Raises:
-        InvalidValueError: if it needs one and has none, or the other way round, or there are two that differ.
+        InvalidValueError: If the namespace is missing, not allowed, or the client's and the object's differ.
     """
-    if mine is not None and not mine:
+    if client is not None and not client:
         raise InvalidValueError(
-            f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=mine
+            f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=client
         )
-    if asked and mine and asked != mine:
+    if obj and client and obj != client:
         raise InvalidValueError(
-            f"{verb} {target.name}: the object is of namespace {asked!r}, this client of {mine!r}; "
-            "take the client of that namespace, or leave it out here",
-            value=asked,
+            f"{verb} {target.name}: the object is in namespace {obj!r}, this client in {client!r}; "
+            "use a client of that namespace, or leave it out here",
+            value=obj,
         )
-    namespace = mine or asked
+    namespace = client or obj
+    # Whether a resource is namespaced may be unknown (None): then the server decides.
     if target.namespaced is False and namespace:
         raise InvalidValueError(
-            f"{verb} {target.name}: {target.name} live in no namespace; leave out {namespace!r}",
+            f"{verb} {target.name}: {target.name} are cluster-scoped; leave out {namespace!r}",
             value=namespace,
         )
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise InvalidValueError(
-            f"{verb} {target.name}: {target.name} live in namespaces; say which: {_in_namespace(target)}",
+            f"{verb} {target.name}: {target.name} are namespaced; name the namespace: {_in_namespace(target)}",
             value=name,
         )
     return namespace
 
 
 def _in_namespace(target: ResourceTarget[Any]) -> str:
-    """How a resource is asked for in a namespace, as a user would write it."""
+    """How a user writes the client of a resource in a namespace, for messages."""
     resource = target.resource
     if target.facts is None:
         return f"client.dynamic({str(resource.group_version)!r}, {resource.resource!r}, namespace='default')"
@@ -320,7 +320,7 @@ def _in_namespace(target: ResourceTarget[Any]) -> str:
 
 
 def _method_name(kind: str, plural: str) -> str:
-    """What the clientset calls a resource: ``config_maps`` for ``configmaps`` of the kind ``ConfigMap``."""
+    """The clientset's method for a resource: ``config_maps`` for ``configmaps`` of the kind ``ConfigMap``."""
     *first, _ = _WORDS.findall(kind)
     words = [each.lower() for each in first]
     return "_".join([*words, plural.removeprefix("".join(words))])

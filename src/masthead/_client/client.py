@@ -1,4 +1,4 @@
-"""The client: everything that a user calls begins here."""
+"""The client of a cluster: the entry point of the library."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Client(Clientset):
             async for pod in client.core_v1.pods("default").iterate(label_selector="app=web"):
                 print(pod.metadata.name, pod.status.phase)
 
-    Without arguments it goes where kubectl goes: ``KUBECONFIG``, ``~/.kube/config``, or the service account of the pod
-    that it runs in. All groups share its connections.
+    Without arguments it finds the cluster as kubectl does: ``KUBECONFIG``, ``~/.kube/config``, or the service account
+    of the pod it runs in. All resource clients share its connection pool.
     """
 
     def __init__(
@@ -84,56 +84,58 @@ class Client(Clientset):
         discovery_cache: str | PathLike[str] | None = None,
         check_watch_lists: bool = False,
     ) -> None:
-        """Find out where the cluster is. Nothing is sent before the first call.
+        """Load the configuration. Nothing is sent before the first call.
 
         Args:
-            config: Where the cluster is and who we are there; None to look for it.
-            kubeconfig: The file to look in; or its text, or what it says as plain data; not together with `config`.
-            context: Which of its contexts to use; not together with `config`.
-            namespace: The default namespace, in place of what the configuration has.
-            impersonate: As whom to act: a user's name, or an `Impersonation` with groups; in place of what the
-                configuration has.
-            timeout: Seconds that a call may take, its repetitions included, unless it says otherwise. Finding
-                credentials is not counted: somebody may be logging in, and that has a limit of its own.
-            read_timeout: Seconds without a byte after which a watch counts as dead, and is resumed.
-            retries: How often a call is repeated at most where the server, or the network, asks for it.
-            rate: Calls a second that the client allows itself; None for no limit.
-            burst: How many calls may come at once before `rate` holds them back.
-            connections: How many connections calls may use at once; 0 for any number. Streams have their own.
-            page_size: How many objects of a list are asked for at a time.
-            field_manager: Under which name changes are recorded; empty to leave it to the server.
-            field_validation: What the server does about fields that it does not know; None to leave it to the server.
-            user_agent: Who is asking, for the server's logs.
-            max_response_bytes: How long an answer that is read at once may be, packed and unpacked: what is longer is a
-                `ResponseTooLargeError`. ``math.inf`` for any length.
-            on_warning: Is told of each warning that the server sends along; None to log each text once.
-            discovery_cache: A folder to keep what the cluster serves in, between runs; None for memory alone.
-            check_watch_lists: Compare every list that came as a watch with a plain one. For finding faults: it costs
-                more than it saves.
+            config: The cluster's address and the credentials; None to load a kubeconfig.
+            kubeconfig: The path of the kubeconfig, its text, or its content as plain data; not together with `config`.
+            context: The context to use; not together with `config`.
+            namespace: The default namespace; overrides the configuration's.
+            impersonate: The user to impersonate: a name, or an `Impersonation` with groups; overrides the
+                configuration's.
+            timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not counted:
+                an interactive login has a timeout of its own.
+            read_timeout: Seconds without a byte after which a watch is considered dead and is resumed.
+            retries: The maximum number of retries of a call.
+            rate: Client-side rate limit in calls per second; None for no limit.
+            burst: How many calls may be sent at once before `rate` applies.
+            connections: The maximum number of connections for calls; 0 for no limit. Streams are not counted.
+            page_size: The limit of each page of a list.
+            field_manager: The default field manager of writes; empty to leave it to the server.
+            field_validation: How the server treats unknown fields; None to leave it to the server.
+            user_agent: The ``User-Agent`` header.
+            max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed. A larger
+                response raises `ResponseTooLargeError`. ``math.inf`` for no limit.
+            on_warning: Called with each warning of the server; None to log each text once.
+            discovery_cache: A directory that keeps discovery documents between runs; None to keep them in memory only.
+            check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more than it
+                saves.
 
         Raises:
-            ConfigError: if no cluster was found, or what was found cannot be used.
-            AuthError: if the credentials cannot be used.
-            InvalidValueError: if another argument is senseless.
+            ConfigError: If there is no configuration, or it is invalid.
+            AuthError: If the credentials cannot be used.
+            InvalidValueError: If another argument is invalid.
         """
         kubeconfig = conceal(kubeconfig)
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
         if config is not None and not isinstance(cast("object", config), Config):
             raise ConfigError(
-                f"config is of type {type(config).__name__}; for a kubeconfig (its path, its text or a dict of what it says) "
-                "write kubeconfig=..., and for an address masthead.Config(server=...)"
+                f"config is of type {type(config).__name__}; for a kubeconfig (its path, its text or its content as a "
+                "dict) use kubeconfig=..., and for an address masthead.Config(server=...)"
             )
         found = config or load(kubeconfig, context=context)
         if not isinstance(cast("object", namespace), str | None):
             raise InvalidValueError(
-                f"namespace is of type {type(namespace).__name__}; give its name as text", value=namespace
+                f"namespace is of type {type(namespace).__name__}; it must be a string", value=namespace
             )
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
             raise NameFormatError(f"namespace: {names.quote(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
-            raise InvalidValueError(f"connections is {connections}; 0 is for any number", value=connections)
+            raise InvalidValueError(
+                f"connections is {connections}; it must be 0 or more, 0 for no limit", value=connections
+            )
         settings = RestSettings(
             timeout=timeout,
             read_timeout=read_timeout,
@@ -158,34 +160,34 @@ class Client(Clientset):
 
     @property
     def config(self) -> Config:
-        """Where the cluster is, and who we are there."""
+        """The cluster's address and the credentials."""
         return self._config
 
     @property
     def namespace(self) -> str:
-        """Where objects are when nobody says otherwise: ``client.core_v1.pods(client.namespace)``."""
+        """The default namespace: ``client.core_v1.pods(client.namespace)``."""
         return self._config.namespace
 
     @property
     def rest(self) -> RestClient:
-        """Raw calls, for what has no client of its own: ``await client.rest.get("/version")``."""
+        """The REST client, for requests to any path: ``await client.rest.get("/version")``."""
         return self._context.rest
 
     @property
     def discovery(self) -> DiscoveryClient:
-        """What the cluster serves."""
+        """The discovery client: the groups, versions and resources that the cluster serves."""
         return self._discovery
 
     @property
     def mapper(self) -> RestMapper:
-        """Which resource a kind, plural or short name means on this cluster."""
+        """The REST mapper: from a kind, plural or short name to a resource of this cluster."""
         return self._mapper
 
     def resource(self, kind: type[T], namespace: str | None = None) -> TypedResource[T]:
-        """The objects of a kind, by its class: one of ``masthead.api``, or your own.
+        """A client of a kind, given by its class: one of ``masthead.api``, or your own.
 
         Raises:
-            UnknownKindError: if the class does not say where its objects are served.
+            UnknownKindError: If the class has no resource.
         """
         return TypedResource(self._context, typed(kind), namespace)
 
@@ -196,7 +198,7 @@ class Client(Clientset):
         *,
         namespace: str | None = None,
     ) -> DynamicResource:
-        """The objects of any resource, without a type.
+        """A client of any resource, with untyped objects.
 
         ::
 
@@ -204,12 +206,12 @@ class Client(Clientset):
             client.dynamic("deploy", namespace="default")
             client.dynamic(GroupVersionResource("example.com", "v1", "widgets"))
 
-        What is not given in full is looked up on the cluster when the first call is made.
+        A name is resolved by discovery when the first call is made.
 
         Args:
-            what: The API version; or the resource itself, as kubectl takes it.
+            what: The API version; or the resource, in any form that kubectl accepts.
             resource: The plural, singular, kind or short name; with an API version only.
-            namespace: Whose objects; None for all namespaces, and for what lives in none.
+            namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
         return DynamicResource(self._context, self._finder(any_kind, what, resource), namespace)
 
@@ -220,11 +222,11 @@ class Client(Clientset):
         *,
         namespace: str | None = None,
     ) -> MetadataResource:
-        """The metadata of the objects of any resource. The arguments are those of `dynamic`."""
+        """A metadata-only client of any resource. The arguments are those of `dynamic`."""
         return MetadataResource(self._context, self._finder(metadata_only, what, resource), namespace)
 
     def scales(self, namespace: str | None = None) -> Scales:
-        """How many replicas there are, and shall be, of anything in a namespace that has some."""
+        """The scale client: the scale subresource of any resource that has one."""
 
         async def find(what: str) -> ResourceTarget[Unstructured]:
             found = await self._mapper.find(what)
@@ -244,27 +246,27 @@ class Client(Clientset):
         wait_for_crds: bool = True,
         timeout: float | None = None,
     ) -> Sequence[Unstructured]:
-        """Apply manifests on the server's side: files, folders, text or objects, of any kinds, in the right order.
+        """Apply manifests with server-side apply: files, directories, text or objects of any kinds, in install order.
 
-        Everything is read and checked before the first object is sent. Definitions of custom resources and namespaces
-        come first; a definition is waited for until its kind is served.
+        Everything is read and checked before the first object is sent. CustomResourceDefinitions and namespaces come
+        first; the kinds of a definition are waited for until they are served.
 
         Args:
-            source: A path of a file or folder, YAML text, an object, plain data, or several of these.
-            namespace: For objects that name none; None for the client's own.
-            field_manager: Who owns the fields; needed, here or as the client's own.
-            force: Take fields over that others own.
-            dry_run: Go through everything, and store nothing. An object whose kind or namespace is still to come, from
-                the same manifests, cannot be tried out: it is passed over, and a line in the log names it.
-            field_validation: What becomes of fields that the server does not know.
-            wait_for_crds: Wait until a definition that was applied is served.
-            timeout: Seconds for each call, and for each wait.
+            source: The path of a file or directory, YAML text, an object, plain data, or several of these.
+            namespace: The namespace of objects that name none; None for the client's default.
+            field_manager: The field manager; required here or as the client's default.
+            force: Take over fields that other managers own.
+            dry_run: Run validation and admission without storing anything. An object whose kind or namespace is created
+                by the same manifests cannot be dry-run: it is skipped, and a log line names it.
+            field_validation: How the server treats unknown fields.
+            wait_for_crds: Wait until the kinds of applied definitions are served.
+            timeout: Timeout of each call and of each wait, in seconds.
 
         Returns:
             The objects as the server stored them, or would have, in the order in which they were applied.
 
         Raises:
-            ManifestError: if a manifest cannot be read or sent; it says which, and what was applied before it.
+            ManifestError: If a manifest cannot be read or sent; it says which, and what was applied before it.
         """
         return await apply_manifests(
             self,
@@ -287,20 +289,20 @@ class Client(Clientset):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> Sequence[Unstructured]:
-        """Delete what manifests describe, in the reverse order; what is not there is passed over.
+        """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
 
         Args:
             source: As for `apply_manifests`.
-            namespace: For objects that name none; None for the client's own.
-            propagation_policy: What becomes of what the objects own.
-            dry_run: Go through everything, and delete nothing.
-            timeout: Seconds for each call.
+            namespace: The namespace of objects that name none; None for the client's default.
+            propagation_policy: How dependents are treated.
+            dry_run: Run validation and admission without deleting anything.
+            timeout: Timeout of each call, in seconds.
 
         Returns:
-            What was there and was deleted.
+            The objects that existed and were deleted.
 
         Raises:
-            ManifestError: if a manifest cannot be read, or its object not be deleted.
+            ManifestError: If a manifest cannot be read, or its object cannot be deleted.
         """
         return await delete_manifests(
             self,
@@ -312,7 +314,7 @@ class Client(Clientset):
         )
 
     async def close(self) -> None:
-        """Close every connection; watches and calls that are under way end. Closing twice does nothing."""
+        """Close all connections; running watches and calls end. Closing twice does nothing."""
         await self._context.rest.close()
 
     async def __aenter__(self) -> Self:
@@ -325,11 +327,11 @@ class Client(Clientset):
         return f"{type(self).__name__}({self._config.describe()})"
 
     def _finder(
-        self, target: _MakesTarget[T], what: str | GroupVersionResource, resource: str | None
+        self, target: _TargetFactory[T], what: str | GroupVersionResource, resource: str | None
     ) -> ResourceTarget[T] | LazyTarget[T]:
         if isinstance(what, GroupVersionResource):
             if resource is not None:
-                raise InvalidValueError(f"{what} says it all; leave out {resource!r}", value=resource)
+                raise InvalidValueError(f"{what} is complete; leave out {resource!r}", value=resource)
             return target(what, namespaced=None)
 
         async def find() -> ResourceTarget[T]:
@@ -342,7 +344,7 @@ class Client(Clientset):
         return LazyTarget(what if resource is None else f"{what} {resource}", find)
 
 
-class _MakesTarget(Protocol[T]):
+class _TargetFactory(Protocol[T]):
     def __call__(
         self, resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
     ) -> ResourceTarget[T]: ...

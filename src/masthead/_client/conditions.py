@@ -1,4 +1,4 @@
-"""What can be waited for: conditions, and how they are put together.
+"""The conditions of ``wait_for``, and how they combine.
 
 ::
 
@@ -6,9 +6,9 @@
     await deployments.wait_for("web", deployment_rolled_out() & condition_is("Available"))
     await jobs.wait_for("import", matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
-A condition is asked about an object, or about None where there is no such object. One that can only be true of an
-object that exists is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The ready-made ones look at objects
-with and without types, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
+A condition tests an object, or None if the object does not exist. One that can only hold for an existing object is an
+`ObjectWaitCondition`, and ``wait_for`` returns that object. The predefined conditions accept typed and untyped objects
+and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead.api.batch.v1 import Job
     from masthead.api.core.v1 import Pod
 
-    # With or without a type: a condition of deployments makes no sense for pods, and type checkers say so.
+    # Typed or untyped: a condition of deployments makes no sense for pods, and type checkers reject it.
     AnyPod: TypeAlias = Pod | Unstructured
     AnyDeployment: TypeAlias = Deployment | Unstructured
     AnyStatefulSet: TypeAlias = StatefulSet | Unstructured
@@ -60,21 +60,21 @@ __all__ = [
     "crd_established",
 ]
 
-# Not bound to Object: a test that takes an object or None makes a condition of either, which is one of objects too.
+# Not bound to Object: a test of an object or None is a condition of either, and so of objects too.
 T_contra = TypeVar("T_contra", contravariant=True)
 T = TypeVar("T")
 
-_ABSENT: Final = "there is no such object"
+_ABSENT: Final = "it does not exist"
 _CONDITIONS: Final = parse_path("status.conditions")
 _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
 
 
 class WaitCondition(Generic[T_contra]):
-    """Something that may be true of an object, or of its absence, with words for it.
+    """A condition on an object or on its absence, with a description for messages.
 
-    ``a & b``, ``a | b`` and ``~a`` are conditions too. Calling one tests it; what a test of one's own raises comes
-    out as it is.
+    ``a & b``, ``a | b`` and ``~a`` are conditions too. Calling a condition tests it; exceptions of your own test
+    function propagate unchanged.
     """
 
     def __init__(
@@ -83,26 +83,26 @@ class WaitCondition(Generic[T_contra]):
         description: str,
         says: Callable[[T_contra | None], str] | None = None,
     ) -> None:
-        """Make a condition.
+        """Create a condition.
 
         Args:
-            test: Is given the object, or None if there is none.
-            description: What is true then, in words: ``the pod is ready``.
-            says: Tells in words how things are with an object, true or not, for the message of a wait that ended.
+            test: Called with the object, or None if it does not exist.
+            description: What holds when the test passes: ``the pod is ready``.
+            says: Describes the current state of an object, for the message of a wait that timed out.
         """
         self._test = test
         self._says = says or cast("Callable[[T_contra | None], str]", _state_of)
         self.description: Final = description
 
     def __call__(self, obj: T_contra | None) -> bool:
-        """Whether it is true of an object; None stands for one that is not there."""
+        """Whether it holds for an object; None stands for an object that does not exist."""
         return self._test(obj)
 
     def says(self, obj: T_contra | None) -> str:
-        """How things are with an object, in words, as far as this condition cares."""
+        """Describe the current state of an object, as far as this condition is concerned."""
         return self._says(obj)
 
-    # The reflected operators are for type checkers: a condition of any object and one of pods are together one of
+    # The reflected operators are for type checkers: a condition of any object combined with one of pods is one of
     # pods, whichever comes first.
     @overload
     def __and__(self, other: ObjectWaitCondition[T_contra]) -> ObjectWaitCondition[T_contra]: ...
@@ -128,19 +128,19 @@ class WaitCondition(Generic[T_contra]):
         return WaitCondition(lambda obj: not self(obj), f"not ({self.description})", self.says)
 
     def __bool__(self) -> bool:
-        """Refuse: ``a and b`` would quietly be ``b`` alone.
+        """Refuse truth testing: ``a and b`` would silently be ``b`` alone.
 
         Raises:
-            TypeError: always.
+            TypeError: Always.
         """
-        raise TypeError("put conditions together with &, | and ~, and test one by calling it with an object")
+        raise TypeError("combine conditions with &, | and ~, and test one by calling it with an object")
 
     def __repr__(self) -> str:
         return f"WaitCondition({self.description})"
 
 
 class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
-    """A condition that is true only of objects that exist."""
+    """A condition that holds only for existing objects."""
 
     def __init__(
         self,
@@ -148,12 +148,12 @@ class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
         description: str,
         says: Callable[[T_contra | None], str] | None = None,
     ) -> None:
-        """Make a condition.
+        """Create a condition.
 
         Args:
-            test: Is given the object; it is not asked where there is none.
-            description: What is true then, in words: ``the pod is ready``.
-            says: Tells in words how things are with an object, true or not, for the message of a wait that ended.
+            test: Called with the object; not called if it does not exist.
+            description: What holds when the test passes: ``the pod is ready``.
+            says: Describes the current state of an object, for the message of a wait that timed out.
         """
         super().__init__(lambda obj: obj is not None and test(obj), description, says)
 
@@ -179,25 +179,25 @@ class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
 
 
 def matches(test: Callable[[T], bool], description: str) -> ObjectWaitCondition[T]:
-    """The object is there, and a function of one's own is true of it.
+    """The object exists, and a function of your own returns True for it.
 
     Args:
-        test: Is given the object. Where it is to be asked about objects that are not there, too, make a `WaitCondition`.
-        description: What is true then, in words; for messages.
+        test: Called with the object. To test the absence of an object as well, create a `WaitCondition`.
+        description: What holds when the test passes; for messages.
     """
     return ObjectWaitCondition(test, description)
 
 
 def exists() -> ObjectWaitCondition[Object]:
-    """There is such an object."""
+    """The object exists."""
     return ObjectWaitCondition(lambda _: True, "it exists")
 
 
 def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
-    """There is no such object.
+    """The object does not exist.
 
     Args:
-        uid: It is this very object that is to be gone; another of the same name may have come in its place.
+        uid: The object with this UID is gone; a new object of the same name may exist.
     """
     if uid is None:
         return WaitCondition(lambda obj: obj is None, "it is gone")
@@ -210,12 +210,12 @@ def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
     """A field has a value.
 
     Args:
-        path: With the names of the wire: ``status.phase``, ``spec.containers[0].image``,
+        path: With JSON names: ``status.phase``, ``spec.containers[0].image``,
             ``metadata.labels["example.com/name"]``.
-        value: As the wire has it, so ``"500m"`` for a quantity; None for a field that is not there.
+        value: The JSON value, so ``"500m"`` for a quantity; None for an absent field.
 
     Raises:
-        InvalidValueError: if the path is none. Testing raises it too, if an object's type has no such field.
+        InvalidValueError: If the path is invalid. Testing raises it too, if the object's type has no such field.
     """
     steps, wanted = parse_path(path), plain(value)
 
@@ -231,7 +231,7 @@ def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
 def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]:
     """One of the object's ``status.conditions`` has a status.
 
-    A condition that was noted for an older generation of the object says nothing about this one, and does not count.
+    A condition that was observed for an older generation of the object does not count.
 
     Args:
         type: Such as ``Ready``.
@@ -255,62 +255,62 @@ def pod_running() -> ObjectWaitCondition[AnyPod]:
 
 
 def pod_ready() -> ObjectWaitCondition[AnyPod]:
-    """The pod can serve."""
+    """The pod is ready."""
     return _named("the pod is ready", condition_is("Ready"))
 
 
 def pod_succeeded() -> ObjectWaitCondition[AnyPod]:
-    """Every container of the pod has ended well, and none is started again."""
+    """All containers of the pod have terminated successfully and are not restarted."""
     return _named("the pod has succeeded", field_is("status.phase", "Succeeded"))
 
 
 def pod_failed() -> ObjectWaitCondition[AnyPod]:
-    """Every container of the pod has ended, one of them badly, and none is started again."""
+    """All containers of the pod have terminated, at least one in failure, and are not restarted."""
     return _named("the pod has failed", field_is("status.phase", "Failed"))
 
 
 def pod_finished() -> ObjectWaitCondition[AnyPod]:
-    """The pod has ended, well or not."""
+    """The pod has succeeded or failed."""
     return _named("the pod has finished", pod_succeeded() | pod_failed())
 
 
 def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
-    """Enough of the deployment's pods can serve."""
+    """The deployment has its minimum number of available pods."""
     return _named("the deployment is available", condition_is("Available"))
 
 
 def deployment_rolled_out() -> ObjectWaitCondition[AnyDeployment]:
-    """Every pod of the deployment is of its newest template and can serve, and no other is left."""
+    """All replicas of the deployment are updated and available, and no old replica is left."""
     return _lacking("the deployment is rolled out", deployment_lacks)
 
 
 def stateful_set_rolled_out() -> ObjectWaitCondition[AnyStatefulSet]:
-    """Every pod of the stateful set is ready and, from its partition on, of the newest template."""
+    """All replicas of the stateful set are ready and, from its partition on, updated."""
     return _lacking("the stateful set is rolled out", stateful_set_lacks)
 
 
 def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
-    """On every node that the daemon set is for, its pod is of the newest template and can serve."""
+    """On every node that the daemon set is scheduled to, its pod is updated and available."""
     return _lacking("the daemon set is rolled out", daemon_set_lacks)
 
 
 def job_complete() -> ObjectWaitCondition[AnyJob]:
-    """The job has done what it is for."""
+    """The job is complete."""
     return _named("the job is complete", condition_is("Complete"))
 
 
 def job_failed() -> ObjectWaitCondition[AnyJob]:
-    """The job has been given up."""
+    """The job has failed."""
     return _named("the job has failed", condition_is("Failed"))
 
 
 def job_finished() -> ObjectWaitCondition[AnyJob]:
-    """The job has ended, well or not."""
+    """The job is complete or has failed."""
     return _named("the job has finished", job_complete() | job_failed())
 
 
 def crd_established() -> ObjectWaitCondition[AnyDefinition]:
-    """The server has taken the definition's names, and serves its resource."""
+    """The CustomResourceDefinition is established, and its names are accepted."""
     return _named(
         "the definition is established", condition_is("Established") & condition_is("NamesAccepted")
     )
@@ -321,11 +321,11 @@ def _named(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCon
 
 
 def _lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondition[Object]:
-    """A condition that is true where nothing is missing.
+    """A condition that holds when nothing is missing.
 
     Args:
-        description: What is true then.
-        lacks: Says what is missing; empty for nothing.
+        description: What holds then.
+        lacks: Describes what is missing; empty for nothing.
     """
 
     def says(obj: Object | None) -> str:
@@ -367,22 +367,22 @@ def _made(
 def _words_of(
     one: WaitCondition[T], how: str, other: WaitCondition[T]
 ) -> tuple[str, Callable[[T | None], str]]:
-    """The description of two conditions together, and what they say."""
+    """The description of a combination, and the function that describes an object's state."""
     return f"({one.description} {how} {other.description})", lambda obj: _both(one, other, obj)
 
 
 def _both(one: WaitCondition[T], other: WaitCondition[T], obj: T | None) -> str:
-    """What two conditions say, once if it is the same."""
+    """The states that two conditions describe; one of them if they are equal."""
     return "; ".join(dict.fromkeys((one.says(obj), other.says(obj))))
 
 
 def _state_of(obj: Object | None) -> str:
-    """How things are with an object of which nothing particular was asked."""
+    """The state of an object for a condition that does not describe it."""
     if obj is None:
         return _ABSENT
-    going = ", and is being deleted" if obj.metadata.deletion_timestamp is not None else ""
+    deleting = ", and is being deleted" if obj.metadata.deletion_timestamp is not None else ""
     phase = value_at(obj, _PHASE)
-    return f"it is there{going}" + (f"; status.phase is {phase!r}" if phase else "")
+    return f"it exists{deleting}" + (f"; status.phase is {phase!r}" if phase else "")
 
 
 def _condition(obj: Object, type_: str) -> dict[str, object] | None:
@@ -398,7 +398,7 @@ def _condition(obj: Object, type_: str) -> dict[str, object] | None:
 
 
 def _is_outdated(obj: Object, condition: dict[str, object]) -> bool:
-    """Whether a condition is about an older generation, by its own word or by that of the status."""
+    """Whether a condition's ``observedGeneration``, or the status's if it has none, is older than the object's."""
     observed = condition.get("observedGeneration")
     if observed is None:
         observed = value_at(obj, _OBSERVED)
@@ -412,5 +412,5 @@ def _condition_words(obj: Object | None, type_: str) -> str:
     if found is None:
         return f"it has no condition {type_} yet"
     why = ": ".join(str(found[key]) for key in ("reason", "message") if found.get(key))
-    outdated = ", but noted for an older generation" if _is_outdated(obj, found) else ""
+    outdated = ", but observed for an older generation" if _is_outdated(obj, found) else ""
     return f"{type_} is {found.get('status')}{outdated}" + (f" ({why})" if why else "")

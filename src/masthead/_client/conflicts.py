@@ -1,7 +1,7 @@
-"""Changing objects that others change too.
+"""Update with retry on conflict.
 
-A write with an old version is refused with a conflict. The remedy is always the same: read the object again, repeat the
-change on what it is now, and try again.
+The server rejects an update with an outdated resource version. The remedy is always the same: read the object again,
+repeat the change, and retry.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ T = TypeVar("T", bound=Object)
 
 
 async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
-    """Call a function again as long as somebody else was faster.
+    """Call a function, and retry it while it raises `ConflictError`.
 
     Args:
-        fn: Reads the object anew, changes it and writes it. A function that writes what was read before can only
-            fail again; for the usual case, see `update_with_retry`.
-        attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+        fn: Reads the object, changes it and writes it. A function that writes an object read earlier can only
+            conflict again; for the usual case, see `update_with_retry`.
+        attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:
-        ConflictError: if the last attempt meets one, too.
-        InvalidValueError: if there is to be no attempt at all.
+        ConflictError: If the last attempt conflicts as well.
+        InvalidValueError: If `attempts` allows no attempt.
     """
     return await retry_on(fn, ConflictError, attempts=attempts)
 
@@ -58,16 +58,16 @@ async def retry_on(
     *errors: type[Exception],
     attempts: int | Attempts = DEFAULT_RETRY,
 ) -> R:
-    """Call a function again as long as it raises one of these errors, with short waits in between.
+    """Call a function, and retry it while it raises one of these errors, with short delays in between.
 
     Args:
-        fn: What to do.
-        errors: What may pass by itself.
-        attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+        fn: The function.
+        errors: The errors to retry on.
+        attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:
-        Exception: what the last attempt raises, and at once whatever is none of `errors`.
-        InvalidValueError: if there is to be no attempt at all.
+        Exception: What the last attempt raises; any error that is not in `errors`, at once.
+        InvalidValueError: If `attempts` allows no attempt.
     """
     delays = retry_schedule(attempts).delays(random.random)
     while True:
@@ -101,7 +101,7 @@ async def read_live(resource: CreateVerbs[T], obj: T, timeout: float | None) -> 
 
 
 class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
-    """Changes objects of a kind that others change too."""
+    """Updates objects of a kind, with retry on conflict."""
 
     async def update(
         self,
@@ -115,7 +115,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         """Replace an object, and return it as the server stored it.
 
         Raises:
-            ConflictError: If the object was changed since it was read; see `update_with_retry`.
+            ConflictError: If the object has changed since it was read; see `update_with_retry`.
             NotFoundError: If it does not exist.
         """
         return await self._put(
@@ -137,7 +137,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Read an object, change it and write it, from the start again if somebody else was faster.
+        """Read an object, change it and update it; on a conflict, start over.
 
         ::
 
@@ -147,24 +147,24 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             await deployments.update_with_retry("web", scale)
 
         Args:
-            get: The object's name; or what reads it, such as a cache. After a conflict, it is read from the server in
-                any case, because a cache may not know yet.
-            mutate: Changes the object that it is given, which is a copy, or returns another. It is called once per
-                attempt, so it should do nothing else. If it changes nothing, nothing is written.
-            attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+            get: The object's name; or a function that reads it, such as from a cache. After a conflict the object is
+                always read from the server, because a cache may be behind.
+            mutate: Changes the object it is called with, which is a copy, or returns another. It is called once per
+                attempt, so it should have no side effects. If it changes nothing, nothing is written.
+            attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
             dry_run: See `update`.
             field_manager: See `update`.
             field_validation: See `update`.
-            timeout: Seconds for each call.
+            timeout: Timeout of each call, in seconds.
 
         Returns:
             The object as the server stored it, or as it was read if nothing changed.
 
         Raises:
-            ConflictError: if the last attempt meets one, too.
-            NotFoundError: if there is none of that name.
-            TypeError: if `mutate` returns what is no object.
-            InvalidValueError: if `mutate` changes name or namespace.
+            ConflictError: If the last attempt conflicts as well.
+            NotFoundError: If no object has that name.
+            TypeError: If `mutate` returns something other than an object or None.
+            InvalidValueError: If `mutate` changes name or namespace.
         """
         known: T | None = None
 
@@ -200,29 +200,29 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> tuple[T, OperationResult]:
-        """See to it that an object is there, and is as it should be.
+        """Create an object, or update the existing one to the desired state.
 
         Args:
-            obj: The object to create if there is none of its name; stays as it is.
-            mutate: Makes the object what it should be: the live one or, if there is none, a copy of `obj`. Changes what
-                it is given, or returns another. Without it, the sections of `obj` (its spec, its data; not its status)
-                replace those of the live object, and its labels, annotations, owners and finalizers are added to them.
-                Use it for kinds in whose spec the server fills in what must not change again, such as jobs and volume
-                claims.
-            attempts: How often at most, the first time included; or `Attempts`, with the waits in between.
+            obj: The object to create if none of its name exists; it is not modified.
+            mutate: Sets the desired state: on the live object or, if there is none, on a copy of `obj`. Changes the
+                object it is called with, or returns another. Without it, the sections of `obj` (its spec, its data;
+                not its status) replace those of the live object, and its labels, annotations, owners and finalizers are
+                added. Use it for kinds with immutable fields that the server defaults, such as jobs and
+                persistent volume claims.
+            attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
             dry_run: See `update`.
             field_manager: See `update`.
             field_validation: See `update`.
-            timeout: Seconds for each call.
+            timeout: Timeout of each call, in seconds.
 
         Returns:
-            The object as it is now, and what became of it. With `dry_run`, what was sent counts as updated.
+            The current object, and the operation's result. With `dry_run`, an update that was sent is ``updated``.
 
         Raises:
-            ConflictError: if the last attempt meets one, too.
-            AlreadyExistsError: if an object of that name comes and goes while this is tried.
-            TypeError: if `mutate` returns what is no object.
-            InvalidValueError: if the object has no name, or `mutate` changes name or namespace.
+            ConflictError: If the last attempt conflicts as well.
+            AlreadyExistsError: If an object of that name is repeatedly created and deleted during the attempts.
+            TypeError: If `mutate` returns something other than an object or None.
+            InvalidValueError: If the object has no name, or `mutate` changes name or namespace.
         """
         name_of(obj, "create or update")
 
@@ -241,7 +241,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             if wanted is None:
                 return found, "unchanged"
             try:
-                answer = await self.update(
+                response = await self.update(
                     wanted,
                     dry_run=dry_run,
                     field_manager=field_manager,
@@ -250,6 +250,6 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 )
             except NotFoundError as error:
                 raise deleted_conflict(found, error) from error
-            return answer, update_result(found, answer, dry_run=dry_run)
+            return response, update_result(found, response, dry_run=dry_run)
 
         return await retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

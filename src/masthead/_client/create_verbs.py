@@ -1,4 +1,4 @@
-"""Creating objects."""
+"""The create verb."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class CreateVerbs(WriteBase[T], Generic[T]):
         """Create an object, and return it as the server stored it.
 
         Raises:
-            AlreadyExistsError: if there is one of that name.
-            InvalidError: if it breaks the rules of its kind.
+            AlreadyExistsError: If an object of that name exists.
+            InvalidError: If it fails validation.
         """
         given = await self._coerce(obj, field_validation)
         if not given.metadata.name and not given.metadata.generate_name:

@@ -37,21 +37,21 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
         """Delete an object.
 
         Args:
-            name: Which one.
-            grace_period_seconds: How long it may take to end; 0 for at once.
-            propagation_policy: What becomes of what it owns: ``Background``, ``Foreground`` or ``Orphan``.
-            uid: Delete it only if it is this very object.
-            resource_version: Delete it only if it is still at this version.
-            dry_run: Go through everything, and store nothing.
-            ignore_store_read_error: Delete it even if the server cannot read it. This may break the cluster.
-            timeout: Seconds for the whole call; None for the client's own.
+            name: The object's name.
+            grace_period_seconds: The grace period; 0 to delete at once.
+            propagation_policy: How dependents are treated: ``Background``, ``Foreground`` or ``Orphan``.
+            uid: Delete only the object with this UID.
+            resource_version: Delete only if the object is still at this resource version.
+            dry_run: Run validation and admission without storing anything.
+            ignore_store_read_error: Delete it even if the server cannot decode it. This may break the cluster.
+            timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Returns:
-            The object, if it is still there because something has to end first; None if it is gone.
+            The object, if it still exists and is being deleted; None if it is gone.
 
         Raises:
-            NotFoundError: if there is none of that name.
-            ConflictError: if it is not the object, or not the version, that was meant.
+            NotFoundError: If no object has that name.
+            ConflictError: If the UID or the resource version does not match.
         """
         return await self._delete(
             name,
@@ -79,7 +79,7 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> None:
-        """Delete every object that is selected; without a selector, every object there is.
+        """Delete all objects that the selectors match; without a selector, all objects.
 
         The options are those of `list` and of `delete`.
         """

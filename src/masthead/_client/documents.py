@@ -1,4 +1,4 @@
-"""Manifests: where they come from, what is in them, and what is wrong with them. Nothing here speaks to a server."""
+"""Reading and validating manifests, without a server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Readable(Protocol):
 Source: TypeAlias = (
     "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[Source]"
 )
-"""Where manifests come from: the path of a file or folder, YAML or JSON text, an open file, plain data, an object or a
+"""A source of manifests: the path of a file or directory, YAML or JSON text, an open file, plain data, an object or a
 list of objects, or several of these. A ``str`` is text, never a path."""
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -61,7 +61,7 @@ class ManifestDocument:
     """One object of a manifest.
 
     Attributes:
-        origin: Where it stands: ``web.yaml, document 2``.
+        origin: Where it was read: ``web.yaml, document 2``.
         obj: The object.
     """
 
@@ -70,43 +70,43 @@ class ManifestDocument:
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """What it is."""
+        """Its kind."""
         return self.obj.gvk
 
     @property
     def label(self) -> str:
-        """Which object it is, for messages: ``Deployment default/web (web.yaml, document 2)``."""
+        """The object and its origin, for messages: ``Deployment default/web (web.yaml, document 2)``."""
         return f"{self.obj.kind} {self.obj.key} ({self.origin})"
 
     def in_namespace(self, namespace: str) -> ManifestDocument:
-        """The same in another namespace; empty for none."""
+        """A copy in another namespace; empty for none."""
         moved = self.obj.copy()
         moved.metadata.namespace = namespace
         return replace(self, obj=moved)
 
 
 def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
-    """Read manifests into objects: typed, or `Unstructured` where no class of the kind is registered. Nothing is sent.
+    """Decode manifests into objects: typed, or `Unstructured` if no class of the kind is registered. Nothing is sent.
 
     ::
 
         for obj in masthead.load_manifests("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"):
             print(obj.kind, obj.key)
 
-    Lists (``kind: List``, ``ConfigMapList``) come apart into their items, and empty documents are skipped, as with kubectl.
-    The files of a folder are read in the order of their names, those of its folders are not.
+    Lists (``kind: List``, ``ConfigMapList``) are split into their items, and empty documents are skipped, as by kubectl.
+    The files of a directory are read in the order of their names; its subdirectories are not read.
 
     Args:
-        source: The path of a file or folder, YAML or JSON text, an open file, plain data, or several of these. A ``str``
-            is text, never a path.
-        strict: Refuse fields that a kind's class does not know, instead of keeping them.
+        source: The path of a file or directory, YAML or JSON text, an open file, plain data, or several of these. A
+            ``str`` is text, never a path.
+        strict: Reject fields that a kind's class does not have, instead of keeping them.
 
     Returns:
-        The objects, in the order in which they are written.
+        The objects, in the order of the manifests.
 
     Raises:
-        ManifestError: If something cannot be read or does not fit its kind. It lists every problem, each with its file,
-            the number of the document and the object.
+        ManifestError: If something cannot be read or does not match its kind. It lists every problem, each with its
+            file, the number of the document and the object.
     """
     loaded: list[Object] = []
     problems: list[str] = []
@@ -118,24 +118,24 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
         try:
             loaded.append(_class_of(data).from_dict(data, strict=strict))
         except DecodeError as error:
-            problems.append(f"{origin}: {_told(error, data)}")
+            problems.append(f"{origin}: {_describe(error, data)}")
     if problems:
         raise refusal("these manifests cannot be read:", problems)
     return loaded
 
 
 def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
-    """The error for manifests that are refused, a line for each problem."""
+    """The error for invalid manifests, one line per problem."""
     more = len(problems) - _SHOWN
     shown = [*problems[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
     return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
 def read_documents(source: Source) -> tuple[list[ManifestDocument], list[str]]:
-    """Read everything, and check as much of it as can be checked without a server.
+    """Read all documents, and check what can be checked without a server.
 
     Returns:
-        What could be read, and what is wrong with the rest.
+        The valid documents, and the problems of the others.
     """
     documents: list[ManifestDocument] = []
     problems: list[str] = []
@@ -151,11 +151,11 @@ def read_documents(source: Source) -> tuple[list[ManifestDocument], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class KindScope:
-    """Where the objects of a kind are served.
+    """The resource of a kind, and its scope.
 
     Attributes:
         resource: The plural.
-        namespaced: Whether they live in namespaces.
+        namespaced: Whether the resource is namespaced.
     """
 
     resource: str
@@ -163,23 +163,23 @@ class KindScope:
 
 
 def defined_kinds(documents: Iterable[ManifestDocument]) -> dict[tuple[str, str], KindScope]:
-    """What the documents themselves define, by group and kind."""
+    """The kinds that the CustomResourceDefinitions among the documents define, by group and kind."""
     definitions = [each.obj for each in documents if is_definition(each.gvk)]
     return {
         (str(each.get("spec", "group")), str(each.get("spec", "names", "kind"))): KindScope(
-            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "ManifestClient"
+            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "Cluster"
         )
         for each in definitions
     }
 
 
 def defined_namespaces(documents: Iterable[ManifestDocument]) -> frozenset[str]:
-    """The namespaces that are among the documents."""
+    """The names of the namespaces among the documents."""
     return frozenset(each.obj.metadata.name for each in documents if each.gvk == _NAMESPACE)
 
 
 def known_kind(gvk: GroupVersionKind) -> KindScope | None:
-    """Where a kind that has a type is served; None if nobody has said."""
+    """The resource of a registered kind; None if unknown."""
     try:
         resource = registry.object_class(gvk).RESOURCE
     except UnknownKindError:
@@ -187,7 +187,7 @@ def known_kind(gvk: GroupVersionKind) -> KindScope | None:
     return None if resource is None else KindScope(resource.name, resource.namespaced)
 
 
-# What a source comes apart into: where it stands, and the data of one object or, as text, what is wrong with it.
+# The parts of a source: the origin, and the data of one object or, as text, the problem.
 _Part: TypeAlias = "tuple[str, Mapping[str, object] | str]"
 
 
@@ -206,7 +206,7 @@ def _parts(source: object, origin: str) -> Iterator[_Part]:
         for number, each in enumerate(cast("Iterable[object]", source), 1):
             yield from _parts(each, f"{origin} {number}")
     else:
-        yield origin, f"is of type {type(source).__name__}; give a path, text, data or an object"
+        yield origin, f"is of type {type(source).__name__}; use a path, text, data or an object"
 
 
 def _files(path: Path) -> Iterator[_Part]:
@@ -245,7 +245,7 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         of = {"apiVersion": mapping.get("apiVersion"), "kind": kind.removesuffix("List")}
         for number, item in enumerate(cast("list[object]", items), 1):
-            # The items of a typed list need not say what they are.
+            # The items of a typed list need not carry apiVersion and kind.
             named = (
                 {**of, **cast("dict[str, object]", item)} if of["kind"] and isinstance(item, dict) else item
             )
@@ -255,26 +255,26 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
 
 
 def _problem_with(data: Mapping[str, object]) -> str:
-    """What is wrong with the data of an object that is to be sent; empty if nothing is."""
+    """The problem of an object to apply; empty if there is none."""
     if problem := _identity_problem(data):
         return problem
     obj = Unstructured.from_dict(data)
     if not obj.metadata.name:
         return f"{obj.kind}: metadata.name is missing"
     if obj.metadata.managed_fields:
-        return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server keeps them"
+        return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server maintains them"
     try:
         _class_of(data).from_dict(data)
     except DecodeError as error:
-        return _told(error, data)
+        return _describe(error, data)
     return ""
 
 
 def _identity_problem(data: Mapping[str, object]) -> str:
-    """What keeps the data from saying which object it is; empty if nothing does."""
+    """The problem with the data's apiVersion, kind or name; empty if there is none."""
     api_version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
-        return "apiVersion and kind must say what it is"
+        return "apiVersion and kind are required"
     try:
         GroupVersionKind.of(api_version, kind)
         names.check_path_segment_name(Unstructured.from_dict(data).metadata.name)
@@ -286,17 +286,17 @@ def _identity_problem(data: Mapping[str, object]) -> str:
 
 
 def _class_of(data: Mapping[str, object]) -> type[Object]:
-    """The class of an object's kind; `Unstructured` if none is registered."""
+    """The registered class of an object's kind, or `Unstructured`."""
     try:
         return registry.object_class(GroupVersionKind.of(str(data["apiVersion"]), str(data["kind"])))
     except UnknownKindError:
         return Unstructured
 
 
-def _told(error: DecodeError, data: Mapping[str, object]) -> str:
-    """What does not fit the kind, with the object's name."""
+def _describe(error: DecodeError, data: Mapping[str, object]) -> str:
+    """Describe a decode error, with the object's kind and name."""
     obj = Unstructured.from_dict(data)
-    # The value at fault may be a password; the name of a field is not.
+    # The invalid value may be a password; the name of an unknown field is not.
     is_shown = not _class_of(data).SENSITIVE or " has no field " in error.problem
     says = error.problem if is_shown else "has a value of the wrong type"
     return ": ".join(part for part in (f"{obj.kind} {obj.key}".rstrip(), error.path, says) if part)

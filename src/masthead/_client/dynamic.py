@@ -1,4 +1,4 @@
-"""Objects of any kind, without a type."""
+"""The dynamic client: objects of any kind, untyped."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["DynamicResource"]
 
 
 class DynamicResource(ResourceClient[Unstructured]):
-    """The objects of a resource that is known by its name only.
+    """The objects of a resource given by its name, as `Unstructured`.
 
-    Every verb of `ResourceClient` is there, and takes plain data as well as objects. Those for single objects can go to a
-    part of the object: ``get("web", subresource="scale")``.
+    It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single objects accept a
+    subresource: ``get("web", subresource="scale")``.
     """
 
     _ITEM = Unstructured
@@ -35,10 +35,10 @@ class DynamicResource(ResourceClient[Unstructured]):
         resource_version: str | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Read one object, or a part of it.
+        """Read one object, or a subresource of it.
 
         Raises:
-            NotFoundError: if there is none of that name.
+            NotFoundError: If no object has that name.
         """
         query = read_query(resource_version=resource_version)
         call = await self._build_call("get", name=name, subresource=subresource, query=query, timeout=timeout)
@@ -55,20 +55,20 @@ class DynamicResource(ResourceClient[Unstructured]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Create an object; or send something to a part of an object, such as an eviction.
+        """Create an object, or post to a subresource, such as an eviction.
 
         Args:
-            obj: What to send.
-            name: Of which object it is a part; for subresources alone.
-            subresource: Which part.
-            dry_run: Go through everything, and store nothing.
-            field_manager: Under which name it is recorded.
-            field_validation: What becomes of fields that the server does not know.
-            timeout: Seconds for the whole call.
+            obj: The object to send.
+            name: The name of the object whose subresource it is; for subresources only.
+            subresource: The subresource.
+            dry_run: Run validation and admission without storing anything.
+            field_manager: The field manager to record.
+            field_validation: How the server treats unknown fields.
+            timeout: Timeout of the whole call, in seconds.
 
         Raises:
-            AlreadyExistsError: if there is one of that name.
-            InvalidError: if it breaks the rules of its kind.
+            AlreadyExistsError: If an object of that name exists.
+            InvalidError: If it fails validation.
         """
         if not subresource:
             return await super().create(
@@ -99,11 +99,11 @@ class DynamicResource(ResourceClient[Unstructured]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Replace an object, or a part of it.
+        """Replace an object, or a subresource of it.
 
         Raises:
-            ConflictError: if the object was changed since it was read.
-            NotFoundError: if there is none of that name.
+            ConflictError: If the object has changed since it was read.
+            NotFoundError: If no object has that name.
         """
         return await self._put(
             obj,
@@ -125,10 +125,10 @@ class DynamicResource(ResourceClient[Unstructured]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Unstructured:
-        """Apply an object, or a part of it, on the server's side.
+        """Apply an object, or a subresource of it, with server-side apply.
 
         Raises:
-            ConflictError: if others own a field.
+            ConflictError: If another manager owns a field.
         """
         return await self._apply(
             obj,
@@ -153,14 +153,14 @@ class DynamicResource(ResourceClient[Unstructured]):
         ignore_store_read_error: bool = False,
         timeout: float | None = None,
     ) -> Unstructured | None:
-        """Delete an object, or send a DELETE to a part of it. The options are those of `ResourceClient.delete`.
+        """Delete an object, or send a DELETE to a subresource. The options are those of `ResourceClient.delete`.
 
         Returns:
-            The object, if it is still there because something has to end first; None if it is gone.
+            The object, if it still exists and is being deleted; None if it is gone.
 
         Raises:
-            NotFoundError: if there is none of that name.
-            ConflictError: if it is not the object, or not the version, that was meant.
+            NotFoundError: If no object has that name.
+            ConflictError: If the UID or the resource version does not match.
         """
         return await self._delete(
             name,

@@ -1,4 +1,4 @@
-"""What a manager owns of an object: where a server-side apply begins that changes something.
+"""Extract the fields that a manager owns, as the start of a server-side apply.
 
 ::
 
@@ -6,9 +6,9 @@
     mine.spec.replicas = 3
     await deployments.apply(mine, field_manager="my-controller")
 
-Applying what was extracted, unchanged, changes nothing. Two things cannot be seen in an object, though: which type a
-kind of one's own has, if none is registered, so that what is owned as a whole is taken as it stands; and an owned text
-or number that the server left out because it is empty or zero.
+Applying the extracted object unchanged is a no-op. Two things cannot be recovered from an object: the type of a custom
+kind that is not registered, so a field that is owned as a whole is taken as it is; and an owned string or number that
+the server omits because it is empty or zero.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ T = TypeVar("T", bound=Object)
 
 
 def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
-    """The part of an object that a manager has applied, and nothing else.
+    """Extract the part of an object that a field manager has applied.
 
     Args:
         obj: An object with its managed fields, as it was read.
-        field_manager: Who applied it.
-        subresource: Where, if not to the object itself: ``status``, ``scale``.
+        field_manager: The field manager that applied it.
+        subresource: The subresource it was applied to: ``status``, ``scale``; empty for the object itself.
 
     Returns:
-        An object of its own with the owned fields, ready to be changed and applied again. Where the manager owns
-        nothing, it has its name only.
+        A new object with the owned fields, ready to be changed and applied again. If the manager owns nothing, it has
+        only its name.
 
     Raises:
-        InvalidValueError: if no manager is named.
-        DecodeError: if the managed fields, or what they speak of, cannot be read.
+        InvalidValueError: If `field_manager` is empty.
+        DecodeError: If the managed fields, or the fields they name, cannot be decoded.
     """
     if not field_manager:
-        raise InvalidValueError("say whose fields to extract: the field_manager that applied them", value="")
+        raise InvalidValueError("name the field_manager whose fields to extract", value="")
     entry = _entry_of(obj, field_manager, subresource)
     data = obj.to_dict()
     if entry is not None and entry.fields_v1:
         owned = read_fields_v1(entry.fields_v1)
-        taken = cast("dict[str, object]", _taken(data, owned, FieldSchema.of(obj)))
+        taken = cast("dict[str, object]", _owned_part(data, owned, FieldSchema.of(obj)))
     else:
         taken = {}
     metadata = cast("dict[str, object]", taken.get("metadata", {}))
@@ -71,7 +71,7 @@ _NAMES: Final = ("name", "namespace")
 
 
 def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry | None:
-    """What the manager applied; of several, what was applied in the version that the object is in."""
+    """The manager's entry; of several, the one of the object's API version."""
     found = [
         entry
         for entry in obj.metadata.managed_fields
@@ -85,11 +85,11 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
 
 @dataclass(frozen=True, slots=True)
 class FieldSchema:
-    """What is known of the type of a place in an object.
+    """The schema of a field, as far as it is known.
 
     Attributes:
-        shape: What the type is; None if nothing is known.
-        merge: How it merges.
+        shape: The type; None if unknown.
+        merge: The merge strategy.
     """
 
     shape: shape.Shape | None = None
@@ -97,7 +97,7 @@ class FieldSchema:
 
     @classmethod
     def of(cls, obj: Object) -> FieldSchema:
-        """What is known of an object: by its own type or, where it has none, by that of its kind."""
+        """The schema of an object: of its own type or, if it is untyped, of its registered kind."""
         known = type(obj)
         if isinstance(obj, Unstructured):
             try:
@@ -107,7 +107,7 @@ class FieldSchema:
         return cls(shape.StructShape(cast("ApiType", known).api_type))
 
     def below(self, name: str) -> FieldSchema:
-        """What is known of a field, or of a map's entries."""
+        """The schema of a field, or of a map's entries."""
         if isinstance(self.shape, shape.StructShape):
             this = shape.fields_of(self.shape.cls).get(name)
             merge = _struct(self.shape).MERGE.get(name, Merge())
@@ -117,7 +117,7 @@ class FieldSchema:
         return FieldSchema()
 
     def item(self) -> FieldSchema:
-        """What is known of a list's items."""
+        """The schema of a list's items."""
         return (
             FieldSchema(_not_null(self.shape.item))
             if isinstance(self.shape, shape.ListShape)
@@ -126,19 +126,19 @@ class FieldSchema:
 
     @property
     def defaults(self) -> Mapping[str, object]:
-        """What the server takes an item's fields to be that are not there."""
+        """The server's defaults for absent fields of an item."""
         return _struct(self.shape).DEFAULTS if isinstance(self.shape, shape.StructShape) else {}
 
     @property
     def empty(self) -> object:
-        """What a list or map is that was set to nothing; None for everything else."""
+        """The empty value of a list or map; None for other types."""
         if isinstance(self.shape, shape.ListShape):
             return []
         return {} if isinstance(self.shape, shape.MapShape) else None
 
     @property
     def is_merged(self) -> bool:
-        """Whether several can own parts of it, so that who owns it without any part set it to nothing."""
+        """Whether managers can own parts of it. Then an owner of the whole, but of no part, has set it empty."""
         if isinstance(self.shape, shape.ListShape):
             return self.merge.list_type != "atomic"
         if isinstance(self.shape, shape.MapShape):
@@ -159,42 +159,42 @@ def _not_null(of: shape.Shape) -> shape.Shape:
     return of.shape if isinstance(of, shape.NullableShape) else of
 
 
-def _taken(value: object, owned: OwnedFields, facts: FieldSchema) -> object:
+def _owned_part(value: object, owned: OwnedFields, facts: FieldSchema) -> object:
     """The owned part of a value."""
     if isinstance(value, dict):
         held = cast("dict[str, object]", value)
         if owned.is_leaf:
             return {} if facts.is_merged else held
-        return _taken_fields(held, owned, facts)
+        return _owned_fields(held, owned, facts)
     if isinstance(value, list):
         items = cast("list[object]", value)
         if owned.is_leaf:
             return [] if facts.is_merged else items
-        return _taken_items(items, owned, facts)
+        return _owned_items(items, owned, facts)
     return value
 
 
-def _taken_fields(held: dict[str, object], owned: OwnedFields, facts: FieldSchema) -> dict[str, object]:
+def _owned_fields(held: dict[str, object], owned: OwnedFields, facts: FieldSchema) -> dict[str, object]:
     taken: dict[str, object] = {}
     for name, below in owned.fields.items():
         known = facts.below(name)
         if name in held:
-            taken[name] = _taken(held[name], below, known)
+            taken[name] = _owned_part(held[name], below, known)
         elif below.is_leaf and known.empty is not None:
-            taken[name] = known.empty  # the server leaves out what is empty, but it is owned all the same
+            taken[name] = known.empty  # the server omits empty values, but they are owned
     return taken
 
 
-def _taken_items(items: list[object], owned: OwnedFields, facts: FieldSchema) -> list[object]:
-    """The owned items, in the order in which they are."""
+def _owned_items(items: list[object], owned: OwnedFields, facts: FieldSchema) -> list[object]:
+    """The owned items, in their order."""
     taken: list[object] = []
     known = facts.item()
-    for place, item in enumerate(items):
-        found = owned.of_item(place, item, known.defaults)
+    for index, item in enumerate(items):
+        found = owned.of_item(index, item, known.defaults)
         if found is None:
             continue
         keys, below = found
-        part = _taken(item, below, known)
+        part = _owned_part(item, below, known)
         if keys:
             named = _keys_of(cast("dict[str, object]", item), keys, known)
             part = named | cast("dict[str, object]", part)
@@ -203,5 +203,5 @@ def _taken_items(items: list[object], owned: OwnedFields, facts: FieldSchema) ->
 
 
 def _keys_of(item: dict[str, object], keys: tuple[str, ...], facts: FieldSchema) -> dict[str, object]:
-    """What names an item; without keys that the server fills in, or the manager would come to own them."""
+    """The keys of an item, without defaulted ones, which the manager would come to own."""
     return {name: item[name] for name in keys if name in item and facts.defaults.get(name) != item[name]}

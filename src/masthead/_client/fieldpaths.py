@@ -1,4 +1,4 @@
-"""Fields of objects by their path, whether the object has a type or not."""
+"""Field paths of typed and untyped objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Step", "parse_path", "plain", "value_at"]
 
 Step: TypeAlias = str | int
-"""The name of a field, the key of a map, or the place in a list."""
+"""The name of a field, the key of a map entry, or the index of a list item."""
 
 _STEP: Final = re.compile(
     r"""\.? (?P<name> [^.\[\]"']+ )
@@ -29,10 +29,10 @@ _ATTRIBUTES: Final = {"apiVersion": "api_version", "kind": "kind", "metadata": "
 
 
 def parse_path(path: str) -> tuple[Step, ...]:
-    """Take a path apart: ``status.phase``, ``spec.containers[0].image``, ``metadata.labels["example.com/a"]``.
+    """Parse a path: ``status.phase``, ``spec.containers[0].image``, ``metadata.labels["example.com/a"]``.
 
     Raises:
-        InvalidValueError: if it is none.
+        InvalidValueError: If the path is invalid.
     """
     steps: list[Step] = []
     at = 1 if path.startswith(".") else 0
@@ -45,7 +45,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
         at = found.end()
     if not steps or at < len(path):
         raise InvalidValueError(
-            f"{path!r} is no path of a field; write it as in status.phase, spec.containers[0].image or "
+            f"{path!r} is not a field path; write it like status.phase, spec.containers[0].image or "
             'metadata.labels["example.com/name"]',
             value=path,
         )
@@ -53,17 +53,16 @@ def parse_path(path: str) -> tuple[Step, ...]:
 
 
 def value_at(obj: Object, steps: tuple[Step, ...], *, strict: bool = False) -> object:
-    """What an object has at a path, as its type has it; None if there is nothing.
+    """The value at a path of an object, as an attribute of its type; None if there is none.
 
     Args:
         obj: The object.
-        steps: The path, with the names of the wire.
-        strict: Refuse fields that the object's type does not have. Nothing would ever be found there, and whoever
-            waits for it would wait for ever.
+        steps: The path, with JSON names.
+        strict: Reject fields that the object's type does not have: a wait for one would never end.
 
     Raises:
-        InvalidValueError: if it is strict, and there is no such field.
-        DecodeError: if what is there cannot be read.
+        InvalidValueError: If `strict`, and there is no such field.
+        DecodeError: If the value cannot be decoded.
     """
     value: object = obj
     for step in steps:
@@ -74,7 +73,7 @@ def value_at(obj: Object, steps: tuple[Step, ...], *, strict: bool = False) -> o
 
 
 def plain(value: object) -> object:
-    """A value as the wire has it: numbers, text, lists and dicts."""
+    """A value as plain JSON data: numbers, strings, lists and dicts."""
     if value is None or type(value) in {str, int, bool}:
         return value
     return wire.decode_plain(wire.encode(walk.to_encode(value)))

@@ -1,14 +1,14 @@
-"""Sets of fields as ``managedFields`` writes them.
+"""Field sets in the FieldsV1 format of ``managedFields``.
 
 ====================  ================================================================
-``f:name``            the field of a type, or the entry of a map
-``k:{"name":"web"}``  the item of a list whose keys have these values
-``v:"a"``             the item of a list that is this value
-``i:0``               the item at a place of a list
-``.``                 the thing itself, beside what is in it
+``f:name``            a field of a struct, or an entry of a map
+``k:{"name":"web"}``  the list item with these key values
+``v:"a"``             the list item with this value
+``i:0``               the list item at this index
+``.``                 the value itself, apart from its fields and items
 ====================  ================================================================
 
-A set without anything in it stands for the thing as a whole.
+An empty set stands for the value as a whole.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["OwnedFields", "read_fields_v1"]
 
-_LONGEST_PLACE: Final = 10
-"""How many digits a place in a list may not have: no list is that long."""
+_INDEX_DIGITS: Final = 10
+"""An index of so many digits is rejected: no list is that long."""
 
 
 @dataclass(slots=True)
 class OwnedFields:
-    """The fields that somebody owns, at and below some place in an object.
+    """The fields that a manager owns at and below a value of an object.
 
     Attributes:
-        fields: By the name of a field, or the key of a map.
-        items: The items of a list, by their keys.
-        values: The items of a list, by their values.
-        places: The items of a list, by where they are.
+        fields: Owned fields by name, or map entries by key.
+        items: Owned list items by their keys.
+        values: Owned list items by value.
+        indexes: Owned list items by index.
     """
 
     fields: dict[str, OwnedFields] = field(default_factory=dict[str, "OwnedFields"])
@@ -46,22 +46,22 @@ class OwnedFields:
         default_factory=list[tuple[dict[str, object], "OwnedFields"]]
     )
     values: list[object] = field(default_factory=list[object])
-    places: dict[int, OwnedFields] = field(default_factory=dict[int, "OwnedFields"])
+    indexes: dict[int, OwnedFields] = field(default_factory=dict[int, "OwnedFields"])
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the thing is owned as a whole."""
-        return not (self.fields or self.items or self.values or self.places)
+        """Whether the value is owned as a whole."""
+        return not (self.fields or self.items or self.values or self.indexes)
 
     def of_item(
-        self, place: int, item: object, defaults: Mapping[str, object]
+        self, index: int, item: object, defaults: Mapping[str, object]
     ) -> tuple[tuple[str, ...], OwnedFields] | None:
-        """What is owned of a list's item, and the names of its keys; None if nothing is.
+        """The owned part of a list item, and the names of its keys; None if it is not owned.
 
         Args:
-            place: Where the item is.
+            index: The item's index.
             item: The item, as plain data.
-            defaults: What the server takes a key to be that is not there.
+            defaults: The server's defaults for absent keys.
         """
         if any(same(item, value) for value in self.values):
             return (), OwnedFields()
@@ -69,14 +69,14 @@ class OwnedFields:
         for keys, owned in self.items:
             if all(name in held and same(held[name], value) for name, value in keys.items()):
                 return tuple(keys), owned
-        return ((), self.places[place]) if place in self.places else None
+        return ((), self.indexes[index]) if index in self.indexes else None
 
 
 def read_fields_v1(data: Mapping[str, object]) -> OwnedFields:
-    """Read a set of fields.
+    """Decode a field set.
 
     Raises:
-        DecodeError: if it is none.
+        DecodeError: If it is invalid.
     """
     try:
         return _read(data)
@@ -90,7 +90,7 @@ def _read(data: Mapping[str, object]) -> OwnedFields:
         if element == ".":
             continue
         if not isinstance(below, dict):
-            raise _no_element(element)
+            raise _invalid_element(element)
         inner = _read(cast("dict[str, object]", below))
         kind, _, rest = element.partition(":")
         if kind == "f":
@@ -99,17 +99,17 @@ def _read(data: Mapping[str, object]) -> OwnedFields:
             owned.items.append((_keys(element, rest), inner))
         elif kind == "v":
             owned.values.append(_json(element, rest))
-        elif kind == "i" and rest.isascii() and rest.isdigit() and len(rest) < _LONGEST_PLACE:
-            owned.places[int(rest)] = inner
+        elif kind == "i" and rest.isascii() and rest.isdigit() and len(rest) < _INDEX_DIGITS:
+            owned.indexes[int(rest)] = inner
         else:
-            raise _no_element(element)
+            raise _invalid_element(element)
     return owned
 
 
 def _keys(element: str, text: str) -> dict[str, object]:
     keys = _json(element, text)
     if not isinstance(keys, dict):
-        raise _no_element(element)
+        raise _invalid_element(element)
     return cast("dict[str, object]", keys)
 
 
@@ -117,12 +117,14 @@ def _json(element: str, text: str) -> object:
     try:
         return cast("object", msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise _no_element(element) from None
+        raise _invalid_element(element) from None
 
 
 _SHOWN: Final = 60
 
 
-def _no_element(element: str) -> DecodeError:
-    # The element may hold a value, but never one of a secret's: those are owned by their names.
-    return DecodeError(f"{element[:_SHOWN]!r} is no element of a field set", path="metadata.managedFields")
+def _invalid_element(element: str) -> DecodeError:
+    # The element may hold a value, but never one of a Secret: its entries are owned by name.
+    return DecodeError(
+        f"{element[:_SHOWN]!r} is not an element of a field set", path="metadata.managedFields"
+    )

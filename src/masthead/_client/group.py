@@ -1,4 +1,4 @@
-"""What the groups of the clientset stand on."""
+"""The base of the clientset's API groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Group:
     """The resources of one API group at one version.
 
     Attributes:
-        GROUP_VERSION: Which.
+        GROUP_VERSION: The group and version.
     """
 
     GROUP_VERSION: ClassVar[GroupVersion]
@@ -29,7 +29,7 @@ class Group:
         self._targets: dict[str, ResourceTarget[Any]] = {}
 
     def _target(self, kind: str) -> ResourceTarget[Any]:
-        """The target of a kind, whose module is imported when it is first asked for."""
+        """The target of a kind, whose module is imported on first use."""
         found = self._targets.get(kind)
         if found is None:
             found = self._targets[kind] = typed(registry.object_class(self.GROUP_VERSION.kind(kind)))

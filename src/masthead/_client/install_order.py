@@ -1,4 +1,4 @@
-"""In which order objects of many kinds are installed, so that what others need is there before them."""
+"""The order in which manifests are applied, so that objects exist before those that need them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["installation_order", "is_definition"]
 
 T = TypeVar("T")
 
-# A kind of another group that has one of these names goes where its namesake goes, which does no harm.
+# By kind alone: a kind of the same name in another group gets the same rank, which does no harm.
 _BEFORE: Final = (
-    # what others are made of, or live in
+    # kinds and namespaces of other objects
     ("CustomResourceDefinition",),
     ("Namespace",),
-    # rules that are to hold from the first object on
+    # policies that must hold from the first object on
     ("PriorityClass", "RuntimeClass", "IngressClass", "GatewayClass", "DeviceClass"),
     ("ResourceQuota", "LimitRange", "NetworkPolicy"),
     ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"),
-    # who may do what
+    # RBAC
     ("ServiceAccount",),
     ("ClusterRole", "Role"),
     ("ClusterRoleBinding", "RoleBinding"),
-    # what pods mount and read
+    # configuration and volumes of pods
     ("Secret", "ConfigMap"),
     ("StorageClass", "CSIDriver", "VolumeAttributesClass"),
     ("PersistentVolume",),
     ("PersistentVolumeClaim", "ResourceClaimTemplate", "ResourceClaim"),
-    # pods are told of the services that were there before them
+    # pods get environment variables for services that existed before them
     ("Service",),
     ("Endpoints", "EndpointSlice"),
 )
@@ -44,7 +44,7 @@ _AFTER: Final = (
     ("PodDisruptionBudget", "HorizontalPodAutoscaler"),
     ("Job", "CronJob"),
     ("Ingress",),
-    # from here on the server asks pods that may not run yet
+    # from here on the server calls pods that may not run yet
     ("APIService",),
     ("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
     ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
@@ -56,13 +56,13 @@ _RANKS: Final = {kind: rank for rank, kinds in enumerate(_BEFORE) for kind in ki
 
 
 def installation_order(things: Iterable[T], kind: Callable[[T], GroupVersionKind]) -> list[T]:
-    """Sort by kind; what is of one rank stays in its order.
+    """Sort by the rank of the kind; the order within one rank is kept.
 
-    Kinds that are not known, which are mostly custom ones, go behind what workloads need and before the workloads.
+    Unknown kinds, which are mostly custom ones, come after what workloads need and before the workloads.
     """
     return sorted(things, key=lambda thing: _RANKS.get(kind(thing).kind, _UNKNOWN))
 
 
 def is_definition(gvk: GroupVersionKind) -> bool:
-    """Whether objects of this kind define kinds."""
+    """Whether this is the CustomResourceDefinition kind."""
     return (gvk.group, gvk.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")

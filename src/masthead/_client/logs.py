@@ -1,4 +1,4 @@
-"""Logs, read while they are written."""
+"""Container logs, as streams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from masthead._client.options import Query, counted
+from masthead._client.options import Query, integer_text
 from masthead._meta.time import format_time
 from masthead._sansio.framing import LineDecoder
 from masthead.errors import ClosedError, InvalidValueError
@@ -35,10 +35,10 @@ def log_query(
     timestamps: bool,
     insecure_skip_tls_verify_backend: bool,
 ) -> Query:
-    """The query of a log.
+    """The query parameters of a log request.
 
     Raises:
-        InvalidValueError: if options contradict each other, or a number is none.
+        InvalidValueError: If options contradict each other, or a number is invalid.
     """
     if since is not None and since_seconds is not None:
         raise InvalidValueError("give since or since_seconds, not both")
@@ -51,9 +51,9 @@ def log_query(
     values = {
         "container": container,
         "sinceTime": None if since is None else format_time(since),
-        "sinceSeconds": counted("since_seconds", since_seconds),
-        "tailLines": counted("tail_lines", tail_lines),
-        "limitBytes": counted("limit_bytes", limit_bytes),
+        "sinceSeconds": integer_text("since_seconds", since_seconds),
+        "tailLines": integer_text("tail_lines", tail_lines),
+        "limitBytes": integer_text("limit_bytes", limit_bytes),
     }
     return [
         *((name, "true") for name, wanted in switches.items() if wanted),
@@ -64,7 +64,7 @@ def log_query(
 class LogStream:
     """A log: iterate over its lines, or `read` all of it.
 
-    Nothing is asked for before the first line is. One stream is read once.
+    The request is sent when the first line is read. A stream can be read once.
     """
 
     def __init__(self, rest: RestClient, call: Callable[[], Awaitable[Call]]) -> None:
@@ -75,24 +75,24 @@ class LogStream:
         self._closed = False
 
     async def read(self) -> str:
-        """All of it, as text; bytes that are no UTF-8 are replaced.
+        """Read the whole log as text; bytes that are not UTF-8 are replaced.
 
         Raises:
-            StatusError: if the server refuses.
-            TransportError: if no usable answer comes.
-            ClosedError: if the stream is closed, as it is once it was read.
+            StatusError: If the server refuses.
+            TransportError: If no usable response arrives.
+            ClosedError: If the stream is closed, as it is after a first `read`.
         """
         async with self:
             chunks = [chunk async for chunk in self.chunks()]
         return b"".join(chunks).decode("utf-8", "replace")
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes as they come, in pieces of any length.
+        """The bytes as they arrive, in chunks of any length.
 
         Raises:
-            StatusError: if the server refuses.
-            TransportError: if the log breaks off.
-            ClosedError: if the stream is closed.
+            StatusError: If the server refuses.
+            TransportError: If the connection is lost.
+            ClosedError: If the stream is closed.
         """
         stream = await self._open()
         async for chunk in stream.chunks():
@@ -134,15 +134,15 @@ class LogStream:
         return self._stream
 
     def _refuse_closed(self) -> None:
-        """Leave nothing open that is closed, or was while it was being opened.
+        """Close the response of a stream that was closed, perhaps while it was being opened.
 
         Raises:
-            ClosedError: if it is.
+            ClosedError: If the stream is closed.
         """
         if self._closed:
             if self._stream is not None:
                 self._stream.close()
-            raise ClosedError("the log was closed; ask for it again")
+            raise ClosedError("the log stream was closed; call logs() again")
 
     async def _each_line(self) -> AsyncIterator[str]:
         lines = LineDecoder(verbatim=True)

@@ -1,13 +1,13 @@
-"""Applying and deleting manifests of any kinds, in the right order.
+"""Apply and delete manifests of any kinds, in install order.
 
 ::
 
-    read ──> check ──> find out where each kind is served ──> sort ──> apply one by one ──> done
-                │                      │                                 │
-                └──────────────────────┴─ problems: all of them,         ├─ behind definitions: wait until their
-                                          and nothing was sent           │  kinds are served
-                                                                         └─ the first failure ends it, and says
-                                                                            what was done before
+    read ──> validate ──> map kinds to resources ──> sort ──> apply one by one ──> done
+                │                │                              │
+                └────────────────┴─ raise all problems;         ├─ after CRDs: wait until their kinds
+                                    nothing was sent            │  are served
+                                                                └─ the first failure ends it; the error
+                                                                   lists what was done before
 """
 
 from __future__ import annotations
@@ -60,31 +60,31 @@ class _Mapper(Protocol):
 
 
 class ManifestClient(Protocol):
-    """What is needed of a client."""
+    """The part of a client that manifests need."""
 
     @property
     def namespace(self) -> str:
-        """Where objects go that say nothing else."""
+        """The default namespace."""
         ...
 
     @property
     def mapper(self) -> _Mapper:
-        """Knows what the cluster serves."""
+        """Maps kinds to resources."""
         ...
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
-        """The objects of a resource."""
+        """A client of a resource."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A document, and where its object is served.
+    """A document and its resource.
 
     Attributes:
         document: The document, in its namespace.
-        resource: Where.
-        is_new: Whether the manifests themselves define its kind, or its namespace.
+        resource: The resource of its kind.
+        is_new: Whether the same manifests create its kind or its namespace.
     """
 
     document: ManifestDocument
@@ -97,7 +97,7 @@ class _Manifest:
         return self.document.obj.metadata.name
 
     def at(self, client: ManifestClient) -> DynamicResource:
-        """What to send it to."""
+        """The client of its resource and namespace."""
         return client.dynamic(self.resource, namespace=self.document.obj.metadata.namespace or None)
 
 
@@ -113,30 +113,31 @@ async def apply_manifests(
     wait_for_crds: bool = True,
     timeout: float | None = None,
 ) -> list[Unstructured]:
-    """Apply manifests on the server's side, what others need first.
+    """Apply manifests with server-side apply, in install order.
 
     Everything is read and checked before the first object is sent.
 
     Args:
-        client: Where to.
-        source: What; see `Source`.
-        namespace: For objects that name none; None for the client's own. One that names another is a problem.
-        field_manager: Who owns the fields; needed, here or as the client's own.
-        force: Take fields over that others own.
-        dry_run: Go through everything, and store nothing. An object whose kind or namespace is still to come, from the
-            same manifests, cannot be tried out: it is passed over, and a line in the log names it.
-        field_validation: What the server does about fields that it does not know.
-        wait_for_crds: Wait behind definitions until their kinds are served.
-        timeout: Seconds for each call, and for each definition to be served.
+        client: The client.
+        source: The manifests; see `Source`.
+        namespace: The namespace of objects that name none; None for the client's default. An object that names another
+            is a problem.
+        field_manager: The field manager; required here or as the client's default.
+        force: Take over fields that other managers own.
+        dry_run: Run validation and admission without storing anything. An object whose kind or namespace is created by
+            the same manifests cannot be dry-run: it is skipped, and a log line names it.
+        field_validation: How the server treats unknown fields.
+        wait_for_crds: Wait after the definitions until their kinds are served.
+        timeout: Timeout of each call and of each wait for a definition, in seconds.
 
     Returns:
         The objects as the server stored them, or would have, in the order in which they were applied.
 
     Raises:
-        ManifestError: if something is wrong with the manifests, or a call fails; see its attributes.
+        ManifestError: If a manifest is invalid, or a call fails; see its attributes.
     """
-    manifests = await _prepared(client, source, namespace)
-    untried: list[str] = []
+    manifests = await _prepare(client, source, namespace)
+    skipped: list[str] = []
 
     async def apply(manifest: _Manifest) -> Unstructured | None:
         async def send() -> Unstructured:
@@ -151,26 +152,28 @@ async def apply_manifests(
 
         if not manifest.is_new:
             return await send()
-        # That a kind is established is known a moment before it is served.
+        # A definition is established a moment before its kind is served.
         try:
             return await retry_on(send, NotFoundError, attempts=1 if dry_run else _SOON)
         except NotFoundError:
             if not dry_run:
                 raise
-            untried.append(manifest.document.label)
+            skipped.append(manifest.document.label)
             return None
 
     async def served(manifest: _Manifest) -> None:
         await manifest.at(client).wait_for(manifest.name, crd_established(), timeout=timeout)
 
     done: list[Unstructured] = []
-    definitions, others = _apart(manifests)
+    definitions, others = _split_definitions(manifests)
     await _each("apply", definitions, apply, done)
     if wait_for_crds and not dry_run:
         await _each("wait for", definitions, served, done)
     await _each("apply", others, apply, done)
-    if untried:
-        _log.warning("not tried out, since kind or namespace is still to come: %s", ", ".join(untried))
+    if skipped:
+        _log.warning(
+            "dry run skipped objects whose kind or namespace does not exist yet: %s", ", ".join(skipped)
+        )
     return done
 
 
@@ -183,25 +186,27 @@ async def delete_manifests(
     dry_run: bool = False,
     timeout: float | None = None,
 ) -> list[Unstructured]:
-    """Delete what manifests describe, in the reverse order; what is not there is passed over.
+    """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
 
-    A kind that the cluster does not know is not there; one that may be in what could not be discovered is a problem.
+    Objects of a kind that the cluster does not serve are skipped; a kind of a group that could not be discovered is a
+    problem.
 
     Args:
-        client: Where.
-        source: What; see `Source`.
-        namespace: For objects that name none; None for the client's own. One that names another is a problem.
-        propagation_policy: What becomes of what the objects own.
-        dry_run: Go through everything, and delete nothing.
-        timeout: Seconds for each call.
+        client: The client.
+        source: The manifests; see `Source`.
+        namespace: The namespace of objects that name none; None for the client's default. An object that names another
+            is a problem.
+        propagation_policy: How dependents are treated.
+        dry_run: Run validation and admission without deleting anything.
+        timeout: Timeout of each call, in seconds.
 
     Returns:
-        What was there, as the manifests describe it. It may yet take a while until the last of it is gone.
+        The objects that existed, as in the manifests. Their deletion may still be in progress.
 
     Raises:
-        ManifestError: if something is wrong with the manifests, or a call fails; see its attributes.
+        ManifestError: If a manifest is invalid, or a call fails; see its attributes.
     """
-    manifests = await _prepared(client, source, namespace, is_gone_fine=True)
+    manifests = await _prepare(client, source, namespace, skip_unknown_kinds=True)
 
     async def delete(manifest: _Manifest) -> Unstructured | None:
         try:
@@ -217,8 +222,8 @@ async def delete_manifests(
     return done
 
 
-def _apart(manifests: Iterable[_Manifest]) -> tuple[list[_Manifest], list[_Manifest]]:
-    """Definitions, and everything else."""
+def _split_definitions(manifests: Iterable[_Manifest]) -> tuple[list[_Manifest], list[_Manifest]]:
+    """CustomResourceDefinitions, and everything else."""
     definitions: list[_Manifest] = []
     others: list[_Manifest] = []
     for each in manifests:
@@ -232,31 +237,31 @@ async def _each(
     do: Callable[[_Manifest], Awaitable[Unstructured | None]],
     done: list[Unstructured],
 ) -> None:
-    """Do something with each manifest, and add what came of it to what is done.
+    """Run an operation for each manifest, and append the results to `done`.
 
     Raises:
-        ManifestError: if one fails.
+        ManifestError: If one fails.
     """
     for manifest in manifests:
         try:
-            answer = await do(manifest)
+            response = await do(manifest)
         except MastheadError as error:
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
                 f"{verb} {manifest.document.label}: {str(error).rstrip('.')}. Done before: {before}.",
                 done=done,
             ) from error
-        if answer is not None:
-            done.append(answer)
+        if response is not None:
+            done.append(response)
 
 
-async def _prepared(
-    client: ManifestClient, source: Source, namespace: str | None, *, is_gone_fine: bool = False
+async def _prepare(
+    client: ManifestClient, source: Source, namespace: str | None, *, skip_unknown_kinds: bool = False
 ) -> list[_Manifest]:
-    """The manifests, each where it belongs, in the order in which they are to be installed.
+    """The manifests with resources and namespaces, in install order.
 
     Raises:
-        ManifestError: if something is wrong with them.
+        ManifestError: If a manifest is invalid; it lists the problems of all of them.
     """
     documents, problems = read_documents(source)
     defined, namespaces = defined_kinds(documents), defined_namespaces(documents)
@@ -267,12 +272,13 @@ async def _prepared(
         gvk, new = document.gvk, defined.get(_kind_of(document))
         served = new or found[gvk]
         if isinstance(served, MastheadError):
-            if not (is_gone_fine and isinstance(served, UnknownKindError)):
+            # What cannot exist is deleted already; but a failed discovery says nothing about a kind.
+            if not (skip_unknown_kinds and isinstance(served, UnknownKindError)):
                 problems.append(f"{document.label}: {served}")
                 failures.append(served)
             continue
         try:
-            here = _placed(document, client.namespace, namespace, served)
+            here = _with_namespace(document, client.namespace, namespace, served)
         except InvalidValueError as error:
             problems.append(f"{document.label}: {error}")
             continue
@@ -283,7 +289,7 @@ async def _prepared(
         is_new = new is not None or meta.namespace in namespaces
         prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), is_new)
     if problems:
-        raise refusal("nothing was sent; fix these first:", problems) from next(iter(failures), None)
+        raise refusal("nothing was sent; fix these problems first:", problems) from next(iter(failures), None)
     return installation_order(prepared.values(), lambda each: each.document.gvk)
 
 
@@ -294,8 +300,8 @@ def _kind_of(document: ManifestDocument) -> tuple[str, str]:
 async def _all_served(
     client: ManifestClient, kinds: Iterable[GroupVersionKind]
 ) -> dict[GroupVersionKind, KindScope | MastheadError]:
-    """Where the objects of each kind are served, or why that cannot be told."""
-    # All at once, since those that are missing then share a look at the server.
+    """The resource of each kind, or the error of its lookup."""
+    # Concurrently: lookups of unknown kinds then share one refresh of discovery.
     async with asyncio.TaskGroup() as group:
         tasks = {each: group.create_task(_served(client, each)) for each in kinds}
     return {each: task.result() for each, task in tasks.items()}
@@ -311,19 +317,19 @@ async def _served(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | 
     return KindScope(found.name, found.namespaced)
 
 
-def _placed(
-    document: ManifestDocument, usual: str, wanted: str | None, served: KindScope
+def _with_namespace(
+    document: ManifestDocument, default: str, wanted: str | None, served: KindScope
 ) -> ManifestDocument:
     """A document in its namespace.
 
     Raises:
-        InvalidValueError: if it names another than is wanted.
+        InvalidValueError: If the document names another namespace than the caller.
     """
     if not served.namespaced:
-        return document.in_namespace("")  # which is what the server does
+        return document.in_namespace("")  # as the server does
     own = document.obj.metadata.namespace
     if own and wanted and own != wanted:
         raise InvalidValueError(
-            f"is of namespace {own!r}, not of {wanted!r}; leave out one of them", value=own
+            f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own
         )
-    return document if own else document.in_namespace(wanted or usual)
+    return document if own else document.in_namespace(wanted or default)

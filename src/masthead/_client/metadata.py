@@ -1,4 +1,4 @@
-"""The metadata of objects of any kind: what garbage collectors and dashboards need, at a fraction of the size."""
+"""The metadata client: objects of any kind as PartialObjectMetadata, at a fraction of the size."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["MetadataResource"]
 class MetadataResource(
     ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):
-    """The objects of a resource, of which the server sends the metadata only."""
+    """The objects of a resource, read as PartialObjectMetadata."""
 
     _ITEM = PartialObjectMetadata

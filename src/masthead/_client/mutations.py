@@ -1,6 +1,6 @@
-"""What a changed object is to be: the decisions of `update_with_retry` and `create_or_update`, without the calls.
+"""The decisions of `update_with_retry` and `create_or_update`, without the calls.
 
-Both façades make the calls; the functions that callers bring run here, and so wherever the caller runs.
+Both façades make the calls; callers' functions run here, and so in the caller's own thread or task.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 Mutate: TypeAlias = "Callable[[T], T | None]"
-"""Changes an object in place, or returns another in its stead."""
+"""Changes an object in place, or returns another one to use instead."""
 OperationResult: TypeAlias = Literal["created", "updated", "unchanged"]
-"""What became of an object that was to be created or updated."""
+"""The result of `create_or_update`."""
 
-_NOT_LAID_OVER: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_NOT_OVERLAID: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _MERGED: Final = ("labels", "annotations")
 _ADDED: Final = ("ownerReferences", "finalizers")
 
 
 def retry_schedule(attempts: int | Attempts) -> Attempts:
-    """How often to try, and how long to wait in between.
+    """The number of attempts and the delays in between.
 
     Raises:
-        InvalidValueError: if there is to be no attempt at all.
+        InvalidValueError: If `attempts` allows no attempt.
     """
     wanted = replace(DEFAULT_RETRY, count=attempts) if isinstance(attempts, int) else attempts
     if wanted.count < 1:
-        raise InvalidValueError(f"attempts is {wanted.count}; one is the least", value=wanted.count)
+        raise InvalidValueError(f"attempts is {wanted.count}; it must be at least 1", value=wanted.count)
     return wanted
 
 
 def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
-    """What an object becomes; None if it stays as it is.
+    """Mutate a copy of an object; None if that changes nothing.
 
-    The object itself is not touched: it may belong to a cache.
+    The object itself is not modified: it may belong to a cache.
 
     Raises:
-        TypeError: if what `mutate` returns is no object.
-        InvalidValueError: if `mutate` makes it another object.
+        TypeError: If `mutate` returns something other than an object or None.
+        InvalidValueError: If `mutate` changes name or namespace.
     """
     mine = found.copy()
     result = _mutated(mine, mutate)
@@ -68,17 +68,17 @@ def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
     if result is mine:
         return result if result.is_modified() else None
     if not result.metadata.resource_version:
-        # Without it, the update would undo whatever came in between.
+        # Without a resource version, the update would overwrite concurrent changes.
         result.metadata.resource_version = found.metadata.resource_version
     return None if result == found else result
 
 
 def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
-    """An object as it is to be created.
+    """The object to create, mutated.
 
     Raises:
-        TypeError: if what `mutate` returns is no object.
-        InvalidValueError: if `mutate` makes it another object.
+        TypeError: If `mutate` returns something other than an object or None.
+        InvalidValueError: If `mutate` changes name or namespace.
     """
     mine = obj.copy()
     result = mine if mutate is None else _mutated(mine, mutate)
@@ -88,16 +88,16 @@ def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
 
 
 def overlay(found: T, obj: T) -> T | None:
-    """A live object with the sections and metadata of another; None if that changes nothing.
+    """The live object with the sections and metadata of the desired one; None if that changes nothing.
 
-    A section that the other has replaces the live one; labels, annotations, owners and finalizers are added. Everything
-    else, the status and the rest of the metadata, stays.
+    A section of the desired object replaces the live one; labels, annotations, owners and finalizers are added. The
+    status and the rest of the metadata stay.
 
     Raises:
-        DecodeError: if one of the two cannot be read.
+        DecodeError: If one of the two cannot be decoded.
     """
     live, wanted = found.to_dict(), obj.to_dict()
-    result = live | {name: value for name, value in wanted.items() if name not in _NOT_LAID_OVER}
+    result = live | {name: value for name, value in wanted.items() if name not in _NOT_OVERLAID}
     metadata: dict[str, Any] = dict(live.get("metadata", {}))
     for name in _MERGED:
         if given := wanted.get("metadata", {}).get(name):
@@ -110,19 +110,19 @@ def overlay(found: T, obj: T) -> T | None:
 
 
 def _added(there: list[Any], given: list[Any]) -> list[Any]:
-    """What is there, each owner as it is given now, and what is new behind it."""
+    """Merge two lists of owners or finalizers: existing ones are replaced in place, new ones appended."""
     found = {_identity(each): each for each in there}
     return list((found | {_identity(each): each for each in given}).values())
 
 
 def _identity(item: object) -> str:
-    """What tells an owner from others, its uid; and a finalizer, its name."""
+    """The merge key: an owner's UID, or the finalizer itself."""
     return str(cast("dict[str, object]", item)["uid"]) if isinstance(item, dict) else str(item)
 
 
-def update_result(found: Object, answer: Object, *, dry_run: bool) -> OperationResult:
-    """What an update has come to: servers keep the version where all stays as it was."""
-    same_version = found.metadata.resource_version == answer.metadata.resource_version
+def update_result(found: Object, response: Object, *, dry_run: bool) -> OperationResult:
+    """Whether an update changed the object: the server keeps the resource version of a no-op update."""
+    same_version = found.metadata.resource_version == response.metadata.resource_version
     return "unchanged" if same_version and not dry_run else "updated"
 
 
@@ -132,7 +132,7 @@ def _mutated(mine: T, mutate: Mutate[T]) -> T:
         return mine
     if not isinstance(result, Object):
         raise TypeError(
-            f"mutate returned {type(result).__name__}; let it change the object that it is given and return nothing, "
+            f"mutate returned {type(result).__name__}; it must change the object it is called with and return None, "
             "or return the object to write"
         )
     return cast("T", result)
@@ -147,7 +147,7 @@ def _refuse_another(before: Object, after: Object) -> None:
 
 
 def deleted_conflict(found: Object, error: NotFoundError) -> ConflictError:
-    """An object that was deleted after it was read: one more way in which somebody else was faster."""
+    """The error for an object that was deleted after it was read, which is retried like any conflict."""
     return ConflictError(
         f"{found.kind or 'the object'} {found.key} was deleted after it was read",
         verb=error.verb,

@@ -1,6 +1,6 @@
-"""The options of the verbs, as the query or body in which they travel.
+"""The options of the verbs, as query parameters or request body.
 
-What is wrong with an option is said here, before anything is sent.
+Options are validated here, before anything is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
     "FieldValidation",
     "LabelSelection",
     "Query",
-    "counted",
+    "integer_text",
     "delete_body",
     "delete_options",
     "label_selector_of",
@@ -36,11 +36,11 @@ __all__ = [
 
 Query: TypeAlias = list[tuple[str, str]]
 LabelSelection: TypeAlias = "str | Mapping[str, str] | Selector | LabelSelector"
-"""Labels to select by: ``"app=web,tier in (a,b)"``, ``{"app": "web"}``, or an object of the API."""
+"""A label selector: ``"app=web,tier in (a,b)"``, ``{"app": "web"}``, or a selector object."""
 FieldSelection: TypeAlias = "str | Mapping[str, str] | FieldSelector"
-"""Fields to select by: ``"status.phase!=Running"`` or ``{"spec.nodeName": "node-1"}``."""
+"""A field selector: ``"status.phase!=Running"`` or ``{"spec.nodeName": "node-1"}``."""
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
-"""What the server does about fields that it does not know."""
+"""How the server treats unknown fields."""
 
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
@@ -58,11 +58,11 @@ def list_query(
     timeout_seconds: int | None = None,
     shard_selector: str | None = None,
 ) -> Query:
-    """The query of a list, a watch or a deletion of many.
+    """The query parameters of a list, a watch or a deletion of a collection.
 
     Raises:
-        SelectorError: if a selector is none.
-        InvalidValueError: if another option is wrong.
+        SelectorError: If a selector is invalid.
+        InvalidValueError: If another option is invalid.
     """
     query: Query = []
     if label_selector is not None:
@@ -71,15 +71,15 @@ def list_query(
         _add(query, "fieldSelector", _field_text(field_selector))
     _add(query, "resourceVersion", resource_version)
     _add(query, "resourceVersionMatch", _one_of("resource_version_match", resource_version_match, _MATCHES))
-    _add(query, "limit", counted("limit", limit))
+    _add(query, "limit", integer_text("limit", limit))
     _add(query, "continue", continue_)
-    _add(query, "timeoutSeconds", counted("timeout_seconds", timeout_seconds))
+    _add(query, "timeoutSeconds", integer_text("timeout_seconds", timeout_seconds))
     _add(query, "shardSelector", shard_selector)
     return query
 
 
 def read_query(*, resource_version: str | None) -> Query:
-    """The query of a get."""
+    """The query parameters of a get."""
     return [("resourceVersion", resource_version)] if resource_version else []
 
 
@@ -90,10 +90,10 @@ def write_query(
     field_validation: FieldValidation | None = None,
     force: bool | None = None,
 ) -> Query:
-    """The query of a create, an update or a patch.
+    """The query parameters of a create, an update or a patch.
 
     Raises:
-        InvalidValueError: if an option is wrong.
+        InvalidValueError: If an option is invalid.
     """
     query: Query = []
     if dry_run:
@@ -116,26 +116,26 @@ def delete_options(
     dry_run: bool,
     ignore_store_read_error: bool = False,
 ) -> dict[str, object]:
-    """The options of a delete, as plain data; empty where there is nothing to say.
+    """The DeleteOptions, as plain data; empty if all options are left out.
 
     Raises:
-        InvalidValueError: if an option is wrong.
+        InvalidValueError: If an option is invalid.
     """
-    counted("grace_period_seconds", grace_period_seconds)
+    integer_text("grace_period_seconds", grace_period_seconds)
     _one_of("propagation_policy", propagation_policy, _PROPAGATIONS)
     preconditions = {"uid": uid, "resourceVersion": resource_version}
-    said: dict[str, object] = {
+    options: dict[str, object] = {
         "gracePeriodSeconds": grace_period_seconds,
         "propagationPolicy": propagation_policy,
         "preconditions": {key: value for key, value in preconditions.items() if value} or None,
         "dryRun": ["All"] if dry_run else None,
         "ignoreStoreReadErrorWithClusterBreakingPotential": ignore_store_read_error or None,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def delete_body(options: dict[str, object]) -> bytes | None:
-    """The body of a delete; None where there is nothing to say."""
+    """The body of a delete; None if there are no options."""
     if not options:
         return None
     return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})
@@ -154,10 +154,10 @@ def _label_text(selection: LabelSelection) -> str:
 
 
 def label_selector_of(selection: LabelSelection) -> Selector:
-    """Labels to select by, in whatever form they were given.
+    """Parse a label selector of any form.
 
     Raises:
-        SelectorError: if they are none.
+        SelectorError: If the selector is invalid.
     """
     if isinstance(selection, str):
         return labels.parse(selection)
@@ -167,7 +167,7 @@ def label_selector_of(selection: LabelSelection) -> Selector:
         return labels.from_label_selector(selection)
     if not _is_text_mapping(selection):
         raise SelectorError(
-            f"label_selector is of type {type(selection).__name__}; give text, or labels and values",
+            f"label_selector is of type {type(selection).__name__}; use a string, or a mapping of labels to values",
             value=selection,
         )
     return labels.from_mapping(selection)
@@ -181,7 +181,7 @@ def _field_text(selector: FieldSelection) -> str:
         return str(selector)
     if not _is_text_mapping(selector):
         raise SelectorError(
-            f"field_selector is of type {type(selector).__name__}; give text, or fields and values",
+            f"field_selector is of type {type(selector).__name__}; use a string, or a mapping of fields to values",
             value=selector,
         )
     return ",".join(str(fields.one(key, value)) for key, value in selector.items())
@@ -194,48 +194,48 @@ def _is_text_mapping(selector: object) -> bool:
     return all(isinstance(part, str) for pair in pairs for part in pair)
 
 
-_LONGEST_KEPT: Final = 4096
-"""Characters of the longest selector that is remembered to be right."""
+_MAX_CACHED: Final = 4096
+"""The length of the longest selector whose validation is cached."""
 
 
 def _check_labels(text: str) -> None:
-    if len(text) <= _LONGEST_KEPT:
-        _check_kept_labels(text)
+    if len(text) <= _MAX_CACHED:
+        _check_labels_cached(text)
     else:
         labels.parse(text)
 
 
 def _check_fields(text: str) -> None:
-    if len(text) <= _LONGEST_KEPT:
-        _check_kept_fields(text)
+    if len(text) <= _MAX_CACHED:
+        _check_fields_cached(text)
     else:
         fields.parse(text)
 
 
 @functools.lru_cache(maxsize=256)
-def _check_kept_labels(text: str) -> None:
+def _check_labels_cached(text: str) -> None:
     labels.parse(text)
 
 
 @functools.lru_cache(maxsize=256)
-def _check_kept_fields(text: str) -> None:
+def _check_fields_cached(text: str) -> None:
     fields.parse(text)
 
 
 def _one_of(option: str, value: str | None, known: tuple[str, ...]) -> str | None:
     if value is not None and value not in known:
-        raise InvalidValueError(f"{option} is {value!r}; it is one of {', '.join(known)}", value=value)
+        raise InvalidValueError(f"{option} is {value!r}; it must be one of {', '.join(known)}", value=value)
     return value
 
 
-def counted(option: str, value: int | None) -> str | None:
-    """A number of an option, as text; None if it was not given.
+def integer_text(option: str, value: int | None) -> str | None:
+    """The text of an integer option; None if it is None.
 
     Raises:
-        InvalidValueError: if it is no whole number from 0 up.
+        InvalidValueError: If it is not an integer, or negative.
     """
     if value is None:
         return None
-    if type(value) is not int or value < 0:  # True is an int too, and no number
-        raise InvalidValueError(f"{option} is {value!r}; it is a whole number from 0 up", value=value)
+    if type(value) is not int or value < 0:  # bool is a subclass of int
+        raise InvalidValueError(f"{option} is {value!r}; it must be an integer, 0 or more", value=value)
     return str(value)

@@ -1,11 +1,11 @@
-"""Lists: in pages, whole, or item by item.
+"""Paginated lists: page by page, or all pages as one list.
 
 ::
 
     first page ──continue──> page ──continue──> ... ──no token──> done
         │                      │
-        └─ keeps the version   └─ 410: the server has forgotten the version that the token belongs to
-           that was asked for     whole list: asked for once more, in one piece; pages and items: the error
+        └─ sets the resource   └─ 410: the token's resource version has expired
+           version of the list    list_all: list once more without paging; iter_pages: raise
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T", bound=Object)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """What a list is to hold, as the options of the API say it."""
+    """The ListOptions of a list, a watch or a deletion of a collection."""
 
     label_selector: LabelSelection | None = None
     field_selector: FieldSelection | None = None
@@ -43,11 +43,11 @@ class ListQuery:
     shard_selector: str | None = None
 
     def params(self) -> Query:
-        """The wish as a query.
+        """The query parameters.
 
         Raises:
-            SelectorError: if a selector is none.
-            InvalidValueError: if another option is wrong.
+            SelectorError: If a selector is invalid.
+            InvalidValueError: If another option is invalid.
         """
         return list_query(
             label_selector=self.label_selector,
@@ -61,63 +61,65 @@ class ListQuery:
         )
 
     def after(self, token: str) -> ListQuery:
-        """The wish for the next page; its token knows the version."""
+        """The query for the next page. The continue token carries the resource version."""
         return replace(self, continue_=token, resource_version=None, resource_version_match=None)
 
 
 async def iter_pages(
-    ask: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
+    fetch: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
 ) -> AsyncIterator[ObjectList[T]]:
-    """Ask for page after page, from the wish's own token on.
+    """Fetch page after page, starting at the query's own continue token.
 
     Raises:
-        ExpiredError: if the server forgets the version between two pages.
-        ProtocolError: if there is no end to the pages.
-        MastheadError: as any call does.
+        ExpiredError: If the list's resource version expires between two pages.
+        ProtocolError: If a page's continue token is the one that it was requested with.
+        MastheadError: As any call.
     """
     query = replace(query, limit=query.limit or page_size)
     while True:
-        page = await ask(query.params())
+        page = await fetch(query.params())
         token = page.metadata.continue_
         yield page
         if not token:
             return
         if token == query.continue_:
             raise ProtocolError(
-                "the server answers with the token that it was asked with: its list has no end"
+                "the server returned the continue token of the request again: the list would never end"
             )
         query = query.after(token)
 
 
 async def list_all(
-    ask: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
+    fetch: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
 ) -> ObjectList[T]:
-    """Ask for everything, in pages, and put them together.
+    """Fetch all pages and join them into one list.
 
     Raises:
-        MastheadError: as any call does.
+        MastheadError: As any call.
     """
+    # A caller who sets a limit or a token pages for themselves.
     if query.limit is not None or query.continue_:
-        return await ask(query.params())
-    pages = iter_pages(ask, query, page_size)
+        return await fetch(query.params())
+    pages = iter_pages(fetch, query, page_size)
     result = await anext(pages)
     try:
         async for page in pages:
             result.items.extend(page.items)
     except (ExpiredError, GoneError):
-        return await ask(query.params())
-    _forget_paging(result)
+        # The rest of this list is gone. Without paging, one request cannot expire half-way.
+        return await fetch(query.params())
+    _clear_paging(result)
     return result
 
 
-def _forget_paging(result: ObjectList[Any]) -> None:
-    """A list that is whole has no next page."""
+def _clear_paging(result: ObjectList[Any]) -> None:
+    """Remove the paging metadata: a complete list has no next page."""
     result.metadata.continue_ = ""
     result.metadata.remaining_item_count = None
 
 
 def name_kinds(page: ObjectList[Any]) -> None:
-    """Say of each item without a type what it is: of the built-in kinds, servers say so of the list alone."""
+    """Set apiVersion and kind of untyped items: servers leave them out in lists of built-in kinds."""
     if not isinstance(page, UnstructuredList):
         return
     kind = page.kind.removesuffix("List")

@@ -1,8 +1,8 @@
-"""Reading the objects of a resource: one, all, and every change.
+"""The read verbs: get, list, watch and wait_for.
 
-Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that cannot stand in
-a path, `SelectorError` and `InvalidValueError` for options that are wrong, and `DecodeError` for an answer that is not
-what it should be.
+Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that is not valid in
+a path, `SelectorError` and `InvalidValueError` for invalid options, and `DecodeError` for a response that cannot be
+decoded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """Read one object.
 
         Raises:
-            NotFoundError: if there is none of that name.
+            NotFoundError: If no object has that name.
         """
         query = read_query(resource_version=resource_version)
         return await self._get_object(await self._build_call("get", name=name, query=query, timeout=timeout))
@@ -59,21 +59,21 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> ObjectList[T]:
-        """Read all objects, a page at a time, as one list.
+        """List all objects; large lists are fetched in pages and joined.
 
         Args:
-            label_selector: Only those with such labels.
-            field_selector: Only those with such fields.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
             resource_version: How fresh the list must be.
-            resource_version_match: How exactly.
-            limit: Read one page of this length only; its ``metadata.continue_`` leads to the next.
-            continue_: Read one page only: the one behind this token.
+            resource_version_match: How `resource_version` is compared.
+            limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
+            continue_: Fetch only the page of this token.
             timeout_seconds: How long the server may take for a page.
-            shard_selector: Only the objects of one shard, where the server has them.
-            page_size: How many to ask for at a time; None for the client's own.
-            on_error: Is told of each object that cannot be read, which is then left out; its bytes are the error's
+            shard_selector: Only the objects of one shard, if the server supports shards.
+            page_size: The limit of each page; None for the client's default.
+            on_error: Called with each object that cannot be decoded, which is then left out; its bytes are the error's
                 ``value``. Without it, the first such object raises.
-            timeout: Seconds for each page.
+            timeout: Timeout of each page, in seconds.
         """
         query = ListQuery(
             label_selector=label_selector,
@@ -103,12 +103,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[ObjectList[T]]:
-        """Read all objects page by page, holding one page at a time.
+        """List all objects page by page, holding one page in memory at a time.
 
         The options are those of `list`.
 
         Raises:
-            ExpiredError: if the server forgets the version of the list between two pages; begin again.
+            ExpiredError: If the list's resource version expires between two pages; list again.
         """
         query = ListQuery(
             label_selector=label_selector,
@@ -137,12 +137,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[T]:
-        """Read all objects one by one, holding one page at a time.
+        """Iterate over all objects, holding one page in memory at a time.
 
         The options are those of `list`.
 
         Raises:
-            ExpiredError: if the server forgets the version of the list between two pages; begin again.
+            ExpiredError: If the list's resource version expires between two pages; list again.
         """
         async for page in self.list_pages(
             label_selector=label_selector,
@@ -169,20 +169,20 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         on_error: Callable[[DecodeError], None] | None = None,
         timeout: float | None = None,
     ) -> ObjectList[T]:
-        """Read all objects as the beginning of a watch, which costs the server less than a list.
+        """List all objects as the initial events of a watch, which costs the server less than a list.
 
-        A server that cannot do so is asked for a plain list instead, and from then on at once.
+        If the server does not support it, falls back to a plain list, and from then on lists at once.
 
         Args:
-            label_selector: Only those with such labels.
-            field_selector: Only those with such fields.
-            resource_version: The objects must be no older than this version; None for the newest.
-            shard_selector: Only the objects of one shard, where the server has them.
-            on_error: Is told of each object that cannot be read, as for `list`.
-            timeout: Seconds for all of it.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            resource_version: The list must be no older than this version; None for the newest.
+            shard_selector: Only the objects of one shard, if the server supports shards.
+            on_error: Called with each object that cannot be decoded, as for `list`.
+            timeout: Timeout of the whole operation, in seconds.
 
         Raises:
-            InconsistentListError: if the client checks such lists, and this one is not what a plain list says.
+            InconsistentListError: If the client checks watch-lists, and this one differs from a plain list.
         """
         query = ListQuery(
             label_selector=label_selector,
@@ -212,7 +212,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         send_initial_events: bool | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
     ) -> Watch[T]:
-        """Be told of every change, across dropped connections.
+        """Watch for changes, across dropped connections.
 
         ::
 
@@ -221,21 +221,21 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                     print(event.type, event.object.metadata.name)
 
         Args:
-            since: The version after which to begin, such as a list's. None to be told of everything that is there
-                first, each object as ADDED.
-            label_selector: Only objects with such labels.
-            field_selector: Only objects with such fields.
-            timeout_seconds: After how long the server ends one connection; None for its own choice. A watch that is
-                not raw goes on behind it.
-            shard_selector: Only the objects of one shard, where the server has them.
-            bookmarks: Whether BOOKMARK events are delivered. They have a version and no object; the one behind the
-                initial objects has ``ends_initial_events``. The watch resumes from them in any case.
-            raw: One plain watch: it ends with its connection, and nothing is resumed.
-            send_initial_events: As the API has it; for raw watches alone, since others see to it themselves.
-            resource_version_match: As the API has it; goes with `send_initial_events`.
+            since: The resource version to start after, such as a list's. None to start with the existing objects, each
+                as ADDED.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            timeout_seconds: After how long the server ends one connection; None for the server's default. Unless the
+                watch is raw, it resumes on a new connection.
+            shard_selector: Only the objects of one shard, if the server supports shards.
+            bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the one that
+                follows the initial objects has ``ends_initial_events``. The watch resumes from them in any case.
+            raw: A single watch request: it ends with its connection and is not resumed.
+            send_initial_events: ``sendInitialEvents`` of the API; for raw watches only, others set it themselves.
+            resource_version_match: ``resourceVersionMatch`` of the API; goes with `send_initial_events`.
 
         Raises:
-            ExpiredError: while iterating, if the server has forgotten the version; list again.
+            ExpiredError: While iterating, if the resource version has expired; list again.
         """
         query = ListQuery(
             label_selector=label_selector,
@@ -286,19 +286,20 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     async def wait_for(
         self, name: str, condition: WaitCondition[T], *, timeout: float | None = None
     ) -> T | None:
-        """Wait until something is true of an object, which need not be there yet.
+        """Wait until a condition holds for an object, which need not exist yet.
 
         Args:
-            name: Which object.
+            name: The object's name.
             condition: What to wait for; see `masthead.conditions`.
-            timeout: For how many seconds; None for the client's own, ``math.inf`` for ever. With 0, it is looked at once.
+            timeout: Seconds to wait; None for the client's default, ``math.inf`` for no limit. With 0, the object is
+                checked once.
 
         Returns:
-            The object of which it is true. None only for a condition that is true where there is no object: ``deleted()``,
-            what ``~`` makes, and a `WaitCondition` of one's own.
+            The object for which the condition holds. None only for a condition that can hold without an object:
+            ``deleted()``, a negation with ``~``, and a `WaitCondition` of your own.
 
         Raises:
-            DeadlineError: if it does not come true in time; the message says what is missing.
+            DeadlineError: If the condition does not hold in time; the message says what is missing.
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
 
@@ -309,8 +310,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         on_error: Callable[[DecodeError], None] | None,
     ) -> ObjectList[T]:
         call = await self._build_call("list", query=query, timeout=timeout)
-        answer = await self._context.rest.call(call)
-        page = (await self._target()).items.from_wire(answer.body, on_error=on_error)
+        response = await self._context.rest.call(call)
+        page = (await self._target()).items.from_wire(response.body, on_error=on_error)
         name_kinds(page)
         return page
 

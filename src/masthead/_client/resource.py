@@ -1,20 +1,20 @@
-"""The verbs of a resource, typed by its kind.
+"""All verbs of a resource, typed by its kind.
 
-Options that several verbs take mean the same everywhere:
+Options that several verbs share mean the same everywhere:
 
 ==========================  ========================================================================================
 ``label_selector``          ``"app=web,tier in (a,b)"``, ``{"app": "web"}``, or a selector
 ``field_selector``          ``"status.phase!=Running"``, ``{"spec.nodeName": "node-1"}``, or a selector
-``resource_version``        how fresh the answer must be; None for the newest, ``"0"`` for whatever a cache has
+``resource_version``        how fresh the response must be; None for the newest, ``"0"`` for any cached version
 ``resource_version_match``  ``NotOlderThan`` or ``Exact``
-``dry_run``                 go through everything, and store nothing
-``field_manager``           under which name changes are recorded; None for the client's own
-``field_validation``        ``Ignore``, ``Warn`` or ``Strict``: what becomes of fields that the server does not know
-``timeout``                 seconds for the whole call, repetitions included; None for the client's own
+``dry_run``                 run validation and admission without storing anything
+``field_manager``           the field manager to record; None for the client's default
+``field_validation``        ``Ignore``, ``Warn`` or ``Strict``: how the server treats unknown fields
+``timeout``                 timeout of the whole call in seconds, retries included; None for the client's default
 ==========================  ========================================================================================
 
-The verbs themselves are in `reading`, `creating`, `deleting` and here; a class of each, so that a resource that has
-some of them only can be put together from these.
+The verbs themselves are in `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` and here, one class
+each: a resource that supports some verbs only is composed of those.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ T = TypeVar("T", bound=Object)
 class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 
-    Annotates whatever works with any of them: ``client.core_v1.pods("x")`` and ``client.resource(Pod, "x")`` are both a
-    ``ResourceClient[Pod]``, and ``client.dynamic("pods")`` is a ``ResourceClient[Unstructured]``.
+    Use it in annotations of code that works with any resource: ``client.core_v1.pods("x")`` and
+    ``client.resource(Pod, "x")`` are both a ``ResourceClient[Pod]``, and ``client.dynamic("pods")`` is a
+    ``ResourceClient[Unstructured]``.
     """
 
     async def apply(
@@ -53,20 +54,20 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Apply an object on the server's side: say which fields it shall have, and own them.
+        """Apply an object with server-side apply, and own the fields that it sets.
 
-        Only what is set is sent, so a partial object is all that is needed.
+        Only fields that are set are sent, so a partial object is enough.
 
         Args:
             obj: The name, and the fields to own.
-            field_manager: Who owns them; needed, here or as the client's own.
-            force: Take fields over that others own.
-            dry_run: Go through everything, and store nothing.
-            field_validation: What becomes of fields that the server does not know.
-            timeout: Seconds for the whole call; None for the client's own.
+            field_manager: The field manager; required here or as the client's default.
+            force: Take over fields that other managers own.
+            dry_run: Run validation and admission without storing anything.
+            field_validation: How the server treats unknown fields.
+            timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
-            ConflictError: if others own a field; ``details.causes`` says which, and `force` takes them over.
+            ConflictError: If another manager owns a field; ``details.causes`` lists them, and `force` takes them over.
         """
         return await self._apply(
             obj,

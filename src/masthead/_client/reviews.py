@@ -1,4 +1,4 @@
-"""Kinds that are questions: they are sent, answered, and never stored."""
+"""Create-only resources, such as SubjectAccessReview: the response is the result, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Reviews(WriteBase[T], Generic[T]):
-    """Objects that can be created, and neither read nor changed."""
+    """A resource whose objects can be created, but neither read nor changed."""
 
     async def create(
         self,
@@ -29,10 +29,10 @@ class Reviews(WriteBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Send an object, which needs no name, and return what the server made of it.
+        """Create an object, which needs no name, and return it with the server's result.
 
         Raises:
-            InvalidError: if it breaks the rules of its kind.
+            InvalidError: If it fails validation.
         """
         return await self._post(
             await self._coerce(obj, field_validation),

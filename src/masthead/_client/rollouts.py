@@ -1,4 +1,4 @@
-"""What a rollout still lacks, as ``kubectl rollout status`` sees it; empty where it is done."""
+"""The progress of rollouts, as ``kubectl rollout status`` computes it: what is missing, empty once complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNSEEN: Final = "the controller has not seen the newest change yet"
 
 
 def deployment_lacks(obj: Object) -> str:
-    """What is missing until every pod is new and available, and no old one is left."""
+    """What is missing until all replicas are updated and available, and no old replica is left."""
     wanted, replicas = _number(obj, "spec.replicas", 1), _number(obj, "status.replicas")
     updated = _number(obj, "status.updatedReplicas")
     available = _number(obj, "status.availableReplicas")
@@ -31,7 +31,7 @@ def deployment_lacks(obj: Object) -> str:
 
 
 def stateful_set_lacks(obj: Object) -> str:
-    """What is missing until every pod is ready and, from the partition on, new."""
+    """What is missing until all replicas are ready and, from the partition on, updated."""
     wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
     observed = _number(obj, "status.observedGeneration")
     if not observed or observed < obj.metadata.generation:
@@ -49,7 +49,7 @@ def stateful_set_lacks(obj: Object) -> str:
 
 
 def daemon_set_lacks(obj: Object) -> str:
-    """What is missing until the pods of all nodes are new and available."""
+    """What is missing until the pods on all nodes are updated and available."""
     wanted = _number(obj, "status.desiredNumberScheduled")
     updated = _number(obj, "status.updatedNumberScheduled")
     available = _number(obj, "status.numberAvailable")
@@ -63,7 +63,7 @@ def daemon_set_lacks(obj: Object) -> str:
 
 
 def _stalled(obj: Object) -> str:
-    """Say so if the controller has given up hope: kubectl stops waiting there."""
+    """A note if the progress deadline is exceeded, where kubectl stops waiting."""
     conditions = plain(value_at(obj, parse_path("status.conditions")))
     found = cast("list[dict[str, object]]", conditions) if isinstance(conditions, list) else []
     reasons = {each.get("reason") for each in found}

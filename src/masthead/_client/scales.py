@@ -1,4 +1,4 @@
-"""How many replicas there are, and shall be, of anything that has some."""
+"""The scale client: the scale subresource of any resource that has one."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Scales:
     async def get(
         self, resource: str | GroupVersionResource, name: str, *, timeout: float | None = None
     ) -> Scale:
-        """Read how many replicas are wanted, and how many there are.
+        """Read the scale: the desired and the current number of replicas.
 
         Raises:
-            NotFoundError: if there is no such object, or it has no replicas.
-            UnknownKindError: if there is no such resource.
+            NotFoundError: If there is no such object, or the resource has no scale.
+            UnknownKindError: If there is no such resource.
         """
         return await self._of(resource).get_scale(name, timeout=timeout)
 
@@ -61,10 +61,10 @@ class Scales:
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Set how many replicas are wanted.
+        """Set the desired number of replicas.
 
         Raises:
-            ConflictError: if the object was changed since the scale was read.
+            ConflictError: If the object has changed since the scale was read.
         """
         return await self._of(resource).update_scale(
             name,
@@ -86,7 +86,7 @@ class Scales:
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Change the number of replicas that are wanted, whatever else has changed."""
+        """Patch the desired number of replicas, whatever the object's resource version."""
         return await self._of(resource).patch_scale(
             name,
             patch,
@@ -108,10 +108,10 @@ class Scales:
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Apply the number of replicas on the server's side, and own it.
+        """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: if others own it.
+            ConflictError: If another manager owns it.
         """
         return await self._of(resource).apply_scale(
             name,

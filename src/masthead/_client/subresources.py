@@ -1,7 +1,7 @@
-"""The parts of objects that have verbs of their own: status and scale, and how others are read and written.
+"""The verbs of the status and scale subresources, and the base of all other subresource verbs.
 
-One class per part; the clientset puts together what each kind has. A part's body and answer are of the kind that the
-resource's own facts name.
+One class per subresource; the clientset combines those that a resource has. The resource description names the kind of
+a subresource's body and response.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SubresourceBase", "ScaleVerbs", "StatusVerbs"]
 
-_USUAL: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")}
-"""What a part is where a kind does not say so: one's own kinds need not repeat it."""
+_DEFAULT_KINDS: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")}
+"""The kind of a subresource that a resource description leaves out: custom kinds need not repeat it."""
 
 T = TypeVar("T", bound=Object)
 
 
 class StatusVerbs(WriteBase[T], Generic[T]):
-    """For kinds whose status is written apart from the rest."""
+    """For resources with a status subresource."""
 
     async def update_status(
         self,
@@ -42,10 +42,10 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Replace an object's status; everything else in it is ignored.
+        """Replace an object's status; the rest of the object is ignored.
 
         Raises:
-            ConflictError: if the object was changed since it was read.
+            ConflictError: If the object has changed since it was read.
         """
         return await self._put(
             obj,
@@ -66,7 +66,7 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Change parts of an object's status."""
+        """Patch an object's status."""
         return await self._patch(
             name,
             patch,
@@ -87,10 +87,10 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Apply an object's status on the server's side, and own its fields.
+        """Apply an object's status with server-side apply, and own its fields.
 
         Raises:
-            ConflictError: if others own a field.
+            ConflictError: If another manager owns a field.
         """
         return await self._apply(
             obj,
@@ -104,22 +104,22 @@ class StatusVerbs(WriteBase[T], Generic[T]):
 
 
 class SubresourceBase(WriteBase[T], Generic[T]):
-    """How a part of an object is read and written that is of another kind than the object."""
+    """Reads and writes subresources of another kind than the object."""
 
     async def _kind_of(self, subresource: str) -> type[Object]:
-        """The class of a part.
+        """The class of a subresource.
 
         Raises:
-            UnknownKindError: if the resource has no such part.
+            UnknownKindError: If the resource has no such subresource.
         """
         target = await self._target()
         found = target.facts.subresource(subresource) if target.facts is not None else None
-        kind = _USUAL.get(subresource) if found is None else found.kind
+        kind = _DEFAULT_KINDS.get(subresource) if found is None else found.kind
         if kind is None:
-            raise UnknownKindError(f"{target.name} have no {subresource}")
+            raise UnknownKindError(f"{target.name} have no subresource {subresource}")
         return registry.object_class(kind)
 
-    async def _part(
+    async def _subresource(
         self,
         verb: str,
         name: str,
@@ -131,9 +131,9 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Object:
-        """Read, create or replace a part, and return what the server answers."""
+        """Read, create or replace a subresource, and return the response."""
         cls = await self._kind_of(subresource)
-        query = self._how(dry_run, field_manager, field_validation)
+        query = self._write_params(dry_run, field_manager, field_validation)
         call = await self._build_call(
             verb,
             name=name,
@@ -144,7 +144,7 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         )
         return cls.from_wire((await self._context.rest.call(call)).body)
 
-    async def _act(
+    async def _post_action(
         self,
         name: str,
         subresource: str,
@@ -154,7 +154,7 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         field_manager: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Send something to a part whose answer says nothing but that it was done."""
+        """Post to a subresource whose response is a plain Status."""
         cls = await self._kind_of(subresource)
         query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager))
         metadata = {"name": name, **({"namespace": self._namespace} if self._namespace else {})}
@@ -166,11 +166,11 @@ class SubresourceBase(WriteBase[T], Generic[T]):
 
 
 class ScaleVerbs(SubresourceBase[T], Generic[T]):
-    """For kinds that have a number of replicas."""
+    """For resources with a scale subresource."""
 
     async def get_scale(self, name: str, *, timeout: float | None = None) -> Scale:
-        """Read how many replicas are wanted, and how many there are."""
-        return cast("Scale", await self._part("get", name, "scale", timeout=timeout))
+        """Read the scale: the desired and the current number of replicas."""
+        return cast("Scale", await self._subresource("get", name, "scale", timeout=timeout))
 
     async def update_scale(
         self,
@@ -182,14 +182,14 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Set how many replicas are wanted.
+        """Set the desired number of replicas.
 
         Raises:
-            ConflictError: if the object was changed since the scale was read.
+            ConflictError: If the object has changed since the scale was read.
         """
         return cast(
             "Scale",
-            await self._part(
+            await self._subresource(
                 "update",
                 name,
                 "scale",
@@ -212,7 +212,7 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Change the number of replicas that are wanted, whatever else has changed."""
+        """Patch the desired number of replicas, whatever the object's resource version."""
         cls = await self._kind_of("scale")
         call = await self._patch_call(
             name,
@@ -237,10 +237,10 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Scale:
-        """Apply the number of replicas on the server's side, and own it.
+        """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: if others own it.
+            ConflictError: If another manager owns it.
         """
         given = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
         return await self.patch_scale(

@@ -1,4 +1,4 @@
-"""Which resource a client speaks to, and what its objects become."""
+"""The resource that a client addresses, and the classes of its objects and lists."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _AS: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 
 @dataclass(frozen=True, slots=True)
 class ResourceTarget(Generic[T]):
-    """A resource, and the classes that its answers become.
+    """A resource, and the classes that its responses are decoded into.
 
     Attributes:
         resource: Group, version and plural.
-        namespaced: Whether its objects live in namespaces; None if nobody has said.
-        item: What one object becomes.
-        items: What a list becomes.
-        accept: How to ask for one.
-        accept_list: How to ask for a list.
-        facts: What the kind knows of its resource; None for kinds without a type.
-        gvk: What the objects are, where no class says so; None if nobody has said.
+        namespaced: Whether the resource is namespaced; None if unknown.
+        item: The class of an object.
+        items: The class of a list.
+        accept: The ``Accept`` header for an object.
+        accept_list: The ``Accept`` header for a list.
+        facts: The resource description of a typed kind; None for untyped kinds.
+        gvk: The kind of untyped objects; None if unknown.
     """
 
     resource: GroupVersionResource
@@ -57,7 +57,7 @@ class ResourceTarget(Generic[T]):
 
     @property
     def name(self) -> str:
-        """The resource as messages have it: ``pods``, ``deployments.apps``."""
+        """The resource as messages name it: ``pods``, ``deployments.apps``."""
         return str(self.resource.group_resource)
 
 
@@ -65,10 +65,10 @@ _known: dict[type[Object], ResourceTarget[Any]] = {}
 
 
 def typed(cls: type[T]) -> ResourceTarget[T]:
-    """The target of a class: a built-in kind, or one's own.
+    """The target of a class: a built-in kind or a custom one.
 
     Raises:
-        UnknownKindError: if the class is no kind, or its kind is not served by itself.
+        UnknownKindError: If the class has no GVK, or its kind is not a resource of its own.
     """
     found = _known.get(cls)
     if found is None:
@@ -79,14 +79,14 @@ def typed(cls: type[T]) -> ResourceTarget[T]:
 def _typed(cls: type[T]) -> ResourceTarget[T]:
     if cls.RESOURCE is None or not cls.GVK.kind:
         raise UnknownKindError(
-            f"{cls.__name__} does not say where it is served; set GVK and RESOURCE, or use client.dynamic(...)"
+            f"{cls.__name__} has no resource; set GVK and RESOURCE, or use client.dynamic(...)"
         )
     resource = cls.GVK.group_version.resource(cls.RESOURCE.name)
     return ResourceTarget(resource, cls.RESOURCE.namespaced, cls, _list_of(cls), facts=cls.RESOURCE)
 
 
 def _list_of(cls: type[T]) -> type[ObjectList[T]]:
-    """The class of its lists; one is made where the kind has none."""
+    """The class of its lists; created where the kind has none."""
     try:
         if registry.object_class(cls.GVK) is cls:
             return cast("type[ObjectList[T]]", registry.list_class(cls.GVK))
@@ -100,14 +100,14 @@ def _list_of(cls: type[T]) -> type[ObjectList[T]]:
 def any_kind(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
 ) -> ResourceTarget[Unstructured]:
-    """The target of a resource whose objects have no type."""
+    """The target of a resource with untyped objects."""
     return ResourceTarget(resource, namespaced, Unstructured, UnstructuredList, gvk=gvk)
 
 
 def metadata_only(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
 ) -> ResourceTarget[PartialObjectMetadata]:
-    """The target of a resource of which only the metadata is wanted."""
+    """The target of a resource whose objects are read as PartialObjectMetadata."""
     return ResourceTarget(
         resource,
         namespaced,

@@ -1,4 +1,4 @@
-"""The objects of any kind that has a type."""
+"""The client of a resource given by its class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Object)
 
 
 class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
-    """The objects of a kind that is known by its class: one of the API's own, or a custom resource's.
+    """The objects of a kind given by its class, built-in or custom.
 
-    The verbs for status and scale are there for every kind; the server says so where a kind has neither.
+    The status and scale verbs exist for every kind; the server refuses them where a kind has no such subresource.
     """

@@ -1,4 +1,4 @@
-"""How objects and their parts are written, for every class of verbs."""
+"""The base of all verbs that write objects or subresources."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ T = TypeVar("T", bound=Object)
 
 
 class WriteBase(BaseResource[T], Generic[T]):
-    """Posts, puts, patches and applies objects and their parts."""
+    """Posts, puts, patches and applies objects and subresources."""
 
-    def _how(
+    def _write_params(
         self,
         dry_run: bool,
         field_manager: str | None,
         field_validation: FieldValidation | None,
         force: bool | None = None,
     ) -> Query:
-        """The query of a write, with the client's habits where nothing is said."""
+        """The query parameters of a write, completed with the client's defaults."""
         return write_query(
             dry_run=dry_run,
             field_manager=self._manager(field_manager),
@@ -56,7 +56,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             about=given.metadata.name,
             namespace=given.metadata.namespace,
             subresource=subresource,
-            query=self._how(dry_run, field_manager, field_validation),
+            query=self._write_params(dry_run, field_manager, field_validation),
             body=given.to_json(),
             timeout=timeout,
         )
@@ -78,7 +78,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             name=name_of(given, "update"),
             namespace=given.metadata.namespace,
             subresource=subresource,
-            query=self._how(dry_run, field_manager, field_validation),
+            query=self._write_params(dry_run, field_manager, field_validation),
             body=given.to_json(),
             timeout=timeout,
         )
@@ -123,10 +123,10 @@ class WriteBase(BaseResource[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> Call:
-        """The call of a patch, for parts too that are answered with something else than the object.
+        """Build the call of a patch, also for subresources whose response is of another kind than the object.
 
         Raises:
-            InvalidValueError: if it is to be forced, and cannot be; or is no patch.
+            InvalidValueError: If `patch` is not a `Patch`, or `force` is given for a patch that is not an apply.
         """
         if not isinstance(cast("object", patch), Patch):
             raise InvalidValueError(
@@ -138,7 +138,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             raise InvalidValueError(
                 f"force is for apply patches; this is one of {patch.type.name}", value=force
             )
-        query = self._how(dry_run, field_manager, field_validation, force)
+        query = self._write_params(dry_run, field_manager, field_validation, force)
         return await self._build_call(
             "apply" if is_apply else "patch",
             name=name,
@@ -186,10 +186,10 @@ class WriteBase(BaseResource[T], Generic[T]):
         )
 
     def _owner(self, field_manager: str | None, subject: str) -> str:
-        """Who owns what is applied.
+        """The field manager of an apply.
 
         Raises:
-            InvalidValueError: if nobody has said.
+            InvalidValueError: If neither the call nor the client names one.
         """
         manager = self._manager(field_manager)
         if not manager:

@@ -1,13 +1,13 @@
-"""One call of the API, correctly: who we are, how often, how long, and what a failure means.
+"""The REST client: authentication, rate limiting, retries, timeouts and errors of one API call.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `call` | a call as a value, and what it is about |
-| `paths`, `headers` | what goes over the wire beside the body |
-| `client` | `RestClient`: makes calls, again where that is safe |
-| `rate_limiter` | who may go when, and who waits |
-| `response`, `response_stream` | what comes back: read to its end, or while it comes |
-| `warning_handler` | what the server warns of, and who is told |
-| `settings` | how a client behaves |
+| `call` | an API call as a value, and its subject for error messages |
+| `paths`, `headers` | request paths and headers |
+| `client` | `RestClient`: makes calls, and retries them where that is safe |
+| `rate_limiter` | the client-side rate limit, and deadlines |
+| `response`, `response_stream` | responses: read at once, or streamed |
+| `warning_handler` | warnings of the server |
+| `settings` | the settings of a client |
 | `connect` | from a configuration to a client |
 """

@@ -1,4 +1,4 @@
-"""One call of the API, as a value: what to send, and what it is about."""
+"""An API call as a value: the request, and its subject for messages."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from masthead._meta.names import quote
 from masthead._meta.secret import Secret
 from masthead.errors import InvalidValueError
 
-__all__ = ["JSON", "Call", "Shown", "Subject"]
+__all__ = ["JSON", "Call", "RedactedRepr", "Subject"]
 
 JSON: Final = "application/json"
 
 _PATH: Final = re.compile(r'/[!"$->@-~]*', re.ASCII)
-"""Behind the server's address, a path that does not begin with a slash could name another server. What is printed but
-blanks may stand in it; ``?`` and ``#`` would end it."""
+"""Appended to the server's address, a path without a leading slash could name another server. It may hold printable
+ASCII without blanks; ``?`` and ``#`` would end the path."""
 
 
-# Structs, because each call makes three of these: 0.1 µs each, where frozen dataclasses take 0.5 to 1.0.
-class Shown(msgspec.Struct, frozen=True):
-    """A value that does not show all that it holds."""
+# Structs, because each call creates three of these: 0.1 µs each, where frozen dataclasses take 0.5 to 1.0.
+class RedactedRepr(msgspec.Struct, frozen=True):
+    """A value whose repr hides secret fields."""
 
     HIDDEN: ClassVar[frozenset[str]] = frozenset()
-    """What the repr leaves out, because it may hold secrets."""
+    """The fields that the repr leaves out, because they may hold secrets."""
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.HIDDEN]
@@ -37,11 +37,11 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What a call is about, for its errors.
+    """The verb and object of a call, for error messages.
 
     Attributes:
-        verb: The API's word for it: ``get``, ``create``, ``deletecollection`` ...
-        resource: Such as ``pods`` or ``deployments.apps``, with ``/status`` where it is a part.
+        verb: The API verb: ``get``, ``create``, ``deletecollection`` ...
+        resource: Such as ``pods`` or ``deployments.apps``, with ``/status`` for a subresource.
         namespace: Empty for none.
         name: Empty for a collection.
         removal: Since when Kubernetes does not serve the resource, as a sentence; empty if it does.
@@ -58,27 +58,27 @@ class Subject(msgspec.Struct, frozen=True):
         return " ".join(part for part in (self.verb, self.resource, subject) if part)
 
 
-class Call(Shown, frozen=True):
-    """One call of the API.
+class Call(RedactedRepr, frozen=True):
+    """One API call.
 
     Attributes:
-        method: ``GET`` and so on.
-        path: Where, escaped already; see `masthead._rest.paths`.
-        subject: What it is about.
-        query: Pairs that are not escaped yet, in the order in which they are sent.
-        body: What to send; left out of the repr, because it may hold secrets.
-        content_type: What the body is.
-        accept: What the answer may be.
-        headers: Further headers; they go before the client's own of the same name, credentials included. A value that
-            is secret can be a `Secret`, and then shows in no frame.
-        timeout: Seconds for the whole call, its repetitions included; None for the client's own, ``math.inf`` for no
-            limit. Finding credentials is not counted: somebody may be logging in, and that has a limit of its own.
-        read_timeout: Seconds without a byte after which a stream counts as dead; None for the client's own, ``math.inf``
-            for no limit.
-        retries: How often it is repeated at most; None for the client's own.
+        method: The HTTP method.
+        path: The path, already escaped; see `masthead._rest.paths`.
+        subject: The verb and object, for error messages.
+        query: Query parameters, not escaped, in the order in which they are sent.
+        body: The request body; left out of the repr, because it may hold secrets.
+        content_type: The ``Content-Type`` of the body.
+        accept: The ``Accept`` header.
+        headers: Additional headers; they replace the client's headers of the same name, credentials included. A secret
+            value can be a `Secret`, which is hidden in tracebacks.
+        timeout: Timeout of the whole call, in seconds, retries included; None for the client's default, ``math.inf``
+            for no limit. Obtaining credentials is not counted: an interactive login has a timeout of its own.
+        read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's default,
+            ``math.inf`` for no limit.
+        retries: The maximum number of retries; None for the client's default.
 
     Raises:
-        InvalidValueError: if the path is not one, or not escaped.
+        InvalidValueError: If the path is invalid or not escaped.
     """
 
     HIDDEN = frozenset({"query", "body", "headers"})
@@ -98,12 +98,12 @@ class Call(Shown, frozen=True):
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
             raise InvalidValueError(
-                f"{quote(self.path)} is no path of a request: it begins with a slash, is percent-encoded, and its "
-                "query is given apart. Nothing was sent.",
+                f"{quote(self.path)} is not a request path: it must begin with a slash, be percent-encoded, and have "
+                "its query passed separately. Nothing was sent.",
                 value=self.path,
             )
 
     @property
     def wants_json(self) -> bool:
-        """Whether the answer is to be JSON, in whatever shape."""
+        """Whether JSON is requested, in any representation."""
         return self.accept.startswith(JSON)

@@ -1,4 +1,4 @@
-"""One call of the API, correctly: shown who we are, repeated where that is safe, its failure turned into an error."""
+"""The REST client: authenticates and sends calls, retries them where that is safe, and raises failures as errors."""
 
 from __future__ import annotations
 
@@ -43,46 +43,46 @@ _log: Final = logging.getLogger("masthead.rest")
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _UNAUTHORIZED: Final = 401
 _NOT_MODIFIED: Final = 304
-"""An answer like a good one, to whoever sent If-None-Match."""
+"""Counts as success for a request with If-None-Match."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """An attempt that came to nothing.
+    """A failed attempt.
 
     Attributes:
-        error: What the caller is told, if it was the last one.
-        outcome: What decides about another attempt.
-        shown: The credentials that were sent; empty if they were not ours.
+        error: The error to raise, if it was the last attempt.
+        outcome: What the retry policy decides on.
+        authorization: The ``Authorization`` header that was sent; empty if it was not the client's own.
     """
 
     error: MastheadError
     outcome: retry.ResponseHead | TransportError
-    shown: Secret
+    authorization: Secret
 
     @property
-    def is_of_credentials(self) -> bool:
-        """Whether the server did not believe what it was shown."""
+    def is_unauthorized(self) -> bool:
+        """Whether the server rejected the credentials."""
         return isinstance(self.outcome, retry.ResponseHead) and self.outcome.status == _UNAUTHORIZED
 
 
 class RestClient:
-    """Speaks to one API server as one user.
+    """A REST client of one API server, authenticated as one user.
 
-    Its verbs take any path, for what has no client of its own::
+    Its verbs take any path, for requests that no other client covers::
 
-        answer = await client.rest.get("/version")
-        answer.json()["gitVersion"]
+        response = await client.rest.get("/version")
+        response.json()["gitVersion"]
 
     Guarantees:
-        A call is repeated as the table in `masthead._sansio.retry` says, with the same body, and within its timeout.
-        When the server does not know who is asking, credentials are renewed and shown once more; without credentials
-        that should be there, nothing is sent. Every answer is read to its end or closed.
+        A call is retried according to the table in `masthead._sansio.retry`, with the same body and within its timeout.
+        On a 401, credentials are refreshed and the call is retried once; if credentials are configured but cannot be
+        obtained, nothing is sent. Every response is read to its end or closed.
 
     Cancellation:
-        Cancelling a call cancels whatever it waits for, and gives back its turn under the rate limit.
+        Cancelling a call cancels whatever it waits for, and returns its rate limiter token.
 
     Threads:
         One instance belongs to one event loop; calls may be made at the same time.
@@ -99,16 +99,16 @@ class RestClient:
         server: str = "the API server",
         origin: str = "",
     ) -> None:
-        """Use a transport, and show these credentials.
+        """Create a client over a transport.
 
         Args:
-            transport: What sends the requests; closed with the client.
-            credentials: Who we are.
-            settings: How to behave.
-            headers: What goes with every call, such as whom to impersonate.
-            random: Where jitter comes from.
-            server: What logs call the server: its ``host:port``.
-            origin: Where its address was read, for the error if it cannot be reached.
+            transport: Sends the requests; closed with the client.
+            credentials: The source of the ``Authorization`` header.
+            settings: Timeouts, retries and limits.
+            headers: Headers of every call, such as those for impersonation.
+            random: The source of jitter.
+            server: The server's ``host:port``, for logs.
+            origin: Where its address was configured, for the error if it cannot be reached.
         """
         self.settings: RestSettings = settings or RestSettings()
         self._transport = transport
@@ -125,39 +125,39 @@ class RestClient:
 
     @property
     def has_reached(self) -> bool:
-        """Whether the server has ever answered."""
+        """Whether the server has ever responded."""
         return self._has_reached
 
     async def call(self, call: Call) -> Response:
-        """Make a call, and read its answer.
+        """Make a call and read its response.
 
         Raises:
-            StatusError: if the server refuses it.
-            TransportError: if no usable answer comes.
-            AuthError: if the credentials cannot be had.
-            ConfigError: if the authority's certificate cannot be read.
-            InvalidValueError: if a header or the query holds what cannot be sent.
-            ClosedError: if the client is closed.
+            StatusError: If the server returns an error status.
+            TransportError: If no usable response arrives.
+            AuthError: If credentials cannot be obtained.
+            ConfigError: If the CA certificate cannot be read.
+            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ClosedError: If the client is closed.
         """
-        answer = await self._with_retries(call, self._read, is_stream=False)
-        if answer.status != _NOT_MODIFIED and call.method != "HEAD" and call.wants_json:
-            refuse_unreadable(call, answer)
-        return answer
+        response = await self._with_retries(call, self._read, is_stream=False)
+        if response.status != _NOT_MODIFIED and call.method != "HEAD" and call.wants_json:
+            refuse_unreadable(call, response)
+        return response
 
     async def open(self, call: Call) -> ResponseStream:
-        """Make a call whose answer is read while it comes.
+        """Make a call whose response is streamed.
 
-        The call's timeout ends once the answer begins; from then on, only its silence counts.
+        The call's timeout applies until the response begins; from then on, only its read timeout.
 
         Raises:
-            StatusError: if the server refuses it.
-            TransportError: if no usable answer comes.
-            AuthError: if the credentials cannot be had.
-            ConfigError: if the authority's certificate cannot be read.
-            InvalidValueError: if a header or the query holds what cannot be sent.
-            ClosedError: if the client is closed.
+            StatusError: If the server returns an error status.
+            TransportError: If no usable response arrives.
+            AuthError: If credentials cannot be obtained.
+            ConfigError: If the CA certificate cannot be read.
+            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ClosedError: If the client is closed.
         """
-        stream = await self._with_retries(call, self._keep, is_stream=True)
+        stream = await self._with_retries(call, self._stream, is_stream=True)
         try:
             if call.wants_json:
                 refuse_other_content(call, stream.content_type, None)
@@ -178,15 +178,15 @@ class RestClient:
         """GET a path.
 
         Args:
-            path: From the first slash on, escaped already.
-            query: What goes behind the question mark, not escaped yet.
-            accept: What the answer may be.
-            headers: Further headers. What is secret among them, such as another ``Authorization``, can be a
-                `masthead._meta.secret.Secret`, so that no traceback's variables show it.
-            timeout: Seconds for the whole call; None for the client's own.
+            path: The path, already escaped.
+            query: Query parameters, not escaped.
+            accept: The ``Accept`` header.
+            headers: Additional headers. A secret value, such as another ``Authorization``, can be a
+                `masthead._meta.secret.Secret`, which is hidden in tracebacks.
+            timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: As `call`.
         """
         return await self.call(_raw("GET", path, query, accept=accept, headers=headers, timeout=timeout))
 
@@ -199,10 +199,10 @@ class RestClient:
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Response:
-        """DELETE a path; its options may be a body.
+        """DELETE a path; DeleteOptions go into the body.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: As `call`.
         """
         return await self.call(_raw("DELETE", path, query, body, headers=headers, timeout=timeout))
 
@@ -219,7 +219,7 @@ class RestClient:
         """POST a body to a path.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: As `call`.
         """
         return await self.call(
             _raw("POST", path, query, body, content_type, headers=headers, timeout=timeout)
@@ -235,10 +235,10 @@ class RestClient:
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Response:
-        """PUT a body at a path.
+        """PUT a body to a path.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: As `call`.
         """
         return await self.call(_raw("PUT", path, query, body, content_type, headers=headers, timeout=timeout))
 
@@ -252,10 +252,10 @@ class RestClient:
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Response:
-        """PATCH what is at a path; the content type says which kind of patch it is.
+        """PATCH a path; the content type names the kind of patch.
 
         Raises:
-            MastheadError: as `call` does.
+            MastheadError: As `call`.
         """
         return await self.call(
             _raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout)
@@ -273,17 +273,17 @@ class RestClient:
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> Response:
-        """Make a call with any HTTP method. The path may have a query of its own.
+        """Make a call with any HTTP method. The path may contain a query.
 
         Raises:
-            MastheadError: as `call` does, or if the path is not one.
+            MastheadError: As `call`; or if the path is invalid.
         """
         return await self.call(
             _raw(method, path, query, body, content_type, accept=accept, headers=headers, timeout=timeout)
         )
 
     async def close(self) -> None:
-        """Close every connection, and end whatever waits. Closing twice does nothing."""
+        """Close all connections, and end calls that wait. Closing twice does nothing."""
         self._closed = True
         self._rate_limiter.close()
         await self._transport.close()
@@ -291,11 +291,12 @@ class RestClient:
     async def _with_retries(
         self, call: Call, use: Callable[[Call, TransportResponse], Awaitable[T]], *, is_stream: bool
     ) -> T:
-        """Send a call, again where that is wise, and hand a good answer to `use`."""
+        """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._closed:
-            raise ClosedError(f"{call.subject}: the client is closed; make a new one")
+            raise ClosedError(f"{call.subject}: the client is closed; create a new one")
         deadline = Deadline(self.settings.timeout if call.timeout is None else call.timeout)
         retries = self.settings.retries if call.retries is None else call.retries
+        # A 401 refreshes credentials once, outside the retry policy; never those that the caller sent.
         may_renew = not has_header(call.headers, "authorization")
         before: MastheadError | None = None
         attempt = 0
@@ -304,9 +305,11 @@ class RestClient:
             result = await self._attempt(call, use, deadline, is_stream=is_stream)
             if not isinstance(result, _Failed):
                 return result
-            if may_renew and result.is_of_credentials:
+            if may_renew and result.is_unauthorized:
                 may_renew = False
-                if await self._rate_limiter.until_closed(self._credentials.renew(result.shown), deadline):
+                if await self._rate_limiter.until_closed(
+                    self._credentials.renew(result.authorization), deadline
+                ):
                     continue
             decision = retry.decide(
                 call.method,
@@ -320,13 +323,13 @@ class RestClient:
             )
             if isinstance(decision, retry.GiveUp):
                 raise _last(result.error, attempt, before)
-            # What the server asks for is its business; what keeps us from it is the reader's. A server that was never
-            # reached is an error in a moment.
+            # A server that asks for a retry is normal operation; a lost connection is worth a warning. If the server
+            # was never reached, the error follows soon and says it all.
             is_lost = isinstance(result.error, TransportError) and self._has_reached
             level = logging.WARNING if is_lost else logging.INFO
             _log.log(
                 level,
-                "%s: %s: %s; trying again in %.1f s",
+                "%s: %s: %s; retrying in %.1f s",
                 self.server,
                 call.subject,
                 decision.why,
@@ -343,22 +346,24 @@ class RestClient:
         *,
         is_stream: bool,
     ) -> T | _Failed:
-        shown = Secret()
+        authorization = Secret()
         try:
-            await self._rate_limiter.turn(deadline.left())
+            await self._rate_limiter.wait(deadline.left())
             if not has_header(call.headers, "authorization"):
-                shown = await self._rate_limiter.until_closed(self._credentials.authorization(), deadline)
-            response = await self._send(call, shown, deadline.left(), is_stream=is_stream)
+                authorization = await self._rate_limiter.until_closed(
+                    self._credentials.authorization(), deadline
+                )
+            response = await self._send(call, authorization, deadline.left(), is_stream=is_stream)
             self._has_reached = True
             status = response.status
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
                 return await use(call, response)
-            return await self._refused(call, response, shown)
+            return await self._rejected(call, response, authorization)
         except TransportError as lost:
-            return _Failed(_about(call, lost, self._whence(lost)), lost, shown)
+            return _Failed(_with_subject(call, lost, self._address_origin(lost)), lost, authorization)
 
-    def _whence(self, error: TransportError) -> str:
-        """Where the address of a server was read that was never reached."""
+    def _address_origin(self, error: TransportError) -> str:
+        """Where the address was configured, if the server was never reached."""
         is_unreached = isinstance(error, ConnectError) and not self._has_reached
         return f" (the address is from {self._origin})" if is_unreached and self._origin else ""
 
@@ -377,41 +382,44 @@ class RestClient:
             call.subject,
         )
 
-    async def _keep(self, call: Call, response: TransportResponse) -> ResponseStream:
+    async def _stream(self, call: Call, response: TransportResponse) -> ResponseStream:
         return ResponseStream(call, response, self._warning_handler.read(call, response))
 
-    async def _refused(self, call: Call, response: TransportResponse, shown: Secret) -> _Failed:
+    async def _rejected(self, call: Call, response: TransportResponse, authorization: Secret) -> _Failed:
         self._warning_handler.read(call, response)
         header = response.header
         body = await read_bounded(response)
         error = failure(call, response.status, header("Content-Type"), body, header("Location"))
-        asked = header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
-        if error.retry_after is None and (seconds := retry.parse_retry_after(asked, date=header("Date"))):
-            # Who is turned away before anything reads the request gets no Status, only the header.
+        retry_after = header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
+        if error.retry_after is None and (
+            seconds := retry.parse_retry_after(retry_after, date=header("Date"))
+        ):
+            # A request rejected before it was decoded, as by priority and fairness, has the header but no Status.
             error.details = error.details or StatusDetails()
             error.details.retry_after_seconds = round(seconds)
-        return _Failed(error, retry.ResponseHead(response.status, asked, header("Date")), shown)
+        outcome = retry.ResponseHead(response.status, retry_after, header("Date"))
+        return _Failed(error, outcome, authorization)
 
     def _send(
-        self, call: Call, shown: Secret, left: float, *, is_stream: bool
+        self, call: Call, authorization: Secret, left: float, *, is_stream: bool
     ) -> Awaitable[TransportResponse]:
-        """Send; a stream has its deadline for the head alone, because its body may come for hours."""
-        request = self._request(call, shown, left, is_stream=is_stream)
+        """Send a request; the deadline of a stream covers only the head, because its body may last for hours."""
+        request = self._request(call, authorization, left, is_stream=is_stream)
         sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
-        return self._tell(call, sending) if _log.isEnabledFor(logging.DEBUG) else sending
+        return self._send_logged(call, sending) if _log.isEnabledFor(logging.DEBUG) else sending
 
-    async def _tell(self, call: Call, sending: Awaitable[TransportResponse]) -> TransportResponse:
+    async def _send_logged(self, call: Call, sending: Awaitable[TransportResponse]) -> TransportResponse:
         now = asyncio.get_running_loop().time
-        began = now()
+        start = now()
         response = await sending
-        took = now() - began
+        elapsed = now() - start
         _log.debug(
             "%s: %s %s: %d after %.3f s",
             self.server,
             call.method,
             logged(call.path, call.query),
             response.status,
-            took,
+            elapsed,
         )
         return response
 
@@ -422,16 +430,18 @@ class RestClient:
         except TimeoutError as error:
             if isinstance(error, MastheadError):
                 raise
-        raise DeadlineError(f"no answer began within {left:.1f} s", verb=call.method, url=call.path)
+        raise DeadlineError(f"no response began within {left:.1f} s", verb=call.method, url=call.path)
 
-    def _request(self, call: Call, shown: Secret, left: float, *, is_stream: bool) -> TransportRequest:
+    def _request(
+        self, call: Call, authorization: Secret, left: float, *, is_stream: bool
+    ) -> TransportRequest:
         headers = merged(self._headers, call.headers)
         if call.body is not None and not has_header(call.headers, "content-type"):
             headers.append(("Content-Type", call.content_type))
         if not has_header(call.headers, "accept"):
             headers.append(("Accept", call.accept))
-        if shown:
-            headers.append(("Authorization", shown))
+        if authorization:
+            headers.append(("Authorization", authorization))
         target = encoded(call.path, call.query)
         if is_stream:
             read_timeout = self.settings.read_timeout if call.read_timeout is None else call.read_timeout
@@ -452,15 +462,15 @@ def _raw(
     headers: Mapping[str, str | Secret] | None = None,
     timeout: float | None = None,
 ) -> Call:
-    """A call that is about a path; what follows a question mark in it goes before the query."""
-    path, has_query, given = path.partition("?")
-    asked = parse_qsl(given, keep_blank_values=True) if has_query else []
+    """A call of a raw path; a query in the path comes before `query`."""
+    path, has_query, text = path.partition("?")
+    own = parse_qsl(text, keep_blank_values=True) if has_query else []
     method = method.upper()
     return Call(
         method=method,
         path=path,
         subject=Subject(_VERBS.get(method, method.lower()), path),
-        query=(*asked, *query.items()) if query else asked,
+        query=(*own, *query.items()) if query else own,
         body=body,
         content_type=content_type,
         accept=accept,
@@ -473,20 +483,20 @@ def _finite(seconds: float) -> float | None:
     return None if seconds == math.inf else seconds
 
 
-def _about(call: Call, error: TransportError, more: str = "") -> TransportError:
-    """The same error, with what it was about."""
-    said = str(error).removeprefix(f"{call.method} {call.path}: ")
-    about = type(error)(f"{call.subject}: {said}{more}", verb=call.method, url=call.path)
-    about.__cause__ = error.__cause__
-    return about
+def _with_subject(call: Call, error: TransportError, more: str = "") -> TransportError:
+    """The same error, with the call's subject in place of method and path."""
+    message = str(error).removeprefix(f"{call.method} {call.path}: ")
+    described = type(error)(f"{call.subject}: {message}{more}", verb=call.method, url=call.path)
+    described.__cause__ = error.__cause__
+    return described
 
 
 def _last(error: MastheadError, attempts: int, before: MastheadError | None) -> MastheadError:
-    """The error of the last attempt, with a word about those before it."""
+    """The error of the last attempt, with notes about earlier ones."""
     if isinstance(error, TransportError):
         error.attempts = attempts
     if attempts > 1:
         error.add_note(f"This was attempt {attempts}.")
     if before is not None and str(before) != str(error):
-        error.add_note(f"The one before it: {before}")
+        error.add_note(f"The previous attempt: {before}")
     return error

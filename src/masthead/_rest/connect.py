@@ -1,4 +1,4 @@
-"""From a configuration to a client that can be called: who shows which credentials over what connection."""
+"""Create a REST client from a configuration: credentials, TLS, proxy and transport."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 __all__ = ["connect", "credentials_of"]
 
 _ISSUER_TIMEOUT: Final = 30.0
-"""Seconds that an OpenID Connect issuer may take for one answer."""
-_ISSUER_ANSWER: Final = 2**20
-"""How many bytes an issuer may answer with."""
+"""The timeout of a request to an OpenID Connect issuer, in seconds."""
+_ISSUER_MAX_BYTES: Final = 2**20
+"""The maximum size of an issuer's response."""
 
 
 def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
-    """Make a client for a configuration. Nothing is sent yet.
+    """Create a client for a configuration. Nothing is sent yet.
 
     Args:
-        config: Where the server is, and who we are there.
-        settings: How to behave.
-        connections: How many connections may be open at once.
+        config: The server's address and the credentials.
+        settings: Timeouts, retries and limits.
+        connections: The maximum number of open connections.
 
     Raises:
-        AuthError: if the credentials cannot be used.
-        ConfigError: if the configuration cannot be used.
+        AuthError: If the credentials cannot be used.
+        ConfigError: If the configuration is invalid.
     """
     credentials = credentials_of(config)
     transport = HttpTransport(
@@ -74,14 +74,14 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
 
 
 def credentials_of(config: Config) -> Credentials:
-    """What a configuration shows beside a certificate of its own.
+    """The credentials of a configuration, apart from its client certificate.
 
-    A token wins over a password, and both over what has to be asked for. A file with a token wins over a token that
-    stands beside it, once it can be read. A program is not run where a certificate of our own is shown.
+    A token takes precedence over basic authentication, and both over plugins. A token file takes precedence over an
+    inline token once it can be read. An exec plugin is not run if there is a client certificate.
 
     Raises:
-        AuthError: if they cannot be used.
-        ConfigError: if a program is to be told of an authority that cannot be read.
+        AuthError: If the credentials cannot be used.
+        ConfigError: If an exec plugin needs a CA certificate that cannot be read.
     """
     if config.token_file is not None:
         return TokenFile(config.token_file, fallback=config.token, now=time.monotonic)
@@ -89,7 +89,7 @@ def credentials_of(config: Config) -> Credentials:
         return BearerToken(config.token)
     if config.username or config.password:
         return BasicAuth(config.username, config.password)
-    if config.exec is not None and not _shows_certificate(config):
+    if config.exec is not None and not _has_client_certificate(config):
         return _exec_plugin(config, config.exec)
     if config.oidc is not None:
         return _oidc_token(config.oidc)
@@ -100,7 +100,7 @@ def _is_encrypted(config: Config) -> bool:
     return urlsplit(config.server).scheme == "https"
 
 
-def _shows_certificate(config: Config) -> bool:
+def _has_client_certificate(config: Config) -> bool:
     has_one = config.client_certificate_file is not None or bool(config.client_certificate_data)
     return has_one and _is_encrypted(config)
 
@@ -120,9 +120,9 @@ def _tls_of(config: Config, credentials: Credentials) -> TlsContexts:
 
 
 def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
-    told: Mapping[str, object] | None = None
+    cluster: Mapping[str, object] | None = None
     if plugin.provide_cluster_info:
-        told = cluster_info(
+        cluster = cluster_info(
             server=config.server,
             tls_server_name=config.tls_server_name,
             insecure=config.insecure,
@@ -138,16 +138,16 @@ def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
         plugin.api_version,
         plugin.install_hint,
         plugin.interactive_mode,
-        told,
+        cluster,
         now=_now,
     )
 
 
 def _text_of(authority: Path | None) -> str:
-    """The authority's certificate.
+    """The CA certificate as text.
 
     Raises:
-        ConfigError: if it cannot be read.
+        ConfigError: If it cannot be read.
     """
     if authority is None:
         return ""
@@ -155,7 +155,7 @@ def _text_of(authority: Path | None) -> str:
         return authority.read_text()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ConfigError(f"the certificate authority {authority} cannot be read: {why}") from None
+        raise ConfigError(f"the CA certificate {authority} cannot be read: {why}") from None
 
 
 def _oidc_token(oidc: OidcConfig) -> OidcToken:
@@ -163,14 +163,14 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
         method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
     ) -> tuple[int, SecretValue[bytes]]:
         parts = urlsplit(url)
-        # The cluster's proxy need not lead to the issuer; the environment says what does.
+        # The cluster's proxy-url is not for the issuer; the environment's proxy is.
         transport = HttpTransport(
             f"{parts.scheme}://{parts.netloc}",
             tls=TlsContexts(
                 ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
             ),
             proxy_url=Secret(proxy_for(url, os.environ)),
-            max_response_bytes=_ISSUER_ANSWER,
+            max_response_bytes=_ISSUER_MAX_BYTES,
         )
         try:
             target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"

@@ -1,4 +1,4 @@
-"""Which headers go with a call."""
+"""Request headers."""
 
 from __future__ import annotations
 
@@ -14,38 +14,36 @@ if TYPE_CHECKING:
 __all__ = ["has_header", "impersonation_headers", "merged"]
 
 _IMPERSONATION: Final = "impersonate-"
-_WHOM: Final = "impersonate-user"
+_IMPERSONATED_USER: Final = "impersonate-user"
 
 _IN_HEADER_NAMES: Final = "!#$&'*+.^_`|~-"
-"""What may stand in the name of a header as it is, beside letters and digits; the rest of an extra's key is escaped."""
+"""Characters of a header name besides letters and digits; all others in the key of an extra are escaped."""
 
 
 def has_header(headers: Sequence[tuple[str, str | Secret]], name: str) -> bool:
-    """Whether a header is there; its name is given in small letters."""
+    """Whether a header is present; its name is given in lower case."""
     return bool(headers) and any(each.lower() == name for each, _ in headers)
 
 
 def merged(
     ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str | Secret]]
 ) -> list[tuple[str, str | Secret]]:
-    """The client's headers and a call's: of one name, only the call's are sent.
+    """Merge the client's headers with a call's, which replace the client's of the same name.
 
-    A call that says as whom to act says all of it: nothing is left of whom the client acts as.
+    A call that impersonates a user replaces the client's impersonation as a whole: user, groups, UID and extras.
     """
     if not theirs:
         return [*ours]
     names = {name.lower() for name, _ in theirs}
-    is_dropped = _IMPERSONATION if _WHOM in names else "\n"  # no name holds that
-    kept = (
-        (name, value)
-        for name, value in ours
-        if (small := name.lower()) not in names and not small.startswith(is_dropped)
-    )
-    return [*kept, *theirs]
+
+    def is_replaced(name: str) -> bool:
+        return name in names or (_IMPERSONATED_USER in names and name.startswith(_IMPERSONATION))
+
+    return [*((name, value) for name, value in ours if not is_replaced(name.lower())), *theirs]
 
 
 def impersonation_headers(whom: Impersonation) -> tuple[tuple[str, str], ...]:
-    """The headers that say as whom to act."""
+    """The headers that impersonate a user."""
     return (
         ("Impersonate-User", whom.user),
         *((("Impersonate-Uid", whom.uid),) if whom.uid else ()),

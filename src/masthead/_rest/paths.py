@@ -1,6 +1,6 @@
-"""Where things are: the path of a resource, an object or a part of one.
+"""Request paths of collections, objects and subresources.
 
-A segment that could lead somewhere else is refused here, before anything is sent.
+A segment that could change the path's meaning is rejected here, before anything is sent.
 """
 
 from __future__ import annotations
@@ -46,29 +46,29 @@ _LOGGED: Final = frozenset(
         *("timestamps", "insecureSkipTLSVerifyBackend", "pretty", "orphanDependents"),
     }
 )
-"""The API's own parameters, whose values logs repeat. Others may be anything, a token among them."""
+"""The API's own parameters, whose values may be logged. Others may hold anything, such as a token."""
 _READABLE: Final = "/=,!:()"
-"""What selectors are made of: as it is, nobody needs to decode them."""
+"""Characters of selectors that are not escaped in logs, so that they stay readable."""
 _LONG: Final = 200
-"""How many characters of a value logs repeat."""
+"""How many characters of a value are logged."""
 
 
 def resource_path(
     resource: GroupVersionResource, *, namespace: str = "", name: str | None = None, subresource: str = ""
 ) -> str:
-    """The path of a collection, an object, or a part of one, escaped.
+    """The escaped path of a collection, an object or a subresource.
 
     Args:
         resource: Group, version and plural.
-        namespace: In which namespace; empty for all, or for what lives in none.
-        name: The object; None for the collection.
-        subresource: A part of the object, such as ``status``; parts of parts with a slash between (``proxy/metrics``).
+        namespace: The namespace; empty for all namespaces and for cluster-scoped resources.
+        name: The object's name; None for the collection.
+        subresource: The subresource, such as ``status``; its own path follows a slash (``proxy/metrics``).
 
     Raises:
-        NameFormatError: if something is empty, or is not one segment of a path.
+        NameFormatError: If a part is empty, or not a single path segment.
     """
     inside = segment("namespace", namespace) if namespace else ""
-    path = (_kept_collection if len(inside) <= _LONGEST_KEPT else _collection)(resource, inside)
+    path = (_cached_collection if len(inside) <= _MAX_CACHED else _collection)(resource, inside)
     if name is not None:
         path += f"/{segment('name', name)}"
     if subresource:
@@ -84,32 +84,32 @@ def _collection(resource: GroupVersionResource, namespace: str) -> str:
     return f"{version.path}{inside}/{segment('resource', resource.resource)}"
 
 
-_kept_collection: Final = functools.lru_cache(maxsize=1024)(_collection)
+_cached_collection: Final = functools.lru_cache(maxsize=1024)(_collection)
 
 
 def segment(what: str, text: str) -> str:
     """Check and escape one segment of a path.
 
     Args:
-        what: What it is, for the message: ``name``, ``namespace`` ...
+        what: The kind of segment, for messages: ``name``, ``namespace`` ...
         text: The segment.
 
     Raises:
-        NameFormatError: if it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
-        InvalidValueError: if it is no text.
+        NameFormatError: If it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
+        InvalidValueError: If it is not a string.
     """
-    if isinstance(cast("object", text), str) and len(text) <= _LONGEST_KEPT:
-        return _kept_segment(what, text)
+    if isinstance(cast("object", text), str) and len(text) <= _MAX_CACHED:
+        return _cached_segment(what, text)
     return _segment(what, text)
 
 
 _OF_METADATA: Final = frozenset({"name", "namespace"})
-_LONGEST_KEPT: Final = 253
-"""Characters of the longest segment that is remembered: those of the longest name that most kinds allow."""
+_MAX_CACHED: Final = 253
+"""The length of the longest segment that is cached: the maximum length of most names."""
 
 
 @functools.lru_cache(maxsize=4096)
-def _kept_segment(what: str, text: str) -> str:
+def _cached_segment(what: str, text: str) -> str:
     return _segment(what, text)
 
 
@@ -117,7 +117,7 @@ def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
         hint = f"; of an object, take obj.metadata.{what}" if what in _OF_METADATA else ""
         raise InvalidValueError(
-            f"a {what} is text, and this is of type {type(text).__name__}{hint}. Nothing was sent.",
+            f"a {what} must be a string, and this is of type {type(text).__name__}{hint}. Nothing was sent.",
             value=text,
         )
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"
@@ -132,10 +132,10 @@ def _segment(what: str, text: str) -> str:
 
 
 def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
-    """Put a path and its query together, as they go over the wire.
+    """The request target: a path with its encoded query.
 
     Raises:
-        InvalidValueError: if the query holds half a character, which cannot be sent.
+        InvalidValueError: If the query holds a lone surrogate, which cannot be encoded.
     """
     if not query:
         return path
@@ -143,12 +143,12 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
         return f"{path}?{urlencode(query)}"
     except UnicodeEncodeError as error:
         raise InvalidValueError(
-            f"the query of {path} is not text: {error.reason}. Nothing was sent."
+            f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent."
         ) from None
 
 
 def logged(path: str, query: Sequence[tuple[str, str]]) -> str:
-    """A path and its query as logs have it: values that may be secret are left out, long ones cut."""
+    """A path and its query for logs: values that may be secret are hidden, long ones truncated."""
     if not query:
         return path
     shown = [(name, _cut(value) if name in _LOGGED else "...") for name, value in query]

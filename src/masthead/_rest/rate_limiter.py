@@ -1,4 +1,4 @@
-"""Who may go when, and who waits."""
+"""The client-side rate limit, and the deadline of a call."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["RateLimiter", "Deadline"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
-_WORTH_TELLING: Final = 1.0
-"""Seconds of waiting for the client's own rate limit that look like a slow server, if nobody says otherwise."""
+_LOG_AFTER: Final = 1.0
+"""Delays by the rate limit, in seconds, from which on they are logged: they look like a slow server."""
 
-_CLOSED: Final = "the client was closed while a call waited for its credentials; make a new one"
+_CLOSED: Final = "the client was closed while a call waited for its credentials; create a new one"
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """How much of a call's time is left.
+    """The deadline of a call.
 
     Args:
-        seconds: How much there is; ``math.inf`` for no end.
+        seconds: The timeout; ``math.inf`` for no limit.
 
     Raises:
-        InvalidValueError: if it is no number.
+        InvalidValueError: If the timeout is not a number.
     """
 
     __slots__ = ("_end", "_now")
@@ -42,28 +42,28 @@ class Deadline:
             self._end = self._now() + seconds
         except TypeError:
             raise InvalidValueError(
-                f"timeout is {seconds!r}; give seconds, such as 30.0", value=seconds
+                f"timeout is {seconds!r}; it must be seconds, such as 30.0", value=seconds
             ) from None
 
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds left."""
         return self._end - self._now()
 
-    async def uncounted(self, wait: Awaitable[T]) -> T:
-        """Wait for something on nobody's time."""
-        began = self._now()
-        result = await wait
-        self._end += self._now() - began
+    async def uncounted(self, work: Awaitable[T]) -> T:
+        """Wait for something, and extend the deadline by the time it took."""
+        start = self._now()
+        result = await work
+        self._end += self._now() - start
         return result
 
 
 class RateLimiter:
-    """Lets calls go at a rate, in the order in which they came, and makes them wait; closing wakes all who do.
+    """Limits the rate of calls, first come, first served; closing ends all waits.
 
     Args:
-        rate: Calls a second; None for any number.
-        burst: How many may go at once after a quiet time.
-        server: What logs call the server.
+        rate: Calls per second; None for no limit.
+        burst: How many calls may be sent at once after an idle time.
+        server: The server's name in logs.
     """
 
     def __init__(self, rate: float | None, burst: int, server: str = "the API server") -> None:
@@ -73,61 +73,61 @@ class RateLimiter:
         self._closing = asyncio.Event()
         self._waits: set[asyncio.Task[object]] = set()
 
-    async def turn(self, left: float) -> None:
-        """Wait until it is this call's turn. Whoever is cancelled meanwhile gives the turn back.
+    async def wait(self, left: float) -> None:
+        """Wait for a token. A cancelled call returns its token.
 
         Args:
-            left: Seconds that the call has.
+            left: Seconds left until the call's deadline.
 
         Raises:
-            DeadlineError: if its turn comes too late; nothing is waited for then.
-            ClosedError: if the client is closed meanwhile.
+            DeadlineError: If the token comes after the deadline; raised at once.
+            ClosedError: If the client is closed meanwhile.
         """
         if self._bucket is None:
             return
-        turn = self._bucket.reserve(asyncio.get_running_loop().time())
-        if not turn.wait:
+        token = self._bucket.reserve(asyncio.get_running_loop().time())
+        if not token.wait:
             return
         try:
-            if turn.wait >= left:
+            if token.wait >= left:
                 raise DeadlineError(
-                    f"not sent: the client's own limit of {self._rate:g} calls a second lets it go in {turn.wait:.1f} s,"
-                    " which is too late; raise rate or burst, or allow more time"
+                    f"not sent: the client-side rate limit of {self._rate:g} calls per second delays it by "
+                    f"{token.wait:.1f} s, beyond its deadline; raise rate or burst, or the timeout"
                 )
-            if turn.wait > _WORTH_TELLING:
+            if token.wait > _LOG_AFTER:
                 _log.info(
-                    "%s: the client's own limit of %g calls a second delays one by %.1f s",
+                    "%s: the client-side rate limit of %g calls per second delays a call by %.1f s",
                     self._server,
                     self._rate,
-                    turn.wait,
+                    token.wait,
                 )
-            await self.pause(turn.wait)
+            await self.pause(token.wait)
         except BaseException:
-            self._bucket.cancel(turn)
+            self._bucket.cancel(token)
             raise
 
     async def pause(self, seconds: float) -> None:
-        """Wait.
+        """Sleep, as before a retry.
 
         Raises:
-            ClosedError: if the client is closed meanwhile.
+            ClosedError: If the client is closed meanwhile.
         """
         try:
             async with asyncio.timeout(seconds):
                 await self._closing.wait()
         except TimeoutError:
             return
-        raise ClosedError("the client was closed while a call waited to be sent; make a new one")
+        raise ClosedError("the client was closed while a call waited to be sent; create a new one")
 
     async def until_closed(self, work: Coroutine[object, None, T], deadline: Deadline) -> T:
-        """Wait for something on nobody's time, as long as the client is open.
+        """Wait for something that does not count against a call's deadline, as long as the client is open.
 
         Args:
             work: What to wait for.
-            deadline: The call's, from which the wait does not take.
+            deadline: The call's deadline, which is extended by the time that `work` takes.
 
         Raises:
-            ClosedError: if the client is closed meanwhile; the work is cancelled then.
+            ClosedError: If the client is closed meanwhile; the work is cancelled then.
         """
         if self._closing.is_set():
             work.close()
@@ -137,14 +137,15 @@ class RateLimiter:
         try:
             return await deadline.uncounted(work)
         except asyncio.CancelledError:
-            if not self._closing.is_set() or task.uncancel():  # somebody else cancels it, too
+            # `close` has cancelled the task once. Any cancellation left after taking that back is the caller's.
+            if not self._closing.is_set() or task.uncancel():
                 raise
         finally:
             self._waits.discard(task)
         raise ClosedError(_CLOSED)
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """End all waits."""
         self._closing.set()
         for task in self._waits:
             task.cancel()

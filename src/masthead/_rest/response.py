@@ -1,4 +1,4 @@
-"""What a call brought back, and how a failure becomes an error."""
+"""Responses, and the errors of failed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from masthead._errors.advice import is_unknown_path
 from masthead._errors.base import printable
 from masthead._meta.v1 import Status
-from masthead._rest.call import Shown
+from masthead._rest.call import RedactedRepr
 from masthead.errors import (
     DecodeError,
     NotFoundError,
@@ -32,25 +32,25 @@ __all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_conte
 StructT = TypeVar("StructT", bound="Struct")
 
 _SHOWN: Final = 300
-"""How much of an answer that is no Status a message repeats."""
+"""How much of a response that is not a Status a message repeats."""
 _STATUS_READ: Final = 64 * 1024
-"""How long a good answer may be and still be looked through for a Status of failure."""
+"""The maximum size of a 2xx response that is searched for a Status of failure."""
 _READ: Final = 1024 * 1024
-"""How many bytes of a refusal are read. No Status is longer, but what answers need not be an API server."""
+"""How many bytes of an error response are read. No Status is longer, but the response may be another server's."""
 
 _IN_FRONT: Final = "Is a proxy or a login page in front of the API server?"
 
 
-class Response(Shown, frozen=True):
-    """A successful answer, read to its end.
+class Response(RedactedRepr, frozen=True):
+    """A successful response, read to its end.
 
     Attributes:
-        status: The HTTP code. 304 comes only to whoever sent ``If-None-Match``, and without a body.
-        body: The bytes; left out of the repr, because they may hold secrets.
-        content_type: What they are.
-        etag: The version of a document, where the server gives one.
-        warnings: What the server warned of.
-        about: What was asked, for messages.
+        status: The HTTP status code. 304 only for a request with ``If-None-Match``, and without a body.
+        body: The body; left out of the repr, because it may hold secrets.
+        content_type: The ``Content-Type`` header.
+        etag: The ``ETag`` header.
+        warnings: The server's warnings.
+        about: The call's subject, for messages.
     """
 
     HIDDEN = frozenset({"body"})
@@ -71,37 +71,37 @@ class Response(Shown, frozen=True):
         """The body as plain data.
 
         Raises:
-            DecodeError: if it is not JSON.
+            DecodeError: If the body is not JSON.
         """
         try:
             return msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # Unicode's error would bring the whole text along.
+            # A UnicodeDecodeError would carry the whole body.
             why = (
                 str(error)
                 if isinstance(error, msgspec.DecodeError)
                 else "it is not UTF-8, or nested too deep"
             )
-            what = f"the answer to {self.about}" if self.about else "the answer"
+            what = f"the response to {self.about}" if self.about else "the response"
             raise DecodeError(f"{what} is not JSON: {why}") from None
 
     def into(self, cls: type[StructT]) -> StructT:
-        """The body as an object of a type.
+        """The body decoded into a type.
 
         Raises:
-            DecodeError: if it is something else.
+            DecodeError: If the body does not match the type.
         """
         read = getattr(cls, "from_wire", None) or cls.from_json
         return cast("StructT", read(self.body))
 
 
 async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes:
-    """What came of a body, but no more than so many bytes; the response is closed if that is not all.
+    """Read the body of an error response up to a limit, and close the response.
 
-    A body that breaks off, or does not come to its end in time, is what came of it: the head has said what counts.
+    A body that is cut short or times out is returned as far as it was read: the status is what matters.
 
     Raises:
-        ClosedError: if the client is closed meanwhile.
+        ClosedError: If the client is closed meanwhile.
     """
     body = bytearray()
     try:
@@ -117,14 +117,14 @@ async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes
 
 
 def failure(call: Call, status: int, content_type: str, body: bytes, location: str = "") -> StatusError:
-    """The error for an answer outside 200 to 299: by its Status, or by its code where it has none.
+    """The error for a response outside 200 to 299, from its Status or, without one, from its status code.
 
     Args:
-        call: What was asked.
-        status: The HTTP code.
-        content_type: What the body is.
-        body: The answer, or the beginning of it.
-        location: Where a redirect leads.
+        call: The call.
+        status: The HTTP status code.
+        content_type: The ``Content-Type`` of the body.
+        body: The body, or the beginning of it.
+        location: The ``Location`` header of a redirect.
     """
     found = _status_in(body) if is_json(content_type) or body[:1] == b"{" else None
     if found is not None and found.status != "Success":
@@ -133,7 +133,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
         return _error(call, found)
     about = call.subject
     error = status_error_class(reason="", code=status, verb=about.verb)(
-        _redirect(location) if 300 <= status < 400 else _said(content_type, body),
+        _redirect(location) if 300 <= status < 400 else _message(content_type, body),
         verb=about.verb,
         resource=about.resource,
         namespace=about.namespace,
@@ -143,17 +143,17 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
     return _with_advice(error, about)
 
 
-def refuse_unreadable(call: Call, answer: Response) -> None:
-    """Refuse an answer of 2xx that is not the JSON that was asked for.
+def refuse_unreadable(call: Call, response: Response) -> None:
+    """Reject a 2xx response that is not JSON, though JSON was requested.
 
     Raises:
-        ProtocolError: if it is empty, or something else.
-        StatusError: if it is a Status of failure all the same.
+        ProtocolError: If the response is empty or not JSON.
+        StatusError: If the response is a Status of failure in spite of its status code.
     """
-    body = answer.body
+    body = response.body
     if not body or body.isspace():
-        raise _unexpected(call, f"the answer is empty (HTTP {answer.status})")
-    refuse_other_content(call, answer.content_type, body)
+        raise _unexpected(call, f"the response is empty (HTTP {response.status})")
+    refuse_other_content(call, response.content_type, body)
     if len(body) < _STATUS_READ and b'"Failure"' in body:
         status = _status_in(body)
         if status is not None and status.status == "Failure":
@@ -161,30 +161,30 @@ def refuse_unreadable(call: Call, answer: Response) -> None:
 
 
 def refuse_other_content(call: Call, content_type: str, body: bytes | None) -> None:
-    """Refuse what is not JSON by its content type or, without one, by its first byte.
+    """Reject a response that is not JSON by its content type or, without one, by its first byte.
 
     Args:
-        call: What was asked.
-        content_type: What the server calls it.
-        body: The answer; None if it is still to come.
+        call: The call.
+        content_type: The ``Content-Type`` header.
+        body: The body; None if it has not been read yet.
 
     Raises:
-        ProtocolError: if it is something else.
+        ProtocolError: If the response is not JSON.
     """
     if is_json(content_type):
         return
     start = (body or b"")[:_STATUS_READ].lstrip()
     if not content_type and (body is None or start[:1] in {b"{", b"["}):
         return
-    # Anything but a page for people may be an object, and hold secrets: its bytes are not repeated.
+    # Anything but an HTML page may be an object with secrets: its bytes are not repeated in the message.
     found = _page(content_type, start) or _shortened(_line(content_type)) or "of no content type"
-    advice = f'{_IN_FRONT} What is not meant to be JSON is asked for with another accept, such as "*/*".'
-    raise _unexpected(call, f"the answer is {found} instead of JSON. {advice}")
+    advice = f'{_IN_FRONT} To request something other than JSON, set another accept, such as "*/*".'
+    raise _unexpected(call, f"the response is {found} instead of JSON. {advice}")
 
 
 def is_json(content_type: str) -> bool:
-    """Whether a content type is JSON, whatever its parameters."""
-    if content_type == "application/json":  # as nearly all are
+    """Whether a content type is JSON, ignoring its parameters."""
+    if content_type == "application/json":  # the usual case
         return True
     kind = content_type.partition(";")[0].strip().lower()
     return kind == "application/json" or kind.endswith("+json")
@@ -218,28 +218,26 @@ def _status_in(body: bytes) -> Status | None:
     return found if found.kind == "Status" else None
 
 
-def _said(content_type: str, body: bytes) -> str:
+def _message(content_type: str, body: bytes) -> str:
     if page := _page(content_type, body):
-        return f"the answer is {page}. {_IN_FRONT}"
+        return f"the response is {page}. {_IN_FRONT}"
     text = _line(body.decode("utf-8", "replace"))
-    return _shortened(text) or "the answer is empty"
+    return _shortened(text) or "the response is empty"
 
 
 def _redirect(location: str) -> str:
-    """Where it leads, without what may be secret there."""
+    """The message for a redirect, without the parts of its target that may hold secrets."""
     try:
         parts = urlsplit(location)
         where = f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
     except ValueError:
         where = ""
     to = f" to {_shortened(_line(where))}" if where else ""
-    return (
-        f"the answer is a redirect{to}, and those are not followed: credentials would go along. {_IN_FRONT}"
-    )
+    return f"the response is a redirect{to}; redirects are not followed, since they would leak credentials. {_IN_FRONT}"
 
 
 def _page(content_type: str, body: bytes) -> str:
-    """What to call a page that is meant for people; empty if it is none."""
+    """The description of an HTML page; empty for other content."""
     if "html" not in content_type.lower() and body[:1] != b"<":
         return ""
     title = _title(body[:_STATUS_READ])
@@ -247,7 +245,7 @@ def _page(content_type: str, body: bytes) -> str:
 
 
 def _title(page: bytes) -> str:
-    """What stands between the first ``<title ...>`` and its end. Each byte is looked at once, whatever the page is."""
+    """The text of the first ``<title>`` element, in one linear scan, whatever the page."""
     lower = page.lower()
     start = lower.find(b"<title")
     begin = lower.find(b">", start) + 1 if start >= 0 else 0
@@ -256,7 +254,7 @@ def _title(page: bytes) -> str:
 
 
 def _line(text: str) -> str:
-    """Text on one line, without what could play tricks on a terminal."""
+    """Text on one line, without control characters."""
     return " ".join(printable(text[:_STATUS_READ]).split())
 
 

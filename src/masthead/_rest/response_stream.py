@@ -1,4 +1,4 @@
-"""An answer that is read while it comes: a watch, a log."""
+"""Streamed responses: watches and logs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["ResponseStream"]
 
 
 class ResponseStream:
-    """An open answer; close it, or leave its ``async with`` block, to give its connection back.
+    """An open response; close it, or leave its ``async with`` block, to release its connection.
 
     Attributes:
-        call: What was asked.
-        warnings: What the server warned of.
+        call: The call.
+        warnings: The server's warnings.
     """
 
     def __init__(
@@ -33,28 +33,28 @@ class ResponseStream:
 
     @property
     def content_type(self) -> str:
-        """What is coming."""
+        """The ``Content-Type`` header."""
         return self._response.header("Content-Type")
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes as they come, in pieces of any length.
+        """The bytes as they arrive, in chunks of any length.
 
         Raises:
-            DeadlineError: if the server is silent for too long.
-            ProtocolError: if the answer is cut short.
-            ClosedError: if the stream was closed.
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the response is cut short.
+            ClosedError: If the stream was closed.
         """
         return self._response.chunks()
 
     async def batches(self) -> AsyncGenerator[list[bytes], None]:
-        """The lines as they come, without their ends: those that came together, together.
+        """The lines as they arrive, without newlines, in one batch per chunk.
 
-        A line that was cut short by the end of the answer is not among them.
+        A partial line at the end of the response is dropped.
 
         Raises:
-            DeadlineError: if the server is silent for too long.
-            ProtocolError: if the answer is cut short, or a line is longer than any object.
-            ClosedError: if the stream was closed.
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the response is cut short, or a line exceeds the maximum length.
+            ClosedError: If the stream was closed.
         """
         lines = LineDecoder()
         async for chunk in self._response.chunks():
@@ -62,7 +62,7 @@ class ResponseStream:
                 yield found
 
     def close(self) -> None:
-        """Drop what was not read. Closing twice does nothing."""
+        """Close the response, and discard what was not read. Closing twice does nothing."""
         self._response.close()
 
     async def __aenter__(self) -> Self:

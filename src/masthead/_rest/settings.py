@@ -1,4 +1,4 @@
-"""How a client behaves towards the server, whatever it asks."""
+"""The settings of a REST client."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import masthead
 from masthead._transport.http import MAX_RESPONSE_BYTES
+from masthead._version import __version__
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -23,21 +23,22 @@ _NUMBERS: Final = ("timeout", "read_timeout", "retries", "rate", "burst", "max_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
-    """How a client behaves towards the server.
+    """The settings of a REST client.
 
     Attributes:
-        timeout: Seconds that a call may take, its repetitions included, unless it says otherwise.
-        read_timeout: Seconds without a byte after which a stream that should have bookmarks counts as dead. Servers send
-            one about once a minute.
-        retries: How often a call is repeated at most where the server, or the network, asks for it.
-        rate: Calls a second that the client allows itself; None for no limit. Servers protect themselves nowadays.
-        burst: How many calls may come at once before `rate` holds them back.
-        user_agent: Who is asking, for the server's logs; empty for masthead and its version.
-        max_response_bytes: How long an answer that is read at once may be, packed and unpacked; ``math.inf`` for any length.
-        on_warning: Is told of each warning that the server sends along; None to log each text once.
+        timeout: The default timeout of a call in seconds, retries included.
+        read_timeout: Seconds without a byte after which a stream is considered dead. Servers send a bookmark about once
+            a minute.
+        retries: The maximum number of retries of a call.
+        rate: Client-side rate limit in calls per second; None for no limit, since servers have priority and fairness.
+        burst: How many calls may be sent at once before `rate` applies.
+        user_agent: The ``User-Agent`` header; empty for masthead and its version.
+        max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed;
+            ``math.inf`` for no limit.
+        on_warning: Called with each warning of the server; None to log each text once.
 
     Raises:
-        InvalidValueError: if nothing could ever be asked, or answered, that way.
+        InvalidValueError: If a setting is invalid.
     """
 
     timeout: float = 60.0
@@ -58,7 +59,7 @@ class RestSettings:
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "read_timeout": (self.read_timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "retries": (self.retries >= 0, "0 or more"),
-            "rate": (self.rate is None or self.rate > 0, "more than 0 calls a second; None for no limit"),
+            "rate": (self.rate is None or self.rate > 0, "more than 0 calls per second; None for no limit"),
             "burst": (self.burst >= 1, "1 or more"),
             "max_response_bytes": (self.max_response_bytes > 0, "more than 0; math.inf for no limit"),
             "user_agent": (self.user_agent.isprintable(), "one line of text"),
@@ -70,6 +71,6 @@ class RestSettings:
 
 
 def default_user_agent() -> str:
-    """Who is asking, unless the user says otherwise."""
+    """The default ``User-Agent`` header."""
     system, machine = platform.system().lower(), platform.machine()
-    return f"masthead/{masthead.__version__} ({system}/{machine}) python/{platform.python_version()}"
+    return f"masthead/{__version__} ({system}/{machine}) python/{platform.python_version()}"

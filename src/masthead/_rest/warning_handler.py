@@ -1,4 +1,4 @@
-"""What the server warns of, and who is told."""
+"""Warnings of the server: passed to a callback, or logged."""
 
 from __future__ import annotations
 
@@ -19,43 +19,45 @@ __all__ = ["WarningHandler"]
 _log: Final = logging.getLogger("masthead.rest")
 
 _REMEMBERED: Final = 1000
-"""How many texts are told apart. They may hold names of objects, of which there is no end."""
+"""How many texts are remembered as logged. They may hold names of objects, so their number is unbounded."""
 
 
 class WarningHandler:
-    """Hands each warning to a hook or, where there is none, logs each text once.
+    """Passes each warning to a callback or, without one, logs each text once.
 
     Args:
-        hook: Is told; what it raises is logged, and the call goes on.
-        server: What logs call the server.
+        callback: Called with each warning; its exceptions are logged, and the call continues.
+        server: The server's name in logs.
     """
 
-    def __init__(self, hook: Callable[[ServerWarning], None] | None, server: str = "the API server") -> None:
+    def __init__(
+        self, callback: Callable[[ServerWarning], None] | None, server: str = "the API server"
+    ) -> None:
         self._server = server
-        self._hook = hook
-        self._told: set[str] = set()
+        self._callback = callback
+        self._logged: set[str] = set()
 
     def read(self, call: Call, response: TransportResponse) -> tuple[ServerWarning, ...]:
-        """Pass on what an answer to a call warns of."""
+        """Handle the warnings of a response, and return them."""
         values = response.headers_of("Warning")
         if not values:
             return ()
         found = tuple(parse_warnings(values))
         for each in found:
             try:
-                self._tell(call, each)
-            except Exception:  # noqa: BLE001 - whatever a hook does, the call is not about it
+                self._handle(call, each)
+            except Exception:  # noqa: BLE001 - a failing callback must not fail the call
                 _log.exception("on_warning failed; the call goes on")
         return found
 
-    def _tell(self, call: Call, warning: ServerWarning) -> None:
-        if self._hook is not None:
-            self._hook(warning)
-        elif warning.text not in self._told:
+    def _handle(self, call: Call, warning: ServerWarning) -> None:
+        if self._callback is not None:
+            self._callback(warning)
+        elif warning.text not in self._logged:
             self._log(call, warning)
 
     def _log(self, call: Call, warning: ServerWarning) -> None:
-        if len(self._told) == _REMEMBERED:
-            self._told.clear()
-        self._told.add(warning.text)
+        if len(self._logged) == _REMEMBERED:
+            self._logged.clear()
+        self._logged.add(warning.text)
         _log.warning("%s warns: %s: %s", self._server, call.subject, warning.text)

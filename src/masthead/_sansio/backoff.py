@@ -1,4 +1,4 @@
-"""How long to wait after a failure."""
+"""Exponential backoff, and fixed retry schedules."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final, TypeAlias
 __all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Attempts", "Backoff", "Random", "jittered"]
 
 Random: TypeAlias = Callable[[], float]
-"""Gives numbers in [0, 1), as `random.random` does."""
+"""Returns numbers in [0, 1), as `random.random` does."""
 
 
 def jittered(delay: float, jitter: float, random: Random) -> float:
-    """Lengthen a delay by chance, by up to ``jitter`` times itself, so that clients do not come back in step."""
+    """Add jitter to a delay, up to ``jitter`` times itself, so that clients do not return in step."""
     return delay * (1.0 + jitter * random())
 
 
 class Backoff:
-    """Delays that grow while things keep failing, and start anew once something has come of it.
+    """Delays that grow while attempts fail, and are reset by progress.
 
     ::
 
@@ -26,21 +26,21 @@ class Backoff:
           ^                │                   │                        ^    └──next──┘
           └────────────────┴──────progress─────┴───────────reset────────────────┘
 
-    A connection that was made is no progress: a server in trouble takes connections and drops them again. And time
-    alone never starts the row anew, so that a long outage is not met with a burst every few minutes.
-    differs from client-go: there, it starts anew two minutes after it last did, whatever happened; and jitter comes on
-    top of the cap, so that a pause of 30 seconds may be one of 60.
+    A successful connection is not progress: an overloaded server accepts connections and drops them again. And time
+    alone never resets the delays, so that a long outage does not cause a burst every few minutes.
+    differs from client-go: there, delays are reset two minutes after the last reset, whatever happened; and jitter comes
+    on top of the cap, so that a delay of 30 seconds may be one of 60.
 
     Args:
         first: The first delay, in seconds.
         factor: How much longer each delay is than the one before.
-        cap: The longest delay, jitter included. Clients that have all reached it are out of step by then.
-        jitter: Each delay is lengthened by chance, by up to so many times itself.
-        reset_after: How many seconds must lie between the end of the last delay and a sign of progress, if the row is
-            to start anew. With 0, any progress does.
+        cap: The longest delay, jitter included. Clients that have reached it are out of step by then.
+        jitter: Each delay is lengthened randomly, by up to so many times itself.
+        reset_after: How many seconds after the end of the last delay progress resets the delays. With 0, any progress
+            does.
 
     Raises:
-        ValueError: if delays would shrink, or be negative.
+        ValueError: If delays would shrink, or be negative.
     """
 
     __slots__ = ("_base", "_cap", "_factor", "_first", "_jitter", "_reset_after", "_waited_until")
@@ -68,32 +68,32 @@ class Backoff:
         self._waited_until = 0.0
 
     def next(self, now: float, random: Random) -> float:
-        """Something failed now: the seconds to wait before it is tried again."""
+        """The delay in seconds after a failure at this time."""
         delay = min(self._cap, jittered(self._base, self._jitter, random))
         self._base = min(self._cap, self._base * self._factor)
         self._waited_until = now + delay
         return delay
 
     def progress(self, now: float) -> None:
-        """Something came of an attempt: start anew, if it held for long enough."""
-        # A timer may go off a little early; that is not a negative time.
+        """Note progress; resets the delays if it comes late enough after the last one."""
+        # A timer may fire a little early.
         if max(0.0, now - self._waited_until) >= self._reset_after:
             self.reset()
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again with the first delay."""
         self._base = self._first
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """How often something is tried that is expected to succeed soon, and how long to wait in between.
+    """A retry schedule for operations that are expected to succeed soon.
 
     Attributes:
-        count: How many attempts there are, the first included.
-        first: The seconds between the first and the second.
-        factor: How much longer each wait is than the one before.
-        jitter: Each wait is lengthened by chance, by up to so many times itself.
+        count: The number of attempts, the first included.
+        first: The delay between the first and the second attempt, in seconds.
+        factor: How much longer each delay is than the one before.
+        jitter: Each delay is lengthened randomly, by up to so many times itself.
     """
 
     count: int
@@ -102,7 +102,7 @@ class Attempts:
     jitter: float
 
     def delays(self, random: Random) -> Iterator[float]:
-        """The seconds to wait after each attempt but the last: one fewer than there are attempts."""
+        """The delays in seconds after each attempt but the last: one fewer than there are attempts."""
         base = self.first
         for _ in range(self.count - 1):
             yield jittered(base, self.jitter, random)
@@ -110,7 +110,7 @@ class Attempts:
 
 
 DEFAULT_RETRY: Final = Attempts(count=5, first=0.010, factor=1.0, jitter=0.1)
-"""For a conflict with others who change the same object now and then; client-go's numbers."""
+"""For conflicts with occasional concurrent writers; client-go's numbers."""
 
 DEFAULT_BACKOFF: Final = Attempts(count=4, first=0.010, factor=5.0, jitter=0.1)
-"""For a conflict with a controller that is at work on the same object; client-go's numbers."""
+"""For conflicts with a controller that writes the same object; client-go's numbers."""

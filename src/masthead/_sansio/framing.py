@@ -1,4 +1,4 @@
-"""A stream of bytes, cut into lines."""
+"""Line framing of a byte stream."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from masthead.errors import ProtocolError
 __all__ = ["LONGEST_LINE", "LineDecoder"]
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Far more than etcd stores for an object (1.5 MB), and little enough that a broken server does not fill memory."""
+"""Far more than etcd stores for an object (1.5 MB), and small enough that a broken server cannot fill memory."""
 
 
 _BLANK_LINES: Final = b"\n" * 64
 
 
 def _without_blank_lines(chunk: bytes) -> bytes:
-    """A chunk with nothing but blank lines left out, which no server sends so many of: each would take a microsecond."""
+    """Collapse blank lines. Servers do not send many, and an attacker's would cost a microsecond each."""
     while b"\n\n" in chunk:
         chunk = chunk.replace(b"\n\n", b"\n")
     return chunk
 
 
 class LineDecoder:
-    r"""Cuts a stream of JSON values, one to a line, into its lines.
+    r"""Splits a stream of JSON values, one per line, into lines.
 
-    Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is taken away. Each
-    byte is looked at a constant number of times, however the stream is cut: what is unfinished is kept in pieces, and
-    these are put together once, when their line ends.
+    Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is removed. Each byte is
+    read a constant number of times, however the stream is chunked: an unfinished line is kept in pieces, which are joined
+    once, when the line ends.
 
     Args:
-        limit: How many bytes a line may have.
-        verbatim: Whether lines are text, such as a log's: each is given as it came, blank ones too, but for its
-            newline.
+        limit: The maximum length of a line in bytes.
+        verbatim: Whether lines are text, such as a log's: each is returned as it is, blank ones too, without its newline.
     """
 
     __slots__ = ("_length", "_limit", "_pieces", "_verbatim")
@@ -44,18 +43,18 @@ class LineDecoder:
         self._length = 0
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take what came next, and give the lines that it completes.
+        """Add a chunk, and return the lines that it completes.
 
         Raises:
-            ProtocolError: if a line is longer than the limit. The stream cannot be read on after that, and what else
-                was in the chunk is lost.
+            ProtocolError: If a line is longer than the limit. The stream cannot be continued after that, and the rest of
+                the chunk is lost.
         """
         if not self._verbatim and _BLANK_LINES in chunk:
             chunk = _without_blank_lines(chunk)
         lines: list[bytes] = []
         start = 0
-        # bytes.find hops from newline to newline, where bytes.split looks at each byte: 6 µs against 24 for 64 KiB
-        # of events.
+        # bytes.find jumps from newline to newline, where bytes.split reads each byte: 6 µs against 24 for 64 KiB of
+        # events.
         while (end := chunk.find(b"\n", start)) >= 0:
             line = chunk[start:end]
             if self._pieces:
@@ -74,7 +73,7 @@ class LineDecoder:
 
     @property
     def rest(self) -> bytes:
-        """What came after the last complete line; at the end of a stream, what was cut off."""
+        """The bytes after the last complete line; at the end of a stream, a line that was cut short."""
         return b"".join(self._pieces)
 
     def _finish(self, end: bytes) -> bytes:
@@ -88,5 +87,5 @@ class LineDecoder:
         if length > self._limit:
             raise ProtocolError(
                 f"a line of the stream has more than {self._limit} bytes; "
-                "what answered is not an API server, or an object is far too large"
+                "the response is not an API server's, or an object is far too large"
             )

@@ -1,25 +1,25 @@
-"""Whether a request is tried again.
+"""The retry policy: whether a request is retried, and after which delay.
 
 | what happened | which requests | after | attempts in all |
 |---|---|---|---|
-| 429 or 5xx with a readable ``Retry-After`` | all: the server asks for it | what it says | as the caller likes, 11 by default |
+| 429 or 5xx with a valid ``Retry-After`` | all: the server asks for it | what it says | the caller's limit, 11 by default |
 | 429, 502, 503, 504 without | GET and HEAD, no streams | 0.1 s, doubled each time | 4 |
-| no connection was made | all: nothing was sent | 1 s, doubled each time | 4 |
-| … and none ever was | all: nothing was sent | 0.1 s, doubled each time | 3 |
-| the connection was lost | GET, HEAD and OPTIONS, no streams: anything else may have been done | 0.1 s, doubled | 4 |
-| a certificate is not the right one | none: it stays what it is | | |
-| no answer in time | none: the time is up | | |
-| any other answer | none | | |
+| connecting failed | all: nothing was sent | 1 s, doubled each time | 4 |
+| … and the server was never reached before | all: nothing was sent | 0.1 s, doubled each time | 3 |
+| the connection was lost | GET, HEAD and OPTIONS, no streams: a write may have been done | 0.1 s, doubled | 4 |
+| the server's certificate is invalid | none: it would not change | | |
+| the deadline expired | none | | |
+| any other response | none | | |
 
-A server that was never reached is more likely to be the wrong address than to be starting up: who has mistyped it should
-not wait for ten seconds to learn that.
+If the server was never reached, the address is more likely wrong than the server starting up: a mistyped address should
+fail sooner than after ten seconds.
 
-Every wait is lengthened by chance, so that clients who were turned away together do not come back together.
+Every delay has jitter, so that clients that were rejected at the same time do not return at the same time.
 
-differs from client-go: there, nothing without ``Retry-After`` is tried again, though a load balancer in front of the
-server hardly ever sends one, and reading twice does no harm; a write whose connection was refused is not tried again
-either, though nobody can have seen it; and dates in ``Retry-After`` are ignored. A plain 500 stays final, as there: it
-comes from a fault that the next attempt meets again.
+differs from client-go: there, nothing without ``Retry-After`` is retried, though a load balancer in front of the
+server hardly ever sends one, and a read is safe to repeat; a write whose connection was refused is not retried
+either, though no server can have seen it; and dates in ``Retry-After`` are ignored. A plain 500 stays final, as there:
+it comes from a fault that the next attempt meets again.
 """
 
 from __future__ import annotations
@@ -35,35 +35,43 @@ from masthead.errors import CertificateError, ConnectError, ProtocolError, Trans
 if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
 
-__all__ = ["LONGEST_WAIT", "Retry", "ResponseHead", "Decision", "GiveUp", "decide", "parse_retry_after"]
+__all__ = [
+    "LONGEST_WAIT",
+    "Retry",
+    "ResponseHead",
+    "Decision",
+    "GiveUp",
+    "Outcome",
+    "decide",
+    "parse_retry_after",
+]
 
 LONGEST_WAIT: Final = 300.0
-"""The longest ``Retry-After`` that is waited for, in seconds.
+"""The longest ``Retry-After`` that is respected, in seconds.
 
-API servers ask for 1 to 30. Whoever is told to come back in an hour should hear so at once, as an error, instead of
-seeming to hang; and coming back earlier than asked would be rude.
+API servers ask for 1 to 30. A caller told to come back in an hour should get the error at once instead of seeming to
+hang; and retrying earlier would disregard the server.
 """
 
 _TOO_MANY_REQUESTS: Final = 429
-_PASSING: Final = frozenset({_TOO_MANY_REQUESTS, 502, 503, 504})
-"""Codes that speak of the moment, not of the request."""
+_TRANSIENT: Final = frozenset({_TOO_MANY_REQUESTS, 502, 503, 504})
+"""Status codes of transient failures."""
 
 _READS: Final = frozenset({"GET", "HEAD"})
-_HARMLESS: Final = _READS | {"OPTIONS"}
+_SAFE: Final = _READS | {"OPTIONS"}
 
-_ASKED_JITTER: Final = 0.1
+_RETRY_AFTER_JITTER: Final = 0.1
 _JITTER: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """An answer's head, as far as it matters here.
+    """The part of a response's head that the policy uses.
 
     Attributes:
-        status: The HTTP code.
-        retry_after: The ``Retry-After`` header; or ``details.retryAfterSeconds`` of the Status, where only that is
-            there.
-        date: The ``Date`` header. A ``Retry-After`` that is a date is read by the server's own clock, not by ours.
+        status: The HTTP status code.
+        retry_after: The ``Retry-After`` header; or ``details.retryAfterSeconds`` of the Status, if the header is absent.
+        date: The ``Date`` header. A ``Retry-After`` date is relative to the server's clock, not to ours.
     """
 
     status: int
@@ -73,10 +81,10 @@ class ResponseHead:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Try again.
+    """Retry the request.
 
     Attributes:
-        after: In how many seconds.
+        after: The delay in seconds.
         why: What happened, for the log.
     """
 
@@ -86,21 +94,23 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Let the caller have what came.
+    """Do not retry; the caller gets the outcome.
 
     Attributes:
-        why: Why it is not tried again.
+        why: Why it is not retried.
     """
 
     why: str
 
 
 Decision: TypeAlias = "Retry | GiveUp"
+Outcome: TypeAlias = "ResponseHead | TransportError"
+"""The outcome of an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A row of the table above; None stands for all methods, or for no limit but the caller's."""
+    """A row of the table above. None stands for all methods, or for the caller's limit alone."""
 
     why: str
     first: float
@@ -113,16 +123,18 @@ class _Rule:
         return (self.methods is None or method in self.methods) and (self.takes_streams or not stream)
 
 
-_ASKED: Final = _Rule("the server asked to come back later", first=0.1, attempts=None, jitter=_ASKED_JITTER)
+_RETRY_AFTER: Final = _Rule(
+    "the server asked to retry later", first=0.1, attempts=None, jitter=_RETRY_AFTER_JITTER
+)
 _BUSY: Final = _Rule("the server was not ready", first=0.1, methods=_READS, takes_streams=False)
-_UNREACHED: Final = _Rule("no connection was made", first=1.0)
-_NEVER_REACHED: Final = _Rule("no connection was made", first=0.1, attempts=3)
-_LOST: Final = _Rule("the connection was lost", first=0.1, methods=_HARMLESS, takes_streams=False)
+_UNREACHED: Final = _Rule("connecting failed", first=1.0)
+_NEVER_REACHED: Final = _Rule("connecting failed", first=0.1, attempts=3)
+_LOST: Final = _Rule("the connection was lost", first=0.1, methods=_SAFE, takes_streams=False)
 
 
 def decide(
     method: str,
-    outcome: ResponseHead | TransportError,
+    outcome: Outcome,
     *,
     attempt: int,
     random: Random,
@@ -134,36 +146,36 @@ def decide(
     """Decide whether an attempt is followed by another.
 
     Args:
-        method: ``GET`` and so on.
-        outcome: What came of the attempt.
-        attempt: Which attempt it was; the first is 1.
-        random: Gives numbers in [0, 1).
-        attempts: How many attempts there may be in all; 1 for no second one.
-        remaining: How many seconds the caller still has; None for no end. An attempt that would begin too late is
-            not waited for.
-        stream: Whether the answer's body is a stream that somebody else resumes, such as a watch, or that cannot be
-            told twice, such as a log.
-        has_reached: Whether this client has ever had an answer from the server.
+        method: The HTTP method.
+        outcome: The outcome of the attempt.
+        attempt: The number of the attempt, from 1.
+        random: Returns numbers in [0, 1).
+        attempts: The maximum number of attempts; 1 for no retry.
+        remaining: Seconds left until the deadline; None for no deadline. A retry after the deadline is not started.
+        stream: Whether the response is a stream, which its reader resumes, such as a watch, or which cannot be
+            repeated, such as a log.
+        has_reached: Whether the client has ever had a response from the server.
     """
-    asked = _asked(outcome)
-    rule = _rule_for(outcome, has_reached=has_reached) if asked is None else _ASKED
+    retry_after = _retry_after(outcome)
+    rule = _rule_for(outcome, has_reached=has_reached) if retry_after is None else _RETRY_AFTER
     if rule is None:
         return GiveUp("another attempt would not help")
     if not rule.covers(method, stream=stream):
-        return GiveUp(f"{rule.why}, and a {'stream' if stream else method} is not repeated for that")
+        return GiveUp(f"{rule.why}, and a {'stream' if stream else method} is not retried for that")
     if attempt >= min(attempts, rule.attempts or attempts):
         return GiveUp(f"{rule.why}, {attempt} times in a row" if attempt > 1 else rule.why)
-    if asked is not None and asked > LONGEST_WAIT:
-        return GiveUp(f"{rule.why}, in {asked:.0f} seconds, which is too long to wait")
-    base = rule.first * 2.0 ** (attempt - 1) if asked is None else max(asked, rule.first)
+    if retry_after is not None and retry_after > LONGEST_WAIT:
+        return GiveUp(f"{rule.why}, in {retry_after:.0f} seconds, which is too long to wait")
+    # The server's own delay is not doubled, but never shorter than the rule's first one.
+    base = rule.first * 2.0 ** (attempt - 1) if retry_after is None else max(retry_after, rule.first)
     after = jittered(base, rule.jitter, random)
     if remaining is not None and after >= remaining:
-        return GiveUp(f"{rule.why}, and the time is up before the next attempt")
+        return GiveUp(f"{rule.why}, and the deadline is before the next attempt")
     return Retry(after, rule.why)
 
 
-def _asked(outcome: ResponseHead | TransportError) -> float | None:
-    """For how many seconds the server asked to be left alone."""
+def _retry_after(outcome: Outcome) -> float | None:
+    """The delay in seconds that the server asks for."""
     if not isinstance(outcome, ResponseHead) or not (
         outcome.status == _TOO_MANY_REQUESTS or outcome.status >= 500
     ):
@@ -171,10 +183,10 @@ def _asked(outcome: ResponseHead | TransportError) -> float | None:
     return parse_retry_after(outcome.retry_after, date=outcome.date)
 
 
-def _rule_for(outcome: ResponseHead | TransportError, *, has_reached: bool) -> _Rule | None:
+def _rule_for(outcome: Outcome, *, has_reached: bool) -> _Rule | None:
     match outcome:
         case ResponseHead():
-            return _BUSY if outcome.status in _PASSING else None
+            return _BUSY if outcome.status in _TRANSIENT else None
         case CertificateError():
             return None
         case ConnectError():
@@ -191,28 +203,28 @@ _VERY_LONG: Final = 10.0**_DIGITS
 _HTTP_DATE: Final = re.compile(
     r"[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII
 )
-"""The one form of a date that HTTP still lets anybody send: ``Sun, 06 Nov 1994 08:49:37 GMT``."""
+"""The only date format that HTTP allows senders: ``Sun, 06 Nov 1994 08:49:37 GMT``."""
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def parse_retry_after(text: str, *, date: str = "") -> float | None:
-    """Read a ``Retry-After`` header: the seconds to wait, or None if there is nothing to be read in it.
+    """Parse a ``Retry-After`` header: the seconds to wait, or None if it is absent or invalid.
 
     Args:
-        text: The header: seconds, or a date. What is longer than 31 years is that.
-        date: The ``Date`` header of the same answer. Without it, a date says nothing about how long to wait.
+        text: The header: seconds, or a date. Longer delays than 31 years are cut to that.
+        date: The ``Date`` header of the same response. Without it, a date cannot be turned into a delay.
     """
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(text[:_DIGITS]) if len(text) <= _DIGITS else _VERY_LONG
-    until, since = _moment(text), _moment(date.strip())
+    until, since = _parse_date(text), _parse_date(date.strip())
     if until is None or since is None:
         return None
     return min(max(0.0, (until - since).total_seconds()), _VERY_LONG)
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     match = _HTTP_DATE.fullmatch(text)
     if match is None or match[2] not in _MONTHS:
         return None

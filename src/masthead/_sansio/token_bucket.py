@@ -1,4 +1,4 @@
-"""How many requests may go in a second."""
+"""A token bucket for rate limits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Reservation", "TokenBucket"]
 
 @dataclass(eq=False, slots=True)
 class Reservation:
-    """A place in the row.
+    """A reserved token.
 
     Attributes:
-        at: When its holder may go.
-        wait: How many seconds that was away when the place was taken; 0 for at once.
+        at: When it becomes available.
+        wait: How many seconds that was away at the time of the reservation; 0 for at once.
         full_before: When the bucket would have been full again without it.
-        is_cancelled: Whether it was given back.
+        is_cancelled: Whether it was returned.
     """
 
     at: float
@@ -26,27 +26,27 @@ class Reservation:
 
 
 class TokenBucket:
-    """Lets requests go at a rate, and some at once after a quiet time; who came first goes first.
+    """Limits the rate of requests and allows bursts after an idle time; first come, first served.
 
-    In any stretch of ``t`` seconds at most ``burst + rate * t`` go. The bucket starts full.
+    In any interval of ``t`` seconds at most ``burst + rate * t`` requests pass. The bucket starts full.
 
     ::
 
-        reserve: at once while tokens are left, else when the next one has dripped in
-        cancel:  the last places of the row, once all of them are given up, are taken back as if they had never been;
-                 one in the middle stays empty, since those behind it wait already for a moment they were told
+        reserve: available at once while tokens are left, else when the next token is added
+        cancel:  cancelled reservations at the end of the queue are undone as if they had never been made; one in the
+                 middle stays unused, since the reservations after it have fixed times already
 
-    It holds no tokens: one number, the moment at which the bucket will be full again, says all.
+    It stores no tokens: one number, the time at which the bucket will be full again, is enough.
 
     Args:
-        rate: How many tokens drip in per second.
-        burst: How many there can be.
+        rate: How many tokens are added per second.
+        burst: The capacity of the bucket.
 
     Raises:
-        ValueError: if nothing could ever go.
+        ValueError: If `rate` is not positive, or `burst` is less than 1.
     """
 
-    __slots__ = ("_full_at", "_interval", "_row", "_slack")
+    __slots__ = ("_full_at", "_interval", "_queue", "_slack")
 
     def __init__(self, rate: float, burst: int) -> None:
         if rate <= 0 or burst < 1:
@@ -54,24 +54,24 @@ class TokenBucket:
         self._interval = 1.0 / rate
         self._slack = (burst - 1) * self._interval
         self._full_at = float("-inf")
-        self._row: deque[Reservation] = deque()
+        self._queue: deque[Reservation] = deque()
 
     def reserve(self, now: float) -> Reservation:
-        """Take the next place in the row. Who gets it waits for its ``wait`` seconds and goes, or cancels it."""
-        self._forget_gone(now)
+        """Reserve the next token. The caller waits for its ``wait`` seconds, or cancels it."""
+        self._drop_used(now)
         at = max(now, self._full_at - self._slack)
-        place = Reservation(at, at - now, self._full_at)
+        reservation = Reservation(at, at - now, self._full_at)
         self._full_at = max(now, self._full_at) + self._interval
-        self._row.append(place)
-        return place
+        self._queue.append(reservation)
+        return reservation
 
-    def cancel(self, place: Reservation) -> None:
-        """Give back a place that was not used. Twice is harmless; so is one whose time is long past."""
-        place.is_cancelled = True
-        while self._row and self._row[-1].is_cancelled:
-            self._full_at = self._row.pop().full_before
+    def cancel(self, reservation: Reservation) -> None:
+        """Return an unused token. Cancelling twice, or after its time, does nothing."""
+        reservation.is_cancelled = True
+        while self._queue and self._queue[-1].is_cancelled:
+            self._full_at = self._queue.pop().full_before
 
-    def _forget_gone(self, now: float) -> None:
-        """Count those as gone whose time has come, so that the row holds none but those who wait."""
-        while self._row and self._row[0].at <= now:
-            self._row.popleft()
+    def _drop_used(self, now: float) -> None:
+        """Remove reservations whose time has come, so that the queue holds only pending ones."""
+        while self._queue and self._queue[0].at <= now:
+            self._queue.popleft()

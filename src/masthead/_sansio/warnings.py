@@ -1,4 +1,4 @@
-"""What a server says in ``Warning`` headers: deprecated versions, unknown fields, risky settings."""
+"""Parse ``Warning`` headers: deprecated versions, unknown fields, risky settings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerWarning", "parse_warnings"]
 
-_SHOWN: Final = 299
+_CODE: Final = 299
 """The code of "miscellaneous persistent warning", the only one that the API uses."""
 
-_MOST: Final = 100
-"""How many of one answer are read: each may become a line of a log."""
+_MAX_WARNINGS: Final = 100
+"""How many warnings of one response are read: each may become a log line."""
 
 # code agent "text" "date", then a comma or the end (RFC 7234, section 5.5).
 _VALUE: Final = re.compile(
@@ -33,24 +33,24 @@ class ServerWarning:
     """One warning.
 
     Attributes:
-        text: What the server has to say. It can be shown on a terminal: control characters are blanks.
-        agent: Who says it; mostly ``-``.
+        text: The text, safe for terminals: control characters are replaced by blanks.
+        agent: The component that sends it; mostly ``-``.
         code: 299.
     """
 
     text: str
     agent: str = "-"
-    code: int = _SHOWN
+    code: int = _CODE
 
 
 def parse_warnings(headers: Iterable[str]) -> list[ServerWarning]:
-    """The warnings in the ``Warning`` headers of one answer, in their order.
+    """Parse the ``Warning`` headers of one response, in their order; never raises.
 
-    No more than a hundred of them; those of another code than 299, and those without text, are left out. A header is read up to the first thing in it
-    that is no warning: what follows could be part of a text whose quotes are wrong. Nothing is ever raised.
+    At most a hundred warnings are returned. Those of another code than 299, and those without text, are left out. A
+    header is read up to the first part that is not a valid warning: what follows could be inside a badly quoted text.
     """
     found = (warning for header in headers for warning in _parse(header))
-    return list(itertools.islice(found, _MOST))
+    return list(itertools.islice(found, _MAX_WARNINGS))
 
 
 def _parse(header: str) -> Iterator[ServerWarning]:
@@ -59,7 +59,7 @@ def _parse(header: str) -> Iterator[ServerWarning]:
         position = match.end()
         code, agent, quoted = int(match[1]), match[2], match[3]
         text = _printable(_ESCAPED.sub(r"\1", quoted)).strip()
-        if code == _SHOWN and text:
+        if code == _CODE and text:
             yield ServerWarning(text, _printable(agent), code)
 
 

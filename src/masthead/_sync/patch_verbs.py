@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Object)
 
 
 class PatchVerbs(BaseResource[T], Generic[T]):
-    """Changes parts of the objects of a kind."""
+    """Patches objects of a kind."""
 
     _async: AsyncPatchVerbs[T]
 
@@ -37,20 +37,20 @@ class PatchVerbs(BaseResource[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        """Change parts of an object, and return it as the server stored it.
+        """Patch an object, and return it as the server stored it.
 
         Args:
-            name: Which object.
+            name: The object's name.
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``, ``Patch.strategic(...)``.
-            subresource: Patch a part that is answered with the object itself, such as ``status``.
-            force: Take fields from other managers; for apply patches alone.
-            dry_run: Go through everything, and store nothing.
-            field_manager: Under which name it is recorded; None for the client's own.
-            field_validation: What becomes of fields that the server does not know.
-            timeout: Seconds for the whole call; None for the client's own.
+            subresource: Patch a subresource whose response is the object itself, such as ``status``.
+            force: Take over fields that other managers own; for apply patches only.
+            dry_run: Run validation and admission without storing anything.
+            field_manager: The field manager to record; None for the client's default.
+            field_validation: How the server treats unknown fields.
+            timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
-            NotFoundError: if there is none of that name.
+            NotFoundError: If no object has that name.
         """
         return self._portal.call(
             self._async.patch(

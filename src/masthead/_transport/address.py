@@ -34,7 +34,7 @@ class ServerAddress:
         """Read a server's address, such as ``https://host:6443/k8s``. A user and a password in it are left out.
 
         Raises:
-            ConfigError: if it is not one.
+            ConfigError: If it is not one.
         """
         try:
             parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""What the rooms above know of HTTP: a request, its answer, and something that turns the one into the other.
+"""What the rooms above know of HTTP: a request, its response, and something that turns the one into the other.
 
 Nothing here, and nothing above this room, names the HTTP library. A test or a user may bring a transport of their
 own.
@@ -29,7 +29,7 @@ class TransportRequest:
             because some come more than once. Credentials are Secrets, and are reveal where the bytes are written. The
             repr leaves all of them out.
         body: What to send, hidden if it holds credentials; None for nothing.
-        timeout: How many seconds the whole exchange may take, the answer's body included; None for as long as it takes.
+        timeout: How many seconds the whole exchange may take, the response's body included; None for as long as it takes.
         read_timeout: How many seconds may pass without a byte from the server; None for as long as it takes.
     """
 
@@ -42,7 +42,7 @@ class TransportRequest:
 
 
 class TransportResponse(Protocol):
-    """An answer whose head has come. Read it to the end, or close it."""
+    """A response whose head has come. Read it to the end, or close it."""
 
     @property
     def status(self) -> int:
@@ -61,10 +61,10 @@ class TransportResponse(Protocol):
         """The whole body; the connection then goes back to the pool.
 
         Raises:
-            DeadlineError: if it does not come in time.
-            ProtocolError: if it is cut short.
-            ResponseTooLargeError: if it is larger than the transport takes.
-            ClosedError: if it was closed meanwhile.
+            DeadlineError: If it does not come in time.
+            ProtocolError: If it is cut short.
+            ResponseTooLargeError: If it is larger than the transport takes.
+            ClosedError: If it was closed meanwhile.
         """
         ...
 
@@ -72,9 +72,9 @@ class TransportResponse(Protocol):
         """The body as it comes, in pieces of any length.
 
         Raises:
-            DeadlineError: if the server is silent for too long.
-            ProtocolError: if it is cut short.
-            ClosedError: if it was closed meanwhile.
+            DeadlineError: If the server is silent for too long.
+            ProtocolError: If it is cut short.
+            ClosedError: If it was closed meanwhile.
         """
         ...
 
@@ -87,13 +87,13 @@ class Transport(Protocol):
     """Sends requests to one server, over connections that it keeps."""
 
     async def send(self, request: TransportRequest) -> TransportResponse:
-        """Send a request and wait for the head of its answer; any status is an answer.
+        """Send a request and wait for the head of its response; any status is a response.
 
         Raises:
-            ConnectError: if no connection was made, so that the server cannot have seen the request.
-            DeadlineError: if no answer came in time.
-            ProtocolError: if the connection was lost, or what came is not HTTP: the server may have seen the request.
-            ClosedError: if the transport is closed.
+            ConnectError: If no connection was made, so that the server cannot have seen the request.
+            DeadlineError: If no response came in time.
+            ProtocolError: If the connection was lost, or what came is not HTTP: the server may have seen the request.
+            ClosedError: If the transport is closed.
         """
         ...
 
@@ -109,7 +109,7 @@ class TlsSource(Protocol):
         """What to connect with now: the same object as before, until certificates have changed.
 
         Raises:
-            AuthError: if a certificate or key cannot be read.
-            ConfigError: if the authority's certificate cannot be read.
+            AuthError: If a certificate or key cannot be read.
+            ConfigError: If the authority's certificate cannot be read.
         """
         ...

@@ -56,7 +56,7 @@ class Gunzip:
         """Unpack on; gives at most a quarter of a megabyte, and perhaps nothing yet.
 
         Raises:
-            zlib.error: if it is not gzip.
+            zlib.error: If it is not gzip.
         """
         piece: bytes | memoryview = self._tail
         if not piece:
@@ -73,7 +73,7 @@ class Gunzip:
         """The stream has ended.
 
         Raises:
-            zlib.error: if something is missing. No stream at all misses nothing: so a ``HEAD`` is answered.
+            zlib.error: If something is missing. No stream at all misses nothing: so a ``HEAD`` is answered.
         """
         if self._begun and not self._inflate.eof:
             raise zlib.error("the end is missing")
@@ -115,8 +115,8 @@ async def decompress_all(unpack: Gunzip, limit: float) -> bytes:
     """All that was put into it, unpacked; what is large, in a thread, which stops when the caller is cancelled.
 
     Raises:
-        TooLargeError: if that is more bytes than the limit.
-        zlib.error: if it is not gzip.
+        TooLargeError: If that is more bytes than the limit.
+        zlib.error: If it is not gzip.
     """
     whole = _Whole(unpack, limit)
     try:

@@ -62,7 +62,7 @@ class Dialer:
             agent: What to tell a proxy that we are; empty for nothing.
 
         Raises:
-            DialError: if there is no way to the server.
+            DialError: If there is no way to the server.
         """
         server, proxy = self._server, self._proxy
         context = connection.context if server.is_secure else None

@@ -84,7 +84,7 @@ class TransportFault(enum.Enum):
     LOST = enum.auto()
     """The connection broke before all of the head had come."""
     NOT_HTTP = enum.auto()
-    """What came is not the head of an answer."""
+    """What came is not the head of a response."""
     CUT_SHORT = enum.auto()
     """The head came, and the body did not come to its end."""
     NO_WARNINGS = enum.auto()
@@ -141,7 +141,7 @@ class ErrorFactory:
     def broken(
         self, fault: TransportFault, cause: OSError | None, request: TransportRequest
     ) -> TransportError:
-        """Why no answer came, or only a part of one; not for what we closed ourselves."""
+        """Why no response came, or only a part of one; not for what we closed ourselves."""
         return self._explanations[fault](request, cause)
 
     def not_dialled(self, error: DialError, request: TransportRequest) -> ConnectError:
@@ -171,9 +171,9 @@ class ErrorFactory:
         return self._make(DeadlineError, "not sent: no time was left for it", request)
 
     def unknown_packing(self, encoding: str, request: TransportRequest) -> ProtocolError:
-        """The answer is compressed in a way that nobody asked for."""
+        """The response is compressed in a way that nobody asked for."""
         problem = f"{self.server} answered in the encoding {encoding!r}, which was not asked for"
-        return self._make(ProtocolError, f"{problem}; look for a proxy that changes answers", request)
+        return self._make(ProtocolError, f"{problem}; look for a proxy that changes responses", request)
 
     def not_unpacked(self, error: zlib.error, request: TransportRequest) -> ProtocolError:
         """The body is not compressed as the head says."""
@@ -188,7 +188,7 @@ class ErrorFactory:
         return made
 
     def _hung_up(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
-        problem = f"{self.server}{self._via} closed the connection without an answer"
+        problem = f"{self.server}{self._via} closed the connection without a response"
         return self._make(
             ProtocolError, f"{problem}; look whether the request was carried out", request, cause
         )
@@ -210,7 +210,7 @@ class ErrorFactory:
         return self._make(ProtocolError, f"{problem}; check that an API server listens there", request, cause)
 
     def _cut_short(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
-        problem = f"the answer of {self.server}{self._via} was cut short or garbled{detail(cause)}"
+        problem = f"the response of {self.server}{self._via} was cut short or garbled{detail(cause)}"
         return self._make(ProtocolError, f"{problem}; ask again", request, cause)
 
     def _silent(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
@@ -220,11 +220,11 @@ class ErrorFactory:
         )
 
     def _late(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
-        waited = f"no complete answer from {self.server} within {request.timeout or 0:g} s"
+        waited = f"no complete response from {self.server} within {request.timeout or 0:g} s"
         return self._make(DeadlineError, f"{waited}; allow more time, or ask for less", request, cause)
 
     def _too_large(self, request: TransportRequest, cause: OSError | None) -> ResponseTooLargeError:
-        problem = f"the answer of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
+        problem = f"the response of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
         advice = "ask for less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
 

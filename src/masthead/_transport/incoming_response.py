@@ -17,7 +17,7 @@ __all__ = ["IncomingResponse"]
 
 
 class IncomingResponse:
-    """What has come of an answer so far.
+    """What has come of a response so far.
 
     Nothing here raises what went wrong: it is kept, so that whoever reads hears of it after all that was fine, and in
     a frame of their own.
@@ -100,10 +100,10 @@ class IncomingResponse:
         """Wait for something new. Look first whether it is there already.
 
         Raises:
-            RuntimeError: if somebody else waits for the same answer.
+            RuntimeError: If somebody else waits for the same response.
         """
         if self._changed is not None and not self._changed.done():
-            raise RuntimeError("an answer has one reader; another one is waiting for it already")
+            raise RuntimeError("a response has one reader; another one is waiting for it already")
         self._changed = self._loop.create_future()
         return self._changed
 

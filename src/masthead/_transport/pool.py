@@ -124,7 +124,7 @@ class ConnectionPool:
             if found.is_quiet():
                 found.is_counted = counts
                 return found
-            found.abort()  # whatever came, it would pass for the answer, or it was the end
+            found.abort()  # whatever came, it would pass for the response, or it was the end
         return None
 
     async def _queue(self) -> None:

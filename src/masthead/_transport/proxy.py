@@ -44,7 +44,7 @@ class Proxy:
         """Read a proxy's address, such as ``http://user:password@proxy:3128``.
 
         Raises:
-            ConfigError: if it is not one. The message does not repeat it: it may hold a password.
+            ConfigError: If it is not one. The message does not repeat it: it may hold a password.
         """
         url = url if isinstance(url, Secret) else Secret(url)
         try:

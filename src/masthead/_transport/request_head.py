@@ -47,7 +47,7 @@ class RequestHeadEncoder:
         """The request line and all headers, to the last line break.
 
         Raises:
-            InvalidValueError: if one of them cannot be sent. The message repeats no value.
+            InvalidValueError: If one of them cannot be sent. The message repeats no value.
         """
         headers = request.headers
         names = [name.lower() for name, _ in headers]

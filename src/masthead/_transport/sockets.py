@@ -66,7 +66,7 @@ class SocketTracker:
         """Make a non-blocking, unconnected socket for an address, with keepalive on.
 
         Raises:
-            OSError: if there can be no such socket.
+            OSError: If there can be no such socket.
         """
         family, kind, protocol, _, _ = address
         made = socket.socket(family, kind, protocol)

@@ -48,7 +48,7 @@ async def connect_through_socks(connection: socket.socket, proxy: Proxy, host: s
     The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
 
     Raises:
-        DialError: if it does not.
+        DialError: If it does not.
     """
     try:
         await _greet(connection, proxy)

@@ -41,7 +41,7 @@ class Tunnel(asyncio.Protocol):
         """Have the proxy connect to a server, ``host:port``.
 
         Raises:
-            DialError: if it does not.
+            DialError: If it does not.
         """
         transport.write(_head(server, headers))
         await self._over

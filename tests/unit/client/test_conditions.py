@@ -180,7 +180,7 @@ def test_a_condition_of_an_older_generation_does_not_count() -> None:
         for obj in both(Pod, status, generation=2):
             assert condition_is("Ready")(obj) is expected
     assert condition_is("Ready").says(both(Pod, old, generation=2)[0]) == (
-        "Ready is True, but noted for an older generation"
+        "Ready is True, but observed for an older generation"
     )
 
 
@@ -198,7 +198,7 @@ def test_what_a_condition_says_names_reason_and_message() -> None:
             "Ready is False (ContainersNotReady: containers with unready status: [web])"
         )
         assert condition_is("Available").says(obj) == "it has no condition Available yet"
-    assert conditions.pod_ready().says(None) == "there is no such object"
+    assert conditions.pod_ready().says(None) == "it does not exist"
 
 
 def test_a_rollout_says_what_it_lacks_and_whether_it_is_stuck() -> None:
@@ -277,7 +277,7 @@ def test_a_field_of_a_newer_server_is_found_all_the_same() -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "[0]", "a..b", "a[", "a[x]", 'a["b]', "a]"])
 def test_what_is_no_path_is_refused_at_once(path: str) -> None:
-    with pytest.raises(InvalidValueError, match="is no path"):
+    with pytest.raises(InvalidValueError, match="is not a field path"):
         field_is(path, 1)
 
 
@@ -327,7 +327,7 @@ def test_both_sides_of_an_operator_have_their_say_but_nothing_is_said_twice() ->
         "status.phase is 'Pending'; it has no condition Ready yet"
     )
     assert conditions.pod_finished().says(obj) == "status.phase is 'Pending'"
-    assert (exists() & deleted()).says(obj) == "it is there; status.phase is 'Pending'"
+    assert (exists() & deleted()).says(obj) == "it exists; status.phase is 'Pending'"
 
 
 leaves = st.sampled_from(

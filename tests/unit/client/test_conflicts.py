@@ -100,7 +100,7 @@ async def test_waiting_for_another_attempt_can_be_cancelled() -> None:
 
 @pytest.mark.parametrize("attempts", [0, -1])
 def test_one_attempt_is_the_least(attempts: int) -> None:
-    with pytest.raises(InvalidValueError, match="one is the least"):
+    with pytest.raises(InvalidValueError, match="it must be at least 1"):
         retry_schedule(attempts)
 
 

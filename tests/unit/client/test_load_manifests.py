@@ -82,7 +82,7 @@ def test_every_problem_is_told_with_its_file_document_and_object(tmp_path: Path)
     assert a == (
         f"{tmp_path / 'a.yaml'}, document 2: Deployment shop/web: spec.replicas: expected an integer, got a string ('three')"
     )
-    assert b == f"{tmp_path / 'a.yaml'}, document 3: apiVersion and kind must say what it is"
+    assert b == f"{tmp_path / 'a.yaml'}, document 3: apiVersion and kind are required"
     assert c == f'{tmp_path / "b.yaml"}, document 1: Secret s: stringData["a"]: has a value of the wrong type'
     assert d.startswith(f"{tmp_path / 'c.yaml'}: ")
     assert str(caught.value).startswith("these manifests cannot be read:\n  ")

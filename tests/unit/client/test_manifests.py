@@ -221,7 +221,7 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
         ("web.yaml", 'manifest, document 1: is not an object (to read a file, give pathlib.Path("..."))'),
         ("[1]", "manifest, document 1: is not an object"),
         ("a: b: c", "manifest: not YAML: mapping values are not allowed in this context (line 1, column 5)"),
-        ({"kind": "Pod", "metadata": {"name": "a"}}, "manifest: apiVersion and kind must say what it is"),
+        ({"kind": "Pod", "metadata": {"name": "a"}}, "manifest: apiVersion and kind are required"),
         (named("Pod", "a/b/c"), "manifest: Pod: "),
         (named("Pod", name=""), "manifest: Pod: metadata.name is missing"),
         (named("Pod", name="a/b"), "manifest: Pod: "),
@@ -242,7 +242,7 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
             {**named("Secret"), "stringData": {"password": 12345}},
             'manifest: Secret a: stringData["password"]: has a value of the wrong type',
         ),
-        (cast("Any", 5), "manifest: is of type int; give a path, text, data or an object"),
+        (cast("Any", 5), "manifest: is of type int; use a path, text, data or an object"),
     ],
 )
 async def test_what_is_wrong_is_said_with_its_place_and_nothing_is_sent(source: Source, problem: str) -> None:
@@ -422,7 +422,7 @@ async def test_objects_go_where_they_say_or_where_the_caller_says_or_where_the_c
     cluster = Cluster(World())
     applied = await apply_manifests(cluster, sources)
     assert [each.key for each in applied] == ["a", "home/a", "there/b"]
-    with pytest.raises(ManifestError, match="is of namespace 'there', not of 'here'"):
+    with pytest.raises(ManifestError, match="is in namespace 'there', not in 'here'"):
         await apply_manifests(cluster, sources, namespace="here")
     applied = await apply_manifests(cluster, [sources[0], sources[2]], namespace="here")
     assert [each.key for each in applied] == ["a", "here/a"]

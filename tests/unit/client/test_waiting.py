@@ -139,7 +139,7 @@ async def test_one_name_in_two_namespaces_is_refused(kube_server: Server) -> Non
         await maps.create(ConfigMap.new("a", namespace="default"))
         assert await maps.wait_for("a", exists(), timeout=PATIENCE) is not None
         await maps.create(ConfigMap.new("a", namespace="kube-system"))
-        with pytest.raises(InvalidValueError, match="default/a and kube-system/a; say which namespace"):
+        with pytest.raises(InvalidValueError, match="default/a and kube-system/a; name the namespace"):
             await maps.wait_for("a", exists(), timeout=PATIENCE)
 
 
@@ -201,7 +201,7 @@ async def test_a_deadline_before_any_answer_says_so() -> None:
 
     with pytest.raises(
         DeadlineError,
-        match=r"object default/web: .* has not answered\. Wait longer, or check that the server",
+        match=r"object default/web: .* has not responded\. Wait longer, or check that the server",
     ):
         await pods(Silent(lambda _: Reply())).wait_for("web", exists(), timeout=0.05)
 
@@ -279,14 +279,14 @@ async def test_a_list_that_fails_for_the_moment_is_asked_for_again(
     assert await pods(network).wait_for("web", exists(), timeout=PATIENCE) is not None
     assert len(network.asked) == 2
     [record] = caplog.records
-    assert record.getMessage().startswith("wait for object default/web: asks again in 0.")
+    assert record.getMessage().startswith("wait for object default/web: retry in 0.")
 
 
 async def test_a_list_that_keeps_failing_is_told_at_the_deadline() -> None:
     network = Network(lambda _: reply(failure(500, "InternalError"), 500))
     with pytest.raises(
         DeadlineError,
-        match=r"has not answered \(the last attempt failed: list pods default: it is InternalError",
+        match=r"has not responded \(the last attempt failed: list pods default: it is InternalError",
     ):
         await pods(network).wait_for("web", exists(), timeout=0.05)
 

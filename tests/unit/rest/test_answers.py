@@ -52,7 +52,7 @@ async def test_half_a_document_is_an_error_that_names_what_was_asked() -> None:
     rest, _ = client(Reply(body=b'{"token":"hush'), Reply(body=b'{"token":"\xff"}'))
     for _ in range(2):
         answer = await rest.call(get())
-        with pytest.raises(DecodeError, match="the answer to get pods ns/web is not JSON") as caught:
+        with pytest.raises(DecodeError, match="the response to get pods ns/web is not JSON") as caught:
             answer.json()
         assert "hush" not in str(caught.value)
 
@@ -61,7 +61,7 @@ async def test_half_a_document_is_an_error_that_names_what_was_asked() -> None:
 async def test_an_empty_answer_is_an_error() -> None:
     rest, _ = client(Reply(body=b""), Reply(204, b" \n"))
     for code in (200, 204):
-        with pytest.raises(ProtocolError, match=rf"get pods ns/web: the answer is empty \(HTTP {code}\)"):
+        with pytest.raises(ProtocolError, match=rf"get pods ns/web: the response is empty \(HTTP {code}\)"):
             await rest.call(get())
 
 
@@ -79,7 +79,7 @@ async def test_a_login_page_is_no_answer() -> None:
 @in_virtual_time
 async def test_an_object_in_another_format_is_refused_without_being_repeated() -> None:
     rest, _ = client(Reply(body=b"token: hush", headers=[("Content-Type", "application/yaml")]))
-    with pytest.raises(ProtocolError, match="the answer is application/yaml instead of JSON") as caught:
+    with pytest.raises(ProtocolError, match="the response is application/yaml instead of JSON") as caught:
         await rest.call(get())
     assert "hush" not in str(caught.value)
 
@@ -178,21 +178,23 @@ def test_text_is_repeated_on_one_line_and_shortened() -> None:
 
 
 def test_a_refusal_without_a_word_says_so() -> None:
-    assert str(failure(get(), 418, "", b"")) == "get pods ns/web: the answer is empty (418 Unknown)."
+    assert str(failure(get(), 418, "", b"")) == "get pods ns/web: the response is empty (418 Unknown)."
 
 
 def test_of_a_page_for_people_the_title_is_told() -> None:
     page = html(502)
     assert isinstance(page.body, bytes)
     said = failure(get(), 502, "text/html", page.body).message
-    assert said.startswith('the answer is an HTML page titled "Sign in". Is a proxy')
-    assert failure(get(), 502, "", b"<!doctype html>").message.startswith("the answer is an HTML page. Is")
+    assert said.startswith('the response is an HTML page titled "Sign in". Is a proxy')
+    assert failure(get(), 502, "", b"<!doctype html>").message.startswith("the response is an HTML page. Is")
 
 
 def test_a_redirect_says_where_it_leads_but_no_secrets() -> None:
     said = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
-    assert "a redirect to https://sso.example/login, and those are not followed" in said
-    assert failure(get(), 302, "", b"", "http://[broken").message.startswith("the answer is a redirect, and")
+    assert "a redirect to https://sso.example/login; redirects are not followed" in said
+    assert failure(get(), 302, "", b"", "http://[broken").message.startswith(
+        "the response is a redirect; redirects"
+    )
 
 
 @in_virtual_time

@@ -125,13 +125,13 @@ async def test_a_redirect_is_not_followed() -> None:
 async def test_half_a_body() -> None:
     half = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
     async with serving(once(half)) as served, client_of(served.url) as rest:
-        with pytest.raises(ProtocolError, match=r"get /version: the answer of .* was cut short"):
+        with pytest.raises(ProtocolError, match=r"get /version: the response of .* was cut short"):
             await rest.get("/version")
 
 
 async def test_half_a_document_of_the_right_length() -> None:
     async with serving(always(answer(b'{"a":', JSON))) as served, client_of(served.url) as rest:
-        with pytest.raises(DecodeError, match="the answer to get /version is not JSON"):
+        with pytest.raises(DecodeError, match="the response to get /version is not JSON"):
             (await rest.get("/version")).json()
 
 
@@ -146,7 +146,7 @@ async def test_no_answer_at_all() -> None:
     async with serving(never) as served, client_of(served.url) as rest:
         with pytest.raises(DeadlineError, match="get /version: "):
             await rest.get("/version", timeout=0.02)
-        with pytest.raises(DeadlineError, match="watch x: no answer began within"):
+        with pytest.raises(DeadlineError, match="watch x: no response began within"):
             await rest.open(Call("GET", "/x", Subject("watch", "x"), timeout=0.02))
 
 

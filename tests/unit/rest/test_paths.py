@@ -92,7 +92,7 @@ def test_a_query_comes_back_as_it_was(query: list[tuple[str, str]]) -> None:
 
 
 def test_a_query_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="the query of /x is not text"):
+    with pytest.raises(InvalidValueError, match="the query of /x cannot be encoded"):
         encoded("/x", [("labelSelector", "\ud800")])
 
 
@@ -112,13 +112,14 @@ def test_a_query_that_is_no_text_is_refused() -> None:
     ],
 )
 def test_a_path_that_is_none_is_refused(path: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"is no path of a request: .* Nothing was sent\."):
+    with pytest.raises(InvalidValueError, match=r"is not a request path: .* Nothing was sent\."):
         Call("GET", path, Subject("get"))
 
 
 @pytest.mark.parametrize("what", ["name", "namespace"])
 def test_what_is_no_text_is_refused_with_where_to_find_it(what: str) -> None:
     with pytest.raises(
-        InvalidValueError, match=rf"a {what} is text, and this is of type int; .*take obj\.metadata\.{what}\."
+        InvalidValueError,
+        match=rf"a {what} must be a string, and this is of type int; .*take obj\.metadata\.{what}\.",
     ):
         segment(what, 3)  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ async def test_the_last_error_speaks_of_another_one_before_it() -> None:
         await rest.call(get())
     [attempt, before] = caught.value.__notes__
     assert attempt == "This was attempt 2."
-    assert before.startswith("The one before it: get pods ns/web: starting (503 ServiceUnavailable)")
+    assert before.startswith("The previous attempt: get pods ns/web: starting (503 ServiceUnavailable)")
 
 
 @in_virtual_time
@@ -168,7 +168,7 @@ async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureF
     rest, _ = client(asking(2), Reply())
     await rest.call(get())
     assert caplog.messages == [
-        "the API server: get pods ns/web: the server asked to come back later; trying again in 2.0 s"
+        "the API server: get pods ns/web: the server asked to retry later; retrying in 2.0 s"
     ]
 
 
@@ -212,7 +212,7 @@ async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
     )
     (await rest.open(watch())).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, 30)
-    with pytest.raises(DeadlineError, match=r"watch pods: no answer began within 10\.0 s"):
+    with pytest.raises(DeadlineError, match=r"watch pods: no response began within 10\.0 s"):
         await rest.open(watch())
 
 
@@ -336,7 +336,7 @@ async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
     rest, network = client(Reply(), settings=RestSettings(rate=0.1, burst=1, timeout=5))
     await rest.get("/first")
     with pytest.raises(
-        DeadlineError, match=r"get /second: not sent: the client's own limit of 0\.1 calls a second"
+        DeadlineError, match=r"get /second: not sent: the client-side rate limit of 0\.1 calls per second"
     ):
         await rest.get("/second")
     assert now() == 0
@@ -350,7 +350,7 @@ async def test_a_long_wait_for_the_own_limit_is_told(caplog: pytest.LogCaptureFi
     await rest.get("/first")
     await rest.get("/second")
     assert caplog.messages == [
-        "the API server: the client's own limit of 0.1 calls a second delays one by 10.0 s"
+        "the API server: the client-side rate limit of 0.1 calls per second delays a call by 10.0 s"
     ]
 
 

@@ -51,7 +51,7 @@ async def test_a_refused_stream_is_an_error_and_leaves_nothing_open() -> None:
     rest, network = client(Reply(410, b"too old"), Reply(headers=[("Content-Type", "text/plain")]))
     with pytest.raises(ExpiredError, match="watch pods: too old"):
         await rest.open(watch())
-    with pytest.raises(ProtocolError, match="watch pods: the answer is text/plain instead of JSON"):
+    with pytest.raises(ProtocolError, match="watch pods: the response is text/plain instead of JSON"):
         await rest.open(watch())
     assert not network.leaks
 

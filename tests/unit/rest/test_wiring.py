@@ -143,7 +143,7 @@ def test_an_authority_that_cannot_be_told_of_is_named(tmp_path: Path) -> None:
         config = Config(
             server="https://a", ca_file=tmp_path / file, exec=exec_config(program, provide_cluster_info=True)
         )
-        with pytest.raises(ConfigError, match=f"the certificate authority .*{file} cannot be read: "):
+        with pytest.raises(ConfigError, match=f"the CA certificate .*{file} cannot be read: "):
             connect(config, RestSettings(), connections=1)
 
 

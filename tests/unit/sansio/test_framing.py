@@ -55,7 +55,7 @@ def test_a_line_above_the_limit_is_refused_however_it_is_cut(
 
 
 def test_the_refusal_says_what_may_be_wrong() -> None:
-    with pytest.raises(ProtocolError, match="more than 3 bytes; what answered is not an API server"):
+    with pytest.raises(ProtocolError, match="more than 3 bytes; the response is not an API server's"):
         LineDecoder(3).feed(b"abcd")
 
 

@@ -102,7 +102,7 @@ def test_come_back_at_once_still_leaves_the_server_a_breath() -> None:
 def test_more_than_the_longest_wait_is_told_instead_of_waited_for() -> None:
     assert waits(ResponseHead(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
     answer = decide("GET", ResponseHead(503, "3600"), attempt=1, random=never)
-    assert answer == GiveUp("the server asked to come back later, in 3600 seconds, which is too long to wait")
+    assert answer == GiveUp("the server asked to retry later, in 3600 seconds, which is too long to wait")
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_those_who_have_gone_are_forgotten() -> None:
     for now in range(10_000):
         bucket.reserve(float(now))
 
-    assert len(bucket._row) == 1
+    assert len(bucket._queue) == 1
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0.0, 1), (-1.0, 1), (1.0, 0)])

@@ -115,7 +115,7 @@ async def test_an_error_in_the_middle_comes_after_what_was_fine() -> None:
         assert await anext(chunks) == b"one\n"
         heard.set()
         with pytest.raises(
-            ProtocolError, match=r"^GET /x: the answer of 127.0.0.1:\d+ was cut short or garbled"
+            ProtocolError, match=r"^GET /x: the response of 127.0.0.1:\d+ was cut short or garbled"
         ):
             await anext(chunks)
         await transport.close()
@@ -150,7 +150,7 @@ async def test_the_transport_works_after_a_broken_answer() -> None:
 @pytest.mark.parametrize(
     ("total", "read_timeout", "problem"),
     [
-        (0.03, None, "no complete answer from 127.0.0.1:{} within 0.03 s"),
+        (0.03, None, "no complete response from 127.0.0.1:{} within 0.03 s"),
         (None, 0.03, "127.0.0.1:{} sent nothing for 0.03 s"),
     ],
 )

@@ -182,7 +182,7 @@ async def test_a_get_is_sent_again_once_only() -> None:
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
-        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+        with pytest.raises(ProtocolError, match="closed the connection without a response"):
             await fetch(transport)
         await transport.close()
 
@@ -198,7 +198,7 @@ async def test_a_get_is_not_sent_again_on_a_new_connection() -> None:
 
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
-        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+        with pytest.raises(ProtocolError, match="closed the connection without a response"):
             await fetch(transport)
         await transport.close()
 
@@ -217,7 +217,7 @@ async def test_a_get_is_not_sent_again_once_an_answer_has_begun() -> None:
     async with serving(handle) as server:
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
-        with pytest.raises(ProtocolError, match="closed the connection without an answer"):
+        with pytest.raises(ProtocolError, match="closed the connection without a response"):
             await fetch(transport)
         await transport.close()
 
@@ -311,7 +311,7 @@ async def test_a_change_that_meets_a_dying_connection_is_not_sent_again(method: 
     async with serving(hang_up_on_the_second(seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
-        with pytest.raises(ProtocolError, match="closed the connection without an answer") as caught:
+        with pytest.raises(ProtocolError, match="closed the connection without a response") as caught:
             await fetch(transport, TransportRequest(method, "/x", body=b"{}"))
         await transport.close()
 

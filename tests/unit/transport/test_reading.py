@@ -136,7 +136,7 @@ async def test_silence_is_measured_from_byte_to_byte(transport: HttpTransport, s
 async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/x", timeout=0.05))
     stream.say(chunk(b"half of"))
-    with pytest.raises(DeadlineError, match=r"no complete answer from 127.0.0.1:\d+ within 0.05 s"):
+    with pytest.raises(DeadlineError, match=r"no complete response from 127.0.0.1:\d+ within 0.05 s"):
         await response.read()
     await stream.gone.wait()
 
