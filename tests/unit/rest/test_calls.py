@@ -84,7 +84,7 @@ async def test_a_raw_path_may_bring_its_query_along() -> None:
 @in_virtual_time
 async def test_a_raw_path_cannot_name_another_server() -> None:
     rest, network = client(Reply())
-    with pytest.raises(InvalidValueError, match=r"'@evil\.example/' is no path"):
+    with pytest.raises(InvalidValueError, match=r"'@evil\.example/' is not a request path"):
         await rest.get("@evil.example/?x")
     assert not network.requests
 
