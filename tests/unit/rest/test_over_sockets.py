@@ -116,7 +116,9 @@ async def test_a_redirect_is_not_followed() -> None:
     async with serving(always(answer(b"", status="200 OK"), seen)) as other:
         moved = answer(b"", f"Location: {other.url}/login?state=hush", status="302 Found")
         async with serving(always(moved)) as served, client_of(served.url, token="t") as rest:
-            with pytest.raises(StatusError, match=r"a redirect to http://127\.0\.0\.1/login; redirects") as caught:
+            with pytest.raises(
+                StatusError, match=r"a redirect to http://127\.0\.0\.1/login; redirects"
+            ) as caught:
                 await rest.get("/version")
     assert caught.value.code == 302
     assert not seen
