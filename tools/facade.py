@@ -201,7 +201,7 @@ def files_for(root: Path) -> dict[str, str]:
         root: The folder that the package lies in, such as ``src``.
 
     Raises:
-        GenerateError: if a class cannot be mirrored, or the formatter is missing.
+        GenerateError: If a class cannot be mirrored, or the formatter is missing.
     """
     scopes = [_scope(root, each.source) for each in MIRRORS]
     classes = [each.classes or tuple(scope.classes) for each, scope in zip(MIRRORS, scopes, strict=True)]
@@ -294,7 +294,7 @@ def _formatted(source: str, path: Path) -> str:
     """The text as the linter and the formatter want it in that place.
 
     Raises:
-        GenerateError: if they are not installed, or cannot read it.
+        GenerateError: If they are not installed, or cannot read it.
     """
     for step in (["check", "--select=I", "--fix-only"], ["format"]):
         command = [sys.executable, "-m", "ruff", *step, "--quiet", f"--stdin-filename={path}", "-"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import naming, types
+from masthead._codegen import identifiers, types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ class Method:
     @property
     def name(self) -> str:
         """Its name: ``config_maps``."""
-        return naming.attribute_name(self.plural, taken=())
+        return identifiers.attribute_name(self.plural, taken=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class ClassMirror:
         """Look at a class.
 
         Raises:
-            GenerateError: if the module does not have it.
+            GenerateError: If the module does not have it.
         """
         if name not in scope.classes:
             raise GenerateError(f"{scope.module} has no class {name}; fix the table of mirrors")

@@ -74,7 +74,7 @@ def table_of(spec: Spec, fields: Fields) -> str:
         fields: What protobuf calls things.
 
     Raises:
-        GenerateError: if two messages would go by one name, or one is missing.
+        GenerateError: If two messages would go by one name, or one is missing.
     """
     messages: dict[str, str] = {}
     kinds: dict[str, tuple[str, list[str]]] = {}
@@ -198,7 +198,7 @@ def from_folder(folder: Path) -> str:
     """Write the table for the documents of a folder.
 
     Raises:
-        GenerateError: if documents are missing or malformed.
+        GenerateError: If documents are missing or malformed.
     """
     try:
         fields = typeinfo.decode_json((folder / _FACTS).read_bytes(), Fields)

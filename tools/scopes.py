@@ -55,7 +55,7 @@ def read_scope(module: str, source: str) -> Scope:
     """Read a module.
 
     Raises:
-        GenerateError: if it is no Python, or has no docstring.
+        GenerateError: If it is no Python, or has no docstring.
     """
     try:
         tree = ast.parse(source)

@@ -8,7 +8,7 @@ Every step between the first and the last, which read and write files, is a pure
 
 =================================  ============================================================================
 `sources`, `documents`, `crds`     read what is there into a `spec`: schemas by name, resources by kind
-`homes`, `types`, `naming`         decide on modules, classes, fields and their names: `definitions`
+`homes`, `types`, `identifiers`         decide on modules, classes, fields and their names: `definitions`
 `render`, `layout`                 write them down as the formatter would
 `generate`                         compares the files with those that stand in a folder, and replaces them
 `clientset`                        writes a class for every group and version, from the same `spec`

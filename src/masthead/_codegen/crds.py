@@ -78,7 +78,7 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
         origin: Where it came from, for the message of an error.
 
     Raises:
-        GenerateError: if it is not what a definition should be.
+        GenerateError: If it is not what a definition should be.
     """
     try:
         body = typeinfo.converter(_Definition)(_without_nulls(definition)).spec
@@ -104,7 +104,7 @@ def _check_names(body: _Body) -> None:
     """Check what becomes part of file names and of Python text.
 
     Raises:
-        NameFormatError: if the server would refuse it too.
+        NameFormatError: If the server would refuse it too.
     """
     names.check_dns1123_subdomain(body.group)
     for each in (body.names.kind, body.names.list_kind or body.names.kind, body.names.plural):

@@ -53,7 +53,7 @@ def add_document(spec: Spec, data: bytes, origin: str) -> None:
         origin: Where it came from, for the message of an error.
 
     Raises:
-        GenerateError: if it is not JSON, or not what it says it is.
+        GenerateError: If it is not JSON, or not what it says it is.
     """
     label = _label(data, origin)
     if label.openapi is not None:
@@ -66,7 +66,7 @@ def add_openapi(spec: Spec, data: bytes, origin: str) -> None:
     """Add a document that must be OpenAPI v3.
 
     Raises:
-        GenerateError: if it is not.
+        GenerateError: If it is not.
     """
     if _label(data, origin).openapi is None:
         raise GenerateError(f"{origin}: this is no OpenAPI v3 document")
@@ -77,7 +77,7 @@ def add_discovery(spec: Spec, data: bytes, origin: str) -> None:
     """Add a document that must be aggregated discovery.
 
     Raises:
-        GenerateError: if it is not.
+        GenerateError: If it is not.
     """
     if _label(data, origin).kind != _DISCOVERY:
         raise GenerateError(
@@ -91,7 +91,7 @@ def locations(data: bytes, origin: str) -> dict[GroupVersion, str]:
     """Where the document of each group and version is, as the index at ``/openapi/v3`` says.
 
     Raises:
-        GenerateError: if this is not such an index.
+        GenerateError: If this is not such an index.
     """
     found = _decode(data, _Index, origin).paths
     return {served: found[path].path for path in sorted(found) if (served := _group_version_at(path))}

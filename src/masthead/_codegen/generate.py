@@ -39,7 +39,7 @@ def files_for(
         command: The command that regenerates the files, for their first lines.
 
     Raises:
-        GenerateError: if there is nothing to generate, the package cannot be called so, or a schema refers
+        GenerateError: If there is nothing to generate, the package cannot be called so, or a schema refers
             to one that is not there.
     """
     _check_package(package)
@@ -113,7 +113,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
     """Bring the folder up to date; files that people wrote stay as they are.
 
     Raises:
-        GenerateError: if a file that the generator did not write is in the way.
+        GenerateError: If a file that the generator did not write is in the way.
     """
     for path in files:
         standing = _text_at(folder / path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import naming
+from masthead._codegen import identifiers
 from masthead._codegen.definitions import ModuleDef, Reference
 from masthead._meta import names, v1
 from masthead.errors import GenerateError
@@ -104,7 +104,7 @@ class Homes:
         """Place every schema.
 
         Raises:
-            GenerateError: if a group or version cannot be one.
+            GenerateError: If a group or version cannot be one.
         """
         self.modules: dict[GroupVersion, ModuleDef] = {}
         self.classes: dict[str, tuple[ModuleDef, str]] = {}
@@ -119,7 +119,7 @@ class Homes:
                 self.modules[served] = self._module(prefix, served, package)
             module = self.modules[served]
             here = taken.setdefault(module.name, set())
-            class_name = naming.numbered(naming.class_name(name), here)
+            class_name = identifiers.numbered(identifiers.class_name(name), here)
             here.add(class_name)
             self.classes[full_name] = (module, class_name)
 
@@ -128,8 +128,8 @@ class Homes:
         is_custom = prefix == ".".join([*reversed(served.group.split(".")), served.version])
         # Kubernetes' own groups go by client-go's short names, which are those of their Go packages.
         is_short = prefix.startswith("io.k8s.") and not is_custom
-        group = naming.module_name(prefix.split(".")[-2] if is_short else served.group)
-        version = naming.module_name(served.version)
+        group = identifiers.module_name(prefix.split(".")[-2] if is_short else served.group)
+        version = identifiers.module_name(served.version)
         return ModuleDef(f"{package}.{self._folder(served.group, group)}.{version}", served, is_custom)
 
     def _folder(self, group: str, name: str) -> str:
@@ -137,7 +137,7 @@ class Homes:
         others = {
             module.name.split(".")[-2] for served, module in self.modules.items() if served.group != group
         }
-        return naming.numbered(name, others | {"index"})
+        return identifiers.numbered(name, others | {"index"})
 
 
 def reach_beyond(spec: Spec, groups: Container[str]) -> bool:
@@ -155,7 +155,7 @@ def _check(served: GroupVersion) -> None:
     """Refuse what would break out of a file's name or of a docstring.
 
     Raises:
-        GenerateError: if a group or version cannot be one.
+        GenerateError: If a group or version cannot be one.
     """
     problem = names.problem_with_dns1035_label(served.version)
     if served.group:

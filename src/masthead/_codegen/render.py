@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from masthead._codegen import naming, types
+from masthead._codegen import identifiers, types
 from masthead._codegen.layout import (
     WIDTH,
     Brackets,
@@ -318,7 +318,7 @@ class _Class:
 
 def _arguments(each: FieldDef) -> list[str]:
     """What ``field(...)`` is called with; nothing for a field that does without it."""
-    is_plain = naming.camel(each.attribute) == each.wire
+    is_plain = identifiers.camel(each.attribute) == each.wire
     if each.is_nested_value:
         default = f"default_factory={each.default}"
     elif is_plain:

@@ -35,7 +35,7 @@ def from_folder(folder: Path) -> Spec:
     """Read every OpenAPI v3 and aggregated discovery document in a folder, and in the folders in it.
 
     Raises:
-        GenerateError: if documents of either sort are missing, or a file cannot be read or is not JSON.
+        GenerateError: If documents of either sort are missing, or a file cannot be read or is not JSON.
     """
     spec = Spec()
     for path in sorted(folder.rglob("*.json")):
@@ -56,7 +56,7 @@ def from_manifests(paths: Iterable[Path]) -> Spec:
     """Read the CustomResourceDefinitions in YAML or JSON files; other objects are passed over.
 
     Raises:
-        GenerateError: if a file cannot be read, a definition is malformed, or none is found.
+        GenerateError: If a file cannot be read, a definition is malformed, or none is found.
     """
     spec = Spec()
     read: list[str] = []
@@ -87,9 +87,9 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
         groups: Read these groups, and what they refer to; none means all.
 
     Raises:
-        GenerateError: if it does not answer, or not with what it should.
-        ConfigError: if the configuration cannot be used.
-        AuthError: if the credentials cannot be used.
+        GenerateError: If it does not answer, or not with what it should.
+        ConfigError: If the configuration cannot be used.
+        AuthError: If the credentials cannot be used.
     """
     from masthead._sync.client import Client  # most generate from files, and need none of it
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from masthead._codegen import homes, naming
+from masthead._codegen import homes, identifiers
 from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, in_dependency_order
 from masthead._codegen.spec import Schema
 from masthead._meta.merge import Merge
@@ -68,7 +68,7 @@ def modules_of(spec: Spec, package: str, *, docs: bool = False) -> list[ModuleDe
         docs: Take the API's documentation over into docstrings.
 
     Raises:
-        GenerateError: if a schema refers to one that is not there.
+        GenerateError: If a schema refers to one that is not there.
     """
     places = homes.Homes(spec, package)
     scopes = {module.name: _Scope(module, spec, places, docs=docs) for module in places.modules.values()}
@@ -123,7 +123,7 @@ class _Scope:
         """The class that stands for a schema.
 
         Raises:
-            GenerateError: if there is no such schema.
+            GenerateError: If there is no such schema.
         """
         if reference := homes.meta_class(target):
             return reference
@@ -138,7 +138,7 @@ class _Scope:
         """A schema by its full name.
 
         Raises:
-            GenerateError: if there is none.
+            GenerateError: If there is none.
         """
         if target not in self.spec.schemas:
             raise GenerateError(f"{self.module.name} refers to {target}, of which there is no schema")
@@ -146,7 +146,7 @@ class _Scope:
 
     def define_nested(self, path: tuple[str, ...], schema: Schema) -> Reference:
         """Define a class for a schema that is written out inside another."""
-        name = naming.numbered(naming.nested_class_name(path), self.bound)
+        name = identifiers.numbered(identifiers.nested_class_name(path), self.bound)
         self.bind(name)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
         self.module.classes.append(definition)
@@ -160,7 +160,7 @@ class _Scope:
     def _adopt(self, target: str) -> Reference:
         """Define a class here for a schema that is of no group and version."""
         schema = self.schema_of(target)
-        name = naming.numbered(naming.class_name(target.rpartition(".")[2]), self.bound)
+        name = identifiers.numbered(identifiers.class_name(target.rpartition(".")[2]), self.bound)
         self.bind(name, target)
         self._define_named(name, schema)
         return Reference(self.module.name, name)
@@ -185,17 +185,17 @@ class _Scope:
         return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
 
     def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema) -> None:
-        taken = set(naming.RESERVED_IN_KINDS if into.gvk else naming.RESERVED)
+        taken = set(identifiers.RESERVED_IN_KINDS if into.gvk else identifiers.RESERVED)
         skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
         for wire, property_ in sorted(schema.properties.items()):
             # A name that msgspec cannot have on the wire stays a field that the type does not know.
-            if wire in skipped or not naming.is_wire_name(wire):
+            if wire in skipped or not identifiers.is_wire_name(wire):
                 continue
-            attribute = naming.attribute_name(wire, taken)
+            attribute = identifiers.attribute_name(wire, taken)
             taken.add(attribute)
             is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and property_.is_class
             is_needed = wire in schema.required or is_section
-            field = _Field(self, (*path, naming.class_name(wire)))
+            field = _Field(self, (*path, identifiers.class_name(wire)))
             into.fields.append(field.define(attribute, wire, property_, is_needed=is_needed))
 
 

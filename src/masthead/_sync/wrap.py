@@ -26,5 +26,5 @@ def wrap_informer(portal: Portal, informer: AsyncSharedInformer[T]) -> SharedInf
     if found is None:
         # Not by its constructor, which makes an informer.
         found = cast("SharedInformer[T]", SharedInformer.__new__(SharedInformer))
-        InformerFacade.__init__(found, portal, inner)
+        InformerFacade.__init__(found, portal, inner)  # pyright: ignore[reportUnknownMemberType]
     return found

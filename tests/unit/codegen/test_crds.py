@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.codegen.filling import Filler, data_for
+from tests.unit.codegen.filler import Filler, data_for
 from tests.unit.codegen.kubernetes import ROOT, attributes
 from tests.unit.codegen.tools import complaints_about
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.codegen.filling import Filler
+from tests.unit.codegen.filler import Filler
 from tests.unit.codegen.kubernetes import needs_documents, schemas
 
 from masthead._meta.gvk import GroupVersionKind

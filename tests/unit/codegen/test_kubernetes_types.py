@@ -18,7 +18,7 @@ from tests.unit.codegen.kubernetes import (
     target_of,
 )
 
-from masthead._codegen import naming
+from masthead._codegen import identifiers
 from masthead._meta import v1
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
 from masthead._meta.merge import Merge
@@ -115,7 +115,7 @@ def test_every_property_is_a_field_under_exactly_that_name() -> None:
 def test_every_attribute_is_the_fields_name_in_words() -> None:
     for cls, _ in all_schemas():
         for wire, attribute in attributes(cls).items():
-            assert attribute.rstrip("_") == naming.attribute_name(wire).rstrip("_"), cls
+            assert attribute.rstrip("_") == identifiers.attribute_name(wire).rstrip("_"), cls
 
 
 def test_no_field_hides_what_every_type_has() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._codegen import naming
+from masthead._codegen import identifiers
 from masthead._meta.model import Struct
 from masthead._meta.object import Object
 
@@ -81,48 +81,52 @@ MODULES = {
 
 @pytest.mark.parametrize(("wire", "attribute"), ATTRIBUTES.items())
 def test_an_attribute_is_the_fields_name_in_words(wire: str, attribute: str) -> None:
-    assert naming.attribute_name(wire) == attribute
+    assert identifiers.attribute_name(wire) == attribute
 
 
 @pytest.mark.parametrize(("text", "name"), CLASSES.items())
 def test_a_class_name_starts_with_a_capital(text: str, name: str) -> None:
-    assert naming.class_name(text) == name
+    assert identifiers.class_name(text) == name
 
 
 @pytest.mark.parametrize(("text", "name"), MODULES.items())
 def test_a_module_is_called_as_its_group_or_version(text: str, name: str) -> None:
-    assert naming.module_name(text) == name
+    assert identifiers.module_name(text) == name
 
 
 @given(st.text())
 def test_any_text_gives_names_that_python_takes(text: str) -> None:
-    for name in (naming.attribute_name(text), naming.class_name(text), naming.module_name(text)):
+    for name in (
+        identifiers.attribute_name(text),
+        identifiers.class_name(text),
+        identifiers.module_name(text),
+    ):
         assert name.isidentifier()
         assert not keyword.iskeyword(name)
 
 
 @given(st.text())
 def test_no_attribute_hides_what_every_type_has(text: str) -> None:
-    assert not hasattr(Struct, naming.attribute_name(text))
-    assert not hasattr(Object, naming.attribute_name(text, naming.RESERVED_IN_KINDS))
+    assert not hasattr(Struct, identifiers.attribute_name(text))
+    assert not hasattr(Object, identifiers.attribute_name(text, identifiers.RESERVED_IN_KINDS))
 
 
 @given(st.lists(st.sampled_from(["fooBar", "foo_bar", "FooBar", "foo-bar", "class", "class_", "Class"])))
 def test_attributes_of_one_class_differ(wires: list[str]) -> None:
-    taken = set(naming.RESERVED)
+    taken = set(identifiers.RESERVED)
     for wire in wires:
-        attribute = naming.attribute_name(wire, taken)
+        attribute = identifiers.attribute_name(wire, taken)
         assert attribute not in taken
         taken.add(attribute)
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,12}([-_.][A-Za-z0-9]{0,6}){0,2}", fullmatch=True))
 def test_camel_is_what_msgspec_makes_of_an_attribute(wire: str) -> None:
-    attribute = naming.attribute_name(wire)
+    attribute = identifiers.attribute_name(wire)
 
     made = msgspec.defstruct("Made", [(attribute, int, 0)], rename="camel")
 
-    assert made.__struct_encode_fields__ == (naming.camel(attribute),)
+    assert made.__struct_encode_fields__ == (identifiers.camel(attribute),)
 
 
 @given(st.text(max_size=4))
@@ -130,22 +134,22 @@ def test_a_name_is_good_for_the_wire_exactly_if_msgspec_takes_it(wire: str) -> N
     try:
         msgspec.defstruct("Made", [("x", int, 0)], rename={"x": wire})
     except ValueError:
-        assert not naming.is_wire_name(wire)
+        assert not identifiers.is_wire_name(wire)
     else:
-        assert naming.is_wire_name(wire)
+        assert identifiers.is_wire_name(wire)
 
 
 def test_a_class_inside_others_is_called_after_the_way_to_it() -> None:
-    assert naming.nested_class_name(["CronTab", "Spec", "Steps"]) == "CronTabSpecSteps"
+    assert identifiers.nested_class_name(["CronTab", "Spec", "Steps"]) == "CronTabSpecSteps"
 
 
 def test_a_long_way_is_cut_but_for_the_kind_and_the_end() -> None:
     path = ["Prometheus", "Spec", "Affinity", "PreferredDuringSchedulingIgnoredDuringExecution", "Preference"]
 
-    assert naming.nested_class_name(path) == "PrometheusPreference"
-    assert naming.nested_class_name(["K" * 70, "Spec", "Part"]) == "K" * 70 + "Part"
+    assert identifiers.nested_class_name(path) == "PrometheusPreference"
+    assert identifiers.nested_class_name(["K" * 70, "Spec", "Part"]) == "K" * 70 + "Part"
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
-    assert naming.numbered("Spec", {"Other"}) == "Spec"
-    assert naming.numbered("Spec", {"Spec", "Spec2"}) == "Spec3"
+    assert identifiers.numbered("Spec", {"Other"}) == "Spec"
+    assert identifiers.numbered("Spec", {"Spec", "Spec2"}) == "Spec3"
