@@ -15,10 +15,10 @@ import masthead
 from masthead.config import Config
 
 ROOT = Path(__file__).parents[2]
-ROOMS = sorted(
+PACKAGES = sorted(
     path.name.removesuffix(".py")
     for path in (ROOT / "src" / "masthead").iterdir()
-    if not path.name.startswith(("_", "."))
+    if not path.name.startswith(("__", "."))
 )
 
 BESIDE_A_SERVER = """
@@ -35,15 +35,15 @@ def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room != "py.typed"])
-def test_every_room_is_described_in_the_architecture(room: str) -> None:
-    assert re.search(rf"`{room}(/|\.py)?`", read("ARCHITECTURE.md"))
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package != "py.typed"])
+def test_every_package_is_described_in_the_architecture(package: str) -> None:
+    assert re.search(rf"`{package}(/|\.py)?`", read("ARCHITECTURE.md"))
 
 
 @pytest.mark.parametrize(
     "module", sorted(path.stem for path in (ROOT / "src/masthead/_meta").glob("[a-z]*.py"))
 )
-def test_every_module_of_meta_is_named_in_its_front_page(module: str) -> None:
+def test_every_module_of_meta_is_named_in_its_package_docstring(module: str) -> None:
     assert f"`{module}`" in read("src/masthead/_meta/__init__.py")
 
 
