@@ -169,7 +169,7 @@ class MutationError(MastheadError):
 
     def __init__(self, message: str, *, keys: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.keys = tuple(keys)
+        self.keys: tuple[str, ...] = tuple(keys)
 
 
 class InconsistentListError(MastheadError):
@@ -189,5 +189,5 @@ class ManifestError(MastheadError):
         self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
     ) -> None:
         super().__init__(message)
-        self.problems = tuple(problems)
-        self.done = tuple(done)
+        self.problems: tuple[str, ...] = tuple(problems)
+        self.done: tuple[Unstructured, ...] = tuple(done)
