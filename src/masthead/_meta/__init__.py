@@ -1,12 +1,12 @@
-"""The vocabulary of the API: how it names things, and the types that every group shares.
+"""The machinery of API types, and the types that all groups share (apimachinery's meta/v1).
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `gvk`, `resource`, `registry` | kinds, resources, and which class stands for which |
-| `typeinfo`, `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `shown`, `model` | how types are made, read, compared, written and shown |
-| `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
-| `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
+| `gvk`, `resource`, `registry` | names of kinds and resources, and the registry of their classes |
+| `typeinfo`, `apitype`, `shape`, `slots`, `extended_types`, `list_splitter`, `wire`, `walk`, `redacted_repr`, `model` | how types are built, decoded, compared, encoded and printed |
+| `kinds`, `field_decoder`, `object`, `unstructured` | objects and lists, typed and unstructured |
+| `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; merge rules of fields |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
-| `secret`, `locks` | text that must not be shown by accident; locks that survive a fork |
-| `conditions`, `owners`, `finalizers` | what every controller does with metadata and status |
+| `secret`, `locks` | values that reprs and tracebacks do not show; locks that survive a fork |
+| `conditions`, `owners`, `finalizers` | helpers for controllers |
 """

@@ -1,7 +1,7 @@
-"""The metaclass of API types, as far as those need it who only look at types; `model` supplies the rest.
+"""The metaclass of API types, reduced to what introspection needs; `model` adds the rest.
 
-A type may have subclasses that pass for it: one whose instances nobody set, and any number that have further
-fields, which a newer server sent. `api_type` leads from each of them to the class that its author wrote.
+A type may have substitute subclasses: one for implicit instances (created by reading an unset field), and any number
+with additional fields that a newer server sent. `api_type` of each of them is the class as declared.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 class ApiType(msgspec.StructMeta):
-    """A type of the API."""
+    """The metaclass of API types."""
 
     declared: Mapping[str, object]
-    """Attribute to annotation, as the class body says it and before msgspec's needs changed it."""
+    """Attribute to annotation, as declared in the class body, before it is adapted for msgspec."""
     api_type: ApiType
-    """The class as its author wrote it: itself, or what this one passes for."""
+    """The class as declared: itself, or the one that it substitutes."""
     module_globals: Mapping[str, object]
-    """The globals of the module that the class stands in, where its annotations are evaluated. Kept, because the module
-    may be imported a second time, and its name then leads to other classes."""
+    """The globals of the defining module, where annotations are evaluated. Stored, because the module may be imported a
+    second time, and its name then refers to other classes."""
     is_implicit: bool
-    """Whether instances were brought to life by reading an unset field, and not set by anybody."""
+    """Whether instances were created by reading an unset field, not set explicitly."""
 
 
 def construct(cls: ApiType, values: Mapping[str, object]) -> object:
-    """Make an instance from values that are known to fit."""
+    """Create an instance from valid values, without checks."""
     return msgspec.StructMeta.__call__(cls, **values)
 
 
 def subclass(cls: ApiType, annotations: Mapping[str, object], rename: Mapping[str, str]) -> ApiType:
-    """Make a class that passes for `cls` and has other or further fields, none of which is set by default.
+    """Create a substitute for `cls` with changed or additional fields, all unset by default.
 
     Args:
-        cls: The class as its author wrote it.
+        cls: The class as declared.
         annotations: Attribute to type; an attribute of `cls` keeps its slot and its default.
         rename: Attribute to name on the wire.
     """
@@ -61,25 +61,25 @@ def subclass(cls: ApiType, annotations: Mapping[str, object], rename: Mapping[st
 
 @functools.cache
 def implicit(cls: ApiType) -> ApiType:
-    """The subclass whose instances nobody set."""
+    """Return the substitute for implicit instances."""
     made = subclass(cls, {}, {})
     type.__setattr__(made, "is_implicit", True)
     return made
 
 
 def with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
-    """The subclass of a type that has these further fields of the wire, in this order after its own."""
+    """Return the substitute with these additional fields, in this order after its own."""
     if sum(map(len, keys)) <= _MAX_NAMES:
         return _kept_with_unknown(cls, keys)
     return _with_unknown(cls, keys)
 
 
 _MAX_NAMES: Final = 4096
-"""Characters that the names of an object's unknown fields may have together for its class to be kept."""
+"""The total length of unknown field names up to which the substitute class is cached."""
 
 
-# Bounded: a server could send any number of different names. A class that falls out lives on with its
-# instances, and equality does not look at it.
+# Bounded, because a server could send any number of different names. An evicted class lives on with its instances;
+# equality does not depend on it.
 @functools.lru_cache(maxsize=512)
 def _kept_with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
     return _with_unknown(cls, keys)
@@ -91,7 +91,7 @@ def _with_unknown(cls: ApiType, keys: tuple[str, ...]) -> ApiType:
 
 
 def unknown_attributes(cls: ApiType, keys: tuple[str, ...]) -> dict[str, str]:
-    """Attributes for unknown fields: their own names, where those are names and free."""
+    """Choose attributes for unknown fields: their own names, if those are identifiers and not taken."""
     attributes: dict[str, str] = {}
     for key in keys:
         attribute = key if _is_free(cls, key) else f"unknown_{len(attributes)}"
@@ -106,27 +106,27 @@ def _is_free(cls: ApiType, key: str) -> bool:
 
 
 MAX_UNKNOWN_FIELDS: Final = 256
-"""How many unknown fields are remembered; a server that sends more than this is no newer Kubernetes."""
+"""The maximum number of unknown fields that are remembered; a newer Kubernetes does not send more."""
 MAX_NAME: Final = 256
-"""How long the name of one may be."""
+"""The maximum length of the name of a remembered field."""
 
 
 _learning: Final = fork_safe_lock()
 
 
 class UnknownFields:
-    """The fields that newer servers sent and our types do not know, by the type that they came in.
+    """The fields that newer servers sent and that the types do not declare, by type.
 
-    Threads: may be learnt and read from any.
+    Threads: all methods may be called from any thread.
     """
 
     def __init__(self) -> None:
         self._fields: dict[ApiType, tuple[str, ...]] = {}
         self.count = 0
-        """How many there are."""
+        """The number of remembered fields."""
 
     def learn(self, cls: ApiType, keys: Iterable[str]) -> None:
-        """Remember that a type has these fields on newer servers."""
+        """Remember additional fields of a type."""
         with _learning:
             known = self._fields.get(cls, ())
             fresh = (key for key in keys if key not in known and len(key) <= MAX_NAME)
@@ -135,9 +135,9 @@ class UnknownFields:
             self.count += len(new)
 
     def of(self, cls: ApiType) -> tuple[str, ...]:
-        """What is known of a type."""
+        """Return the remembered fields of a type."""
         return self._fields.get(cls, ())
 
 
 UNKNOWN_FIELDS: Final = UnknownFields()
-"""What this process has learnt."""
+"""The unknown fields that this process has seen."""

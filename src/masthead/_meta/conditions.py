@@ -1,4 +1,4 @@
-"""Conditions: what every controller does with ``status.conditions``."""
+"""Helpers for ``status.conditions``."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class ConditionLike(Protocol):
-    """Any kind's condition: those of pods, nodes and custom resources have types of their own."""
+    """A condition of any kind: those of pods, nodes and custom resources have types of their own."""
 
     type: str
     status: str
 
 
 class TimestampedCondition(ConditionLike, Protocol):
-    """A condition that knows since when it is so."""
+    """A condition with a transition time."""
 
     last_transition_time: Time | None
 
     def copy(self) -> Self:
-        """An independent copy."""
+        """Return an independent copy."""
         ...
 
 
@@ -34,38 +34,38 @@ S = TypeVar("S", bound=TimestampedCondition)
 
 
 def find_condition(conditions: Iterable[C], type_: str) -> C | None:
-    """The condition of a type, or None."""
+    """Return the condition of a type, or None."""
     return next((each for each in conditions if each.type == type_), None)
 
 
 def is_condition_true(conditions: Iterable[ConditionLike], type_: str) -> bool:
-    """Whether a condition is there and True; an absent one is not."""
+    """Whether a condition exists and is True."""
     return has_condition_status(conditions, type_, "True")
 
 
 def is_condition_false(conditions: Iterable[ConditionLike], type_: str) -> bool:
-    """Whether a condition is there and False; an absent one is not."""
+    """Whether a condition exists and is False."""
     return has_condition_status(conditions, type_, "False")
 
 
 def has_condition_status(conditions: Iterable[ConditionLike], type_: str, status: ConditionStatus) -> bool:
-    """Whether a condition is there and has this status."""
+    """Whether a condition exists and has this status."""
     found = find_condition(conditions, type_)
     return found is not None and found.status == status
 
 
 def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | None = None) -> bool:
-    """Put a condition into a list, in the place of the one of its type.
+    """Add a condition to a list, or replace the one of its type.
 
-    The time of the last transition moves only when the status does: to the time that `wanted` brings, or to now.
+    The transition time changes only with the status: to the one of `wanted`, or to now.
 
     Args:
-        conditions: The list to change.
-        wanted: What to say; stays as it is.
-        now: The time to note for a transition, cut to the second as the API has it; None for the present time.
+        conditions: The list to modify.
+        wanted: The condition; it is not modified.
+        now: The time of a transition, truncated to seconds as in the API; None for the current time.
 
     Returns:
-        Whether anything changed, so that a controller can save itself an update.
+        Whether anything changed; if not, a controller need not update the object.
     """
     standing = find_condition(conditions, wanted.type)
     stamped = _said_in_full(wanted)
@@ -84,7 +84,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
 
 
 def _said_in_full(wanted: S) -> S:
-    """A copy that writes its reason and message even if they are empty: custom resources require them."""
+    """Return a copy that encodes reason and message even if empty: custom resources require them."""
     stamped = wanted.copy()
     for name in ("reason", "message"):
         if (said := getattr(wanted, name, None)) is not None:
@@ -93,7 +93,7 @@ def _said_in_full(wanted: S) -> S:
 
 
 def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:
-    """Take a condition out of a list; returns whether it was there."""
+    """Remove a condition from a list; return whether it existed."""
     kept = [each for each in conditions if each.type != type_]
     removed = len(kept) != len(conditions)
     if removed:

@@ -1,8 +1,8 @@
-"""Types extend_annotation by what newer servers taught us, so that unknown fields cost no more than known ones.
+"""Types extended by the unknown fields of newer servers, so that these decode as fast as declared ones.
 
-The first object with an unknown field is built slowly, and the field remembered. From then on the decoder's type
-is one that has it: a subclass of the type that the field came in, reached through subclasses of all the types
-around it. The objects that come out are the same as ever; only msgspec no longer stumbles.
+The first object with an unknown field is built slowly, and the field is remembered. From then on the decoder uses a
+type that has it: a subclass of the type with the field, reached through subclasses of all enclosing types. The decoded
+objects are the same as before; only msgspec does not fail any more.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from masthead._meta.slots import is_lazy
 
 
 def extend_annotation(annotation: object) -> object:
-    """The annotation with every type replaced that has, or leads to one that has, learnt fields."""
+    """Replace each type in an annotation that has remembered fields, or that contains such a type."""
     return _TypeExtender().of(annotation)
 
 
 class _TypeExtender:
     def __init__(self) -> None:
-        # A type that is being extended stands for itself, so that one that contains itself ends somewhere.
+        # While a type is being extended it maps to itself, which ends the recursion of recursive types.
         self.done: dict[ApiType, ApiType] = {}
 
     def of(self, annotation: object) -> object:

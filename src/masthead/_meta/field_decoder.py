@@ -1,4 +1,4 @@
-"""Reading an object or list one field at a time: it has unknown fields, or something does not fit."""
+"""The slow path of decoding, field by field, for objects with unknown or invalid fields."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _items_decoder: Final = typeinfo.json_decoder(list[Raw] | None)
 
 
 def decode_by_field(cls: KindType, data: bytes) -> object:
-    """Decode an object one field at a time: it has unknown ones, or something does not fit.
+    """Decode an object field by field: keep unknown fields, and locate the invalid one.
 
     Raises:
-        DecodeError: If something does not fit.
+        DecodeError: If a field is invalid.
     """
     try:
         parts = split_fields(data)
@@ -42,7 +42,7 @@ def decode_by_field(cls: KindType, data: bytes) -> object:
 
 
 def split_fields(data: bytes) -> dict[str, Raw]:
-    """The fields of an object, each as its own bytes.
+    """Split an object into its fields, each as raw bytes.
 
     Raises:
         ShapeError: If the text is not a JSON object.
@@ -56,10 +56,10 @@ def split_fields(data: bytes) -> dict[str, Raw]:
 
 
 def resplit_fields(owner: Struct, data: bytes) -> dict[str, Raw]:
-    """The fields of an object that was read once; deep in a program's stack, less can be read than before.
+    """Split an object that was decoded before. Deep in the stack, this can hit the recursion limit.
 
     Raises:
-        DecodeError: If it cannot be read here.
+        DecodeError: If it cannot be decoded here.
     """
     try:
         return split_fields(data)
@@ -76,7 +76,7 @@ def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
         if this is None:
             unknown[key] = wire.decode_plain(raw)
         elif this.attribute in TYPE_FIELDS and cast("Any", cls).GVK.kind:
-            continue  # checked already, and the class knows them
+            continue  # checked already; the class supplies them
         elif is_lazy(cls, this.attribute):
             known[this.attribute] = raw
         elif this.attribute == "items" and hasattr(cls, "ITEM"):
@@ -87,10 +87,10 @@ def _build_parts(cls: KindType, parts: Mapping[str, Raw]) -> object:
 
 
 def read_field(cls: KindType, attribute: str, raw: Raw) -> object:
-    """What a field's bytes say, whether the type knows the field or not.
+    """Decode one field, declared or unknown.
 
     Raises:
-        ShapeError: If they do not fit; its path begins with the field.
+        ShapeError: If it is invalid; the path begins with the field.
     """
     this = shape.fields_by_attribute(cls.api_type).get(attribute)
     if this is None:
@@ -112,10 +112,10 @@ def _split_items(raw: Raw) -> list[Raw] | None:
 
 
 def check_kind(cls: KindType, data: object) -> None:
-    """Refuse an object of another kind; one that does not say what it is counts as the right one.
+    """Reject an object of another kind. Missing apiVersion and kind are accepted.
 
     Raises:
-        ShapeError: Naming both kinds, or if it is no object at all.
+        ShapeError: If the kind differs, or `data` is not an object.
     """
     if not isinstance(data, Mapping):
         raise shape.ShapeError(f"expected an object, got {shape.describe(data)}")
@@ -132,7 +132,7 @@ def check_kind(cls: KindType, data: object) -> None:
 
 
 def subject_of(text: bytes | str) -> str:
-    """``namespace/name`` of an object's text, as far as it can be made out."""
+    """Return ``namespace/name`` of encoded data for messages; empty if it cannot be decoded."""
     try:
         return subject_in(wire.decode_plain(text))
     except shape.ShapeError:
@@ -140,7 +140,7 @@ def subject_of(text: bytes | str) -> str:
 
 
 def subject_in(data: object) -> str:
-    """``namespace/name`` of an object's data, as far as it can be made out."""
+    """Return ``namespace/name`` of decoded data for messages; empty if it has no metadata."""
     metadata = cast("Mapping[str, object]", data).get("metadata") if isinstance(data, Mapping) else None
     if isinstance(metadata, ObjectMeta):
         parts: tuple[object, ...] = (metadata.namespace, metadata.name)

@@ -1,15 +1,15 @@
-"""Field selectors: which objects are meant, by a few fields that the server has indexed.
+"""Field selectors: selection of objects by the few fields that the server supports.
 
 ::
 
-    from masthead._meta import fields
+    from masthead.meta import fields
 
     pods = fields.parse("spec.nodeName=node-1,status.phase!=Running")
     pods.matches({"spec.nodeName": "node-1", "status.phase": "Pending"})  # True
 
-Which fields there are is the server's choice, per resource; ``metadata.name`` and ``metadata.namespace`` are
-always among them. The terms ``field=value``, ``field==value`` and ``field!=value`` are separated by commas, and
-nothing is trimmed. Within a value, a comma, an equals sign and a backslash have a backslash before them.
+The server decides per resource which fields are supported; ``metadata.name`` and ``metadata.namespace`` always are.
+The terms ``field=value``, ``field==value`` and ``field!=value`` are separated by commas, and nothing is trimmed. Within
+a value, a comma, an equals sign and a backslash are escaped with a backslash.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["FieldRequirement", "FieldSelector", "everything", "one", "parse"]
 
 _EXAMPLE = "Write it like 'metadata.name=web,status.phase!=Running'."
 
-# A backslash takes the next character along, whatever that is; so an escaped comma separates nothing.
+# A backslash escapes any next character, so an escaped comma does not separate terms.
 _TERM = re.compile(r"(?:[^\\,]++|\\.?)++", re.DOTALL)
 _OPERATOR = re.compile(r"!=|==?")
 _KEY = re.compile(r"(?:[^\\,=]++|\\[^=])*\\?")
@@ -44,10 +44,10 @@ class FieldRequirement:
     Attributes:
         key: The field's path, such as ``spec.nodeName``.
         operator: `Operator.EQUALS` or `Operator.NOT_EQUALS`.
-        value: What the field is compared with, without escapes.
+        value: The value to compare with, unescaped.
 
     Raises:
-        SelectorError: The operator is another one, or the key is empty or would read differently once written.
+        SelectorError: If the operator is not supported, or the key is empty or would not round-trip.
     """
 
     key: str
@@ -62,7 +62,7 @@ class FieldRequirement:
             raise SelectorError(f"the field {quote(self.key)} {problem}. {_EXAMPLE}", value=self.key)
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Tell whether an object with these fields meets the requirement; a missing field reads as empty."""
+        """Whether an object with these fields meets the requirement; a missing field counts as empty."""
         return (fields.get(self.key, "") == self.value) is (self.operator == Operator.EQUALS)
 
     def __str__(self) -> str:
@@ -71,21 +71,21 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """Requirements on fields, all of which an object must meet.
+    """A conjunction of requirements on fields.
 
-    Immutable and hashable. ``a & b`` selects what both select; ``str()`` is the form that servers take and
-    that `parse` reads back.
+    Immutable and hashable. ``a & b`` selects what both select; ``str()`` is the form that servers accept and that
+    `parse` reads back.
 
     Attributes:
-        requirements: In the order of their written forms.
+        requirements: Sorted by their text.
     """
 
     requirements: tuple[FieldRequirement, ...] = ()
     _rules: tuple[tuple[str, str, bool], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # differs from client-go: it sorts the terms as they were typed and not at all when combining. There
-        # "a==z,a=b" keeps its order, and prints as something that parses to another order.
+        # differs from client-go, which sorts terms as they were typed, and not at all when combining selectors: there
+        # "a==z,a=b" keeps its order, and prints as a text that parses to another order.
         ordered = tuple(sorted(self.requirements, key=str))
         rules = tuple((term.key, term.value, term.operator == Operator.EQUALS) for term in ordered)
         object.__setattr__(self, "requirements", ordered)
@@ -93,11 +93,11 @@ class FieldSelector:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every object is selected, whatever its fields."""
+        """Whether every object is selected."""
         return not self.requirements
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Tell whether an object with these fields is selected; a missing field reads as empty."""
+        """Whether an object with these fields is selected; a missing field counts as empty."""
         # This runs for every object of a list or cache: no call per requirement, and no generator.
         get = fields.get
         for key, value, is_equal in self._rules:  # noqa: SIM110
@@ -106,7 +106,7 @@ class FieldSelector:
         return True
 
     def __and__(self, other: FieldSelector) -> FieldSelector:
-        """Select what both select."""
+        """Return the conjunction of both selectors."""
         return FieldSelector(self.requirements + other.requirements)
 
     def __str__(self) -> str:
@@ -114,10 +114,10 @@ class FieldSelector:
 
 
 def parse(text: str) -> FieldSelector:
-    """Read a selector such as ``spec.nodeName=node-1,status.phase!=Running``; empty text selects everything.
+    """Parse a selector such as ``spec.nodeName=node-1,status.phase!=Running``; empty text selects everything.
 
     Raises:
-        SelectorError: A term is not of the form field=value, field==value or field!=value, or a value holds a
+        SelectorError: If a term is not of the form field=value, field==value or field!=value, or a value holds a
             comma, equals sign or backslash without a backslash before it.
     """
     return FieldSelector(tuple(_requirements(text)))
@@ -129,10 +129,10 @@ def everything() -> FieldSelector:
 
 
 def one(key: str, value: str) -> FieldSelector:
-    """Select the objects whose field ``key`` has this value; escapes are put in where needed.
+    """Select the objects whose field ``key`` has this value; it is escaped as needed.
 
     Raises:
-        SelectorError: The key is empty or cannot be written in a selector.
+        SelectorError: If the key is empty or cannot be written in a selector.
     """
     return FieldSelector((FieldRequirement(key, Operator.EQUALS, value),))
 

@@ -1,4 +1,4 @@
-"""Finalizers: what holds an object back from going."""
+"""Helpers for finalizers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 def has_finalizer(target: Object, finalizer: str) -> bool:
-    """Whether an object waits for this finalizer."""
+    """Whether an object has this finalizer."""
     return finalizer in target.metadata.finalizers
 
 
 def add_finalizer(target: Object, finalizer: str) -> bool:
-    """Add a finalizer; returns whether anything changed.
+    """Add a finalizer; return whether anything changed.
 
     Raises:
-        NameFormatError: If it is no name such as ``example.com/cleanup``.
+        NameFormatError: If it is not a qualified name such as ``example.com/cleanup``.
     """
     names.check_qualified_name(finalizer)
     if has_finalizer(target, finalizer):
@@ -29,7 +29,7 @@ def add_finalizer(target: Object, finalizer: str) -> bool:
 
 
 def remove_finalizer(target: Object, finalizer: str) -> bool:
-    """Remove a finalizer; returns whether it was there."""
+    """Remove a finalizer; return whether it existed."""
     kept = [each for each in target.metadata.finalizers if each != finalizer]
     removed = len(kept) != len(target.metadata.finalizers)
     if removed:
@@ -38,5 +38,5 @@ def remove_finalizer(target: Object, finalizer: str) -> bool:
 
 
 def is_deleting(target: Object) -> bool:
-    """Whether an object is on its way out, and only its finalizers or grace period hold it back."""
+    """Whether an object is being deleted, and waits for its finalizers or grace period."""
     return target.metadata.deletion_timestamp is not None

@@ -1,4 +1,4 @@
-"""How the API names its kinds and resources."""
+"""Names of kinds and resources: group, version, kind and resource."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class GroupVersion(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, api_version: str) -> Self:
-        """Read an object's ``apiVersion``, such as ``v1`` or ``apps/v1``.
+        """Parse an ``apiVersion``, such as ``v1`` or ``apps/v1``.
 
         Raises:
-            InvalidValueError: If it is neither.
+            InvalidValueError: If it is invalid.
         """
         group, slash, version = api_version.rpartition("/")
         if not version or bool(slash) != bool(group) or "/" in group:
             raise InvalidValueError(
-                f'"{api_version}" is no API version; it looks like "v1" or "apps/v1"', value=api_version
+                f'"{api_version}" is not an API version such as "v1" or "apps/v1"', value=api_version
             )
         return cls(group, version)
 
@@ -34,20 +34,20 @@ class GroupVersion(msgspec.Struct, frozen=True, order=True):
 
     @property
     def path(self) -> str:
-        """Where the server keeps it: ``/api/v1`` or ``/apis/apps/v1``."""
+        """The URL path: ``/api/v1`` or ``/apis/apps/v1``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def kind(self, kind: str) -> GroupVersionKind:
-        """Name a kind of this group and version."""
+        """Return a kind of this group and version."""
         return GroupVersionKind(self.group, self.version, kind)
 
     def resource(self, resource: str) -> GroupVersionResource:
-        """Name a resource of this group and version."""
+        """Return a resource of this group and version."""
         return GroupVersionResource(self.group, self.version, resource)
 
 
 class GroupKind(msgspec.Struct, frozen=True, order=True):
-    """A kind, whatever its version."""
+    """A kind without a version."""
 
     group: str
     kind: str
@@ -57,7 +57,7 @@ class GroupKind(msgspec.Struct, frozen=True, order=True):
 
 
 class GroupResource(msgspec.Struct, frozen=True, order=True):
-    """A resource, whatever its version."""
+    """A resource without a version."""
 
     group: str
     resource: str
@@ -67,7 +67,7 @@ class GroupResource(msgspec.Struct, frozen=True, order=True):
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
-    """What an object is: ``GroupVersionKind("apps", "v1", "Deployment")``."""
+    """The type of an object: ``GroupVersionKind("apps", "v1", "Deployment")``."""
 
     group: str
     version: str
@@ -75,10 +75,10 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> Self:
-        """Take it from an object's ``apiVersion`` and ``kind``.
+        """Create it from an object's ``apiVersion`` and ``kind``.
 
         Raises:
-            InvalidValueError: If the API version is none.
+            InvalidValueError: If the API version is invalid.
         """
         parsed = GroupVersion.parse(api_version)
         return cls(parsed.group, parsed.version, kind)
@@ -88,12 +88,12 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
 
     @property
     def api_version(self) -> str:
-        """As an object's ``apiVersion`` says it."""
+        """The group and version in the form of ``apiVersion``."""
         return str(self.group_version)
 
     @property
     def group_version(self) -> GroupVersion:
-        """The group and version alone."""
+        """The group and version."""
         return GroupVersion(self.group, self.version)
 
     @property
@@ -103,7 +103,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
 
 
 class GroupVersionResource(msgspec.Struct, frozen=True, order=True):
-    """Where objects of a kind live: ``GroupVersionResource("apps", "v1", "deployments")``."""
+    """The resource of a kind: ``GroupVersionResource("apps", "v1", "deployments")``."""
 
     group: str
     version: str
@@ -114,7 +114,7 @@ class GroupVersionResource(msgspec.Struct, frozen=True, order=True):
 
     @property
     def group_version(self) -> GroupVersion:
-        """The group and version alone."""
+        """The group and version."""
         return GroupVersion(self.group, self.version)
 
     @property

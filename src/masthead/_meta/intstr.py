@@ -1,4 +1,4 @@
-"""Fields that hold a number or a text: a port's number or name, a count or a percentage."""
+"""IntOrString fields: a port number or name, a count or a percentage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final, TypeAlias
 from masthead.errors import InvalidValueError
 
 IntOrString: TypeAlias = int | str
-"""The value of such a field, as it stands in JSON."""
+"""The value of such a field, as in JSON."""
 
 _DECIMAL: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
 def parse_int_or_string(text: str) -> IntOrString:
-    """Return the number when the text is one of 32 bits, else the text itself.
+    """Return an int if the text is a 32-bit number, else the text itself.
 
-    This is how ``kubectl`` reads ``--target-port``: ``8080`` is a number, ``http`` and ``25%`` stay text.
+    This is how ``kubectl`` parses ``--target-port``: ``8080`` is a number, ``http`` and ``25%`` stay text.
     """
     number = _parse_int(text, bits=32)
     return text if number is None else number
@@ -27,16 +27,16 @@ def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
 
     Args:
         value: A count such as 3, or a percentage such as ``25%``.
-        total: What a percentage is taken of.
-        round_up: Whether a share that is not whole becomes the next whole number above, or below.
+        total: The total that a percentage refers to.
+        round_up: Whether a fractional share is rounded up or down.
 
     Raises:
-        InvalidValueError: The value is neither an int nor a whole number with a percent sign.
+        InvalidValueError: If the value is neither an int nor a whole number with a percent sign.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     percentage = _parse_percentage(value)
-    # differs from client-go: the share is exact, where it goes through a float and is off for huge totals.
+    # differs from client-go: the share is exact; client-go uses a float, which is inexact for huge totals.
     share = percentage * total
     return -(-share // 100) if round_up else share // 100
 
@@ -54,7 +54,7 @@ def _parse_percentage(value: object) -> int:
 
 
 def _parse_int(text: str, *, bits: int) -> int | None:
-    """Return the number that the text writes in decimal, or None; also when it needs more bits."""
+    """Parse a decimal 32-bit number; None if it is not one."""
     match = _DECIMAL.fullmatch(text)
     if match is None:
         return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
 
 TYPE_FIELDS: Final = frozenset({"api_version", "kind"})
-"""The attributes that say what an object is."""
+"""The attributes of TypeMeta."""
 
 _EAGER: Final = TYPE_FIELDS | {"metadata"}
 _SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), MicroTime, Quantity})
@@ -36,7 +36,7 @@ _SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), MicroTime
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 class KindType(StructType):
-    """The metaclass of kinds and their lists: lets each class answer to its own kind only."""
+    """The metaclass of kinds and their lists: each class accepts its own kind only."""
 
     def __new__(
         cls,
@@ -46,7 +46,7 @@ class KindType(StructType):
         /,
         **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> KindType:
-        """Make a kind or list; its ``GVK`` says which, and ``ITEM`` what a list holds."""
+        """Create a kind or list class from its ``GVK`` and, for a list, its ``ITEM``."""
         gvk: GroupVersionKind | None = namespace.get("GVK")
         said = {"api_version": gvk.api_version, "kind": gvk.kind} if gvk is not None and gvk.kind else {}
         for attribute, value in said.items():
@@ -73,7 +73,7 @@ class ObjectType(KindType):
         /,
         **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> ObjectType:
-        """Make a kind whose sections are decoded when they are read."""
+        """Create a kind class whose sections are decoded when they are first read."""
         if "api_type" not in config:
             scope = vars(sys.modules.get(namespace["__module__"], types))
             config["lazy"] = tuple(

@@ -1,26 +1,26 @@
-"""Label selectors: which objects are meant, by their labels.
+"""Label selectors.
 
 ::
 
-    from masthead._meta import labels
+    from masthead.meta import labels
 
     web = labels.parse("app=web, tier in (front,back), !legacy")
     web.matches({"app": "web", "tier": "front"})  # True
     str(web)  # "app=web,!legacy,tier in (back,front)"
 
-The grammar, where spaces, tabs and line ends may stand between any two words and signs::
+The grammar, where whitespace is allowed between any two tokens::
 
     selector     =  [ requirement { "," requirement } ]
-    requirement  =  key                          the label is there
-                 |  "!" key                      ... is not there
+    requirement  =  key                          the label exists
+                 |  "!" key                      ... does not exist
                  |  key ( "=" | "==" ) [ value ]
-                 |  key "!=" [ value ]           ... has another value, or is not there
+                 |  key "!=" [ value ]           ... has another value, or does not exist
                  |  key "in" set
-                 |  key "notin" set              ... has none of these values, or is not there
+                 |  key "notin" set              ... has none of these values, or does not exist
                  |  key ( ">" | "<" ) value      ... is an integer above or below this one
     set          =  "(" [ value ] { "," [ value ] } ")"
 
-A value that is left out is the empty string.
+An omitted value is the empty string.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _EXAMPLE = "Write it like 'app=web,tier in (front,back),!legacy'."
 
 
 class Operator(enum.StrEnum):
-    """How a requirement relates a label to its values; spelled as apimachinery's selection package does."""
+    """The operator of a requirement; spelled as in apimachinery's selection package."""
 
     EQUALS = "="
     DOUBLE_EQUALS = "=="
@@ -105,7 +105,7 @@ class RequirementLike(Protocol):
 
     @property
     def values(self) -> Sequence[str]:
-        """What the label is compared with; empty for the last two operators."""
+        """The values to compare with; empty for the last two operators."""
         ...
 
 
@@ -114,7 +114,7 @@ class LabelSelectorLike(Protocol):
 
     @property
     def match_labels(self) -> Mapping[str, str]:
-        """Labels that must be there, with exactly these values."""
+        """Labels that must have exactly these values."""
         ...
 
     @property
@@ -123,8 +123,8 @@ class LabelSelectorLike(Protocol):
         ...
 
 
-# A requirement made ready: key, values, and whether the label's value must be among them or must not. A plain
-# tuple, because matching unpacks one per requirement and object, and a named one takes a third longer.
+# A compiled requirement: key, values, and whether the label's value must or must not be among them. A plain tuple,
+# because matching unpacks one per requirement and object, and a named tuple takes a third longer.
 _Rule: TypeAlias = "tuple[str, Container[str | None], bool]"
 
 
@@ -134,12 +134,11 @@ class Requirement:
 
     Attributes:
         key: The label's key.
-        operator: How the label relates to the values.
-        values: What it is compared with, sorted.
+        operator: The operator.
+        values: The values to compare with, sorted.
 
     Raises:
-        SelectorError: The key is no label key, a value no label value, or the operator takes another number
-            or kind of values.
+        SelectorError: If the key or a value is invalid, or the operator takes another number or kind of values.
     """
 
     key: str
@@ -155,7 +154,7 @@ class Requirement:
         object.__setattr__(self, "_rule", _rule_for(self))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether an object with these labels meets the requirement."""
+        """Whether an object with these labels meets the requirement."""
         key, values, among = self._rule
         return (labels.get(key) in values) is among
 
@@ -171,14 +170,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Requirements on labels, all of which an object must meet.
+    """A conjunction of requirements on labels.
 
-    Immutable and hashable. ``a & b`` selects what both select; ``str()`` is the form that servers take and
-    that `parse` reads back, except that nothing and everything are both written as the empty string.
+    Immutable and hashable. ``a & b`` selects what both select; ``str()`` is the form that servers accept and that
+    `parse` reads back, except that `nothing` and `everything` both print as the empty string.
 
     Attributes:
-        requirements: In the order of their keys; those on the same key as they were given.
-        matches_nothing: This is `nothing`: no object is selected, and there are no requirements.
+        requirements: Sorted by key; those with the same key in the given order.
+        matches_nothing: Whether this is `nothing`, which selects no object.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -186,7 +185,7 @@ class Selector:
     _rules: tuple[_Rule, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # differs from client-go: its sort shuffles requirements on the same key once there are more than 12.
+        # differs from client-go, whose unstable sort reorders requirements on the same key if there are more than 12.
         ordered = () if self.matches_nothing else tuple(sorted(self.requirements, key=attrgetter("key")))
         object.__setattr__(self, "requirements", ordered)
         rules = (_NEVER,) if self.matches_nothing else tuple(map(_rule_for, ordered))
@@ -194,11 +193,11 @@ class Selector:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every object is selected, whatever its labels."""
+        """Whether every object is selected."""
         return not self._rules
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether an object with these labels is selected."""
+        """Whether an object with these labels is selected."""
         # This runs for every object of a list or cache: no call per requirement, and no generator.
         get = labels.get
         for key, values, among in self._rules:  # noqa: SIM110
@@ -207,7 +206,7 @@ class Selector:
         return True
 
     def __and__(self, other: Selector) -> Selector:
-        """Select what both select."""
+        """Return the conjunction of both selectors."""
         if self.matches_nothing or other.matches_nothing:
             return _NOTHING
         return Selector(self.requirements + other.requirements)
@@ -217,10 +216,10 @@ class Selector:
 
 
 def parse(text: str) -> Selector:
-    """Read a selector such as ``app=web,tier in (front,back),!legacy``; empty text selects everything.
+    """Parse a selector such as ``app=web,tier in (front,back),!legacy``; empty text selects everything.
 
     Raises:
-        SelectorError: The text does not follow the grammar, or a key or value is not allowed.
+        SelectorError: If the text does not follow the grammar, or a key or value is invalid.
     """
     return Selector(tuple(_Parser(text).requirements()))
 
@@ -233,8 +232,8 @@ def everything() -> Selector:
 def nothing() -> Selector:
     """Select no object.
 
-    No text says so, and it prints as the empty string, which a server takes for everything: ask
-    `Selector.matches_nothing` before sending one.
+    It has no text form and prints as the empty string, which selects everything on a server: check
+    `Selector.matches_nothing` before sending it.
     """
     return _NOTHING
 
@@ -243,19 +242,18 @@ def from_mapping(labels: Mapping[str, str]) -> Selector:
     """Select the objects that have all these labels, with these values.
 
     Raises:
-        SelectorError: A key or a value is not allowed.
+        SelectorError: If a key or a value is invalid.
     """
     return Selector(tuple(_equalities(labels)))
 
 
 def from_label_selector(selector: LabelSelectorLike | None) -> Selector:
-    """Make a selector of the API's ``LabelSelector``, as Deployments and others hold it.
+    """Convert the API's ``LabelSelector``, as in Deployments, to a selector.
 
-    None, that is a selector left out, selects nothing; an empty one selects everything.
+    None (an omitted selector) selects nothing; an empty one selects everything.
 
     Raises:
-        SelectorError: A key or a value is not allowed, an operator is unknown or has the wrong number of
-            values.
+        SelectorError: If a key or a value is invalid, or an operator is unknown or has the wrong number of values.
     """
     if selector is None:
         return _NOTHING
@@ -313,7 +311,7 @@ def _problem_with_count(operator: Operator, count: int) -> str | None:
 
 
 _INTEGER = re.compile(r"([+-]?)(?:0*+([1-9][0-9]{0,18})|0++)")
-"""What Go's ``strconv.ParseInt`` takes; ``int()`` would also take ``1_000``, spaces and other digits."""
+"""What Go's ``strconv.ParseInt`` accepts; ``int()`` also accepts ``1_000``, spaces and non-ASCII digits."""
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -335,12 +333,12 @@ class _Integers:
 
     def __contains__(self, value: object) -> bool:
         number = _integer(value) if isinstance(value, str) else None
-        # A range looks for None item by item, for centuries.
+        # `None in range(...)` would compare item by item, practically for ever.
         return number is not None and number in self._range
 
 
 def _rule_for(requirement: Requirement) -> _Rule:
-    """Reduce the operator to one question: is the label's value, or None for no label, among these?"""
+    """Compile a requirement to a membership test of the label's value, or None for no label."""
     key, operator, values = requirement.key, requirement.operator, requirement.values
     if operator is Operator.GREATER_THAN:
         return key, _Integers(int(values[0]) + 1, _INT64.stop), True
@@ -348,7 +346,7 @@ def _rule_for(requirement: Requirement) -> _Rule:
         return key, _Integers(_INT64.start, int(values[0])), True
     if operator in _WITHOUT_VALUE:
         return key, frozenset({None}), operator is Operator.DOES_NOT_EXIST
-    # No label is None, which is not among any values; so it meets notin and !=, and fails in and =.
+    # A missing label is None, which is in no set of values: it meets notin and !=, and fails in and =.
     return key, frozenset(values), operator not in {Operator.NOT_IN, Operator.NOT_EQUALS}
 
 
@@ -362,12 +360,12 @@ _END = ""
 
 
 class _Parser:
-    """Reads one text from left to right, a token at a time.
+    """A recursive descent parser for one selector.
 
-    Every word becomes a key, an operator or a value. So characters that no name may hold need no rule here.
+    Words become keys, operators or values, which validate their characters, so there is no rule for these here.
     """
 
-    # differs from client-go: there a NUL ends a word, or the whole text; here it is refused like any other.
+    # differs from client-go, where a NUL ends a word or the whole text; here it is invalid like other characters.
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -416,7 +414,7 @@ class _Parser:
         return tuple(values)
 
     def _word(self) -> str:
-        """Take the word that comes next; where none does, an empty one is meant."""
+        """Consume the next word; without one, the value is empty."""
         if not self._at_word:
             return ""
         word = self._token

@@ -1,4 +1,4 @@
-"""Cutting the text of a list into its items without parsing it."""
+"""Splitting of an encoded list into its items without parsing it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _END: Final = b"}]}"
 
 
 def split_list(data: bytes) -> tuple[bytes, Iterator[bytes]] | None:
-    """Cut a list where its items seem to begin and end.
+    """Split a list where its items appear to begin.
 
-    A server writes a list without blanks, its items last, and each item with the same field first. So the items
-    are where that beginning stands again, and looking for it is several times faster than parsing all that lies
-    between. A cut can be wrong, because the same text may stand deeper inside an item; but then some piece is not
-    JSON. If every piece is a JSON value, these are the items: put together again, they are the list.
+    A server encodes a list without whitespace, its items last, and each item with the same first field. So items begin
+    where that field name occurs again, and searching for it is several times faster than parsing. A split can be wrong,
+    because the same text may occur inside an item; but then some piece is not valid JSON. If every piece is a JSON value,
+    the pieces are the items, as their concatenation is the list.
 
     Returns:
-        The list without its items, and the items; or None if the text does not look like that.
+        The list without its items, and the pieces; or None if the text does not have this form.
     """
     head = data.find(_ITEMS + b"{")
     end = data.rfind(_END)

@@ -1,7 +1,7 @@
-"""Locks of module-level state, which must be free in a process that was forked off.
+"""Locks for module-level state that are safe across ``os.fork``.
 
-A lock that another thread holds at the moment of a fork stays held in the child for ever, and what it guards stays half
-done. So a fork waits until it has each of these locks itself, and parent and child let go of them.
+A lock that another thread holds at the moment of a fork stays locked in the child for ever, and the state that it guards
+may be inconsistent. So a fork first acquires all of these locks; parent and child then release them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import threading
 
 
 def fork_safe_lock() -> threading.RLock:
-    """A reentrant lock that is free, and guards something whole, after a fork.
+    """Create a reentrant lock that is unlocked, with consistent state, after a fork.
 
-    For module-level state only: it is never collected. Where one is taken while another is held, the outer one must
-    have been made later, because a fork takes the newest first.
+    For module-level state only: it is never garbage-collected. If two are nested, the outer one must be created later,
+    because a fork acquires the newest first.
     """
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):

@@ -1,4 +1,4 @@
-"""How the items of a list or the entries of a map merge: facts that generated types carry as data."""
+"""Merge rules of lists and maps, which generated types carry as data."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ Strategy: TypeAlias = Literal["merge", "replace", "retainKeys"]
 
 
 class Merge(msgspec.Struct, frozen=True):
-    """How one field merges.
+    """The merge rule of a field.
 
     Attributes:
-        list_type: For server-side apply: one value, a set of scalars, or items found by `keys`.
-        keys: The fields that name an item when `list_type` is ``map``.
-        map_type: For server-side apply of a map or a type: one value, or entry by entry; empty means as the
-            type itself says.
+        list_type: For server-side apply: atomic, a set of scalars, or a map by `keys`.
+        keys: The fields that identify an item if `list_type` is ``map``.
+        map_type: For server-side apply of a map or a type: atomic or granular; empty for the rule of the type itself.
         strategy: For strategic merge patches; empty means replace.
-        merge_key: For strategic merge patches: the field that names an item.
+        merge_key: For strategic merge patches: the field that identifies an item.
     """
 
     list_type: ListType = "atomic"

@@ -1,4 +1,4 @@
-"""The metadata that every object and every list carries."""
+"""ObjectMeta and ListMeta."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -12,7 +12,7 @@ from masthead.errors import DecodeError
 
 
 class OwnerReference(Struct):
-    """Names an object that this one belongs to; it goes when all its owners have gone."""
+    """A reference to an owner; the garbage collector deletes an object when all its owners are gone."""
 
     ATOMIC: ClassVar[bool] = True
 
@@ -25,7 +25,7 @@ class OwnerReference(Struct):
 
 
 class ManagedFieldsEntry(Struct):
-    """Which fields a manager has set, and how."""
+    """The fields that a field manager owns."""
 
     api_version: str | None = None
     fields_type: str | None = None
@@ -39,11 +39,11 @@ class ManagedFieldsEntry(Struct):
 _MAPS_AND_LISTS = ("annotations", "finalizers", "labels", "managed_fields", "owner_references")
 
 
-# plain: names and versions are read millions of times, so they are bare slots and an explicit "" counts as
-# unset, which is what it means to the server. lazy: nine tenths of the bytes are in these, and most readers of a
-# list look at few of them; waiting saves a fifth of the time and of the memory that a list takes.
+# plain: names and versions are read millions of times, so they are bare slots, and an explicit "" counts as unset, as it
+# does for the server. lazy: these fields hold nine tenths of the bytes, and most readers of a list use few of them;
+# decoding them on demand saves a fifth of the time and memory of a list.
 class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
-    """What every object has. Strings are never None: an unset one is empty. Maps and lists wait to be read."""
+    """The metadata of an object. Strings are never None: an unset one is empty. Maps and lists are decoded lazily."""
 
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "finalizers": Merge(list_type="set", strategy=("merge",)),
@@ -67,7 +67,7 @@ class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
     uid: str = ""
 
     def decode_error(self, fault: ShapeError) -> DecodeError:
-        """Say what is wrong with a field; metadata knows whose it is, though not of which kind."""
+        """Create the error for an invalid field; metadata knows the name of its object, but not the kind."""
         subject = "/".join(part for part in (self.namespace, self.name) if part)
         return DecodeError(
             fault.problem, kind=type(self).__name__, subject=subject, path=f"metadata.{fault.path}"
@@ -75,13 +75,13 @@ class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
 
 
 class ShardInfo(Struct):
-    """Which part of a collection a sharded list holds."""
+    """The shard of a collection that a list contains."""
 
     selector: str = ""
 
 
 class ListMeta(Struct, plain=True):
-    """What every list has. Strings are never None: an unset one is empty."""
+    """The metadata of a list. Strings are never None: an unset one is empty."""
 
     continue_: str = field(default="", name="continue")
     remaining_item_count: int | None = None
@@ -97,13 +97,13 @@ def new_metadata(
     labels: Mapping[str, str] | None,
     annotations: Mapping[str, str] | None,
 ) -> ObjectMeta:
-    """Metadata of an object to be created: names must be able to stand in a path, labels be labels.
+    """Build the metadata of an object to create: names must be valid in a URL path, and labels must be valid.
 
-    What else a kind asks of its names, the server knows.
+    Further rules for names depend on the kind, and are left to the server.
 
     Raises:
-        DecodeError: If something is of the wrong type.
-        NameFormatError: If a name or label is none.
+        DecodeError: If a value has the wrong type.
+        NameFormatError: If a name or label is invalid.
     """
     given = {
         "name": name,
@@ -116,7 +116,7 @@ def new_metadata(
     for each in (made.name, made.namespace, made.generate_name):
         if each:
             names.check_path_segment_name(each)
-    if labels:  # or reading them would bring an empty map to life, for which `to_json` has to look
+    if labels:  # reading unset labels would create an implicit map, which `to_json` must then check
         for key, value in made.labels.items():
             names.check_qualified_name(key)
             names.check_label_value(value)

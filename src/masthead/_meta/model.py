@@ -1,4 +1,4 @@
-"""The base of every API type: a msgspec Struct that knows what was set.
+"""The base of every API type: a msgspec Struct that tracks which fields are set.
 
 A class body reads like a dataclass::
 
@@ -7,16 +7,16 @@ A class body reads like a dataclass::
         node_name: str | None = None
         security_context: PodSecurityContext = field(default_factory=PodSecurityContext)
 
-and behaves as Go's types do, only more exactly:
+and behaves as Go's types do, but tracks more exactly what is set:
 
 * **A value type is never None.** Lists, maps, nested types and scalars with a default read as that default when they
   are unset: ``Deployment().spec.template.spec.containers`` is an empty list. A field whose default is None, an
   optional scalar or a pointer in Go, reads as None.
-* **What was not set is not written; what was set is.** The slot of an unset field holds msgspec's UNSET and a
-  descriptor supplies the default. A list, map or nested type that reading has brought to life, and that is
-  still empty, stays unwritten; an explicit ``[]`` or ``0``, from the wire or from code, is kept.
-* **Fields that the type does not know are kept.** An instance that has some is an instance of a subclass made
-  for them, so that msgspec's C code reads, writes and compares them like any other field.
+* **Unset fields are not encoded; set ones are.** The slot of an unset field holds msgspec's UNSET and a descriptor
+  supplies the default. A list, map or nested type that was created by reading it, and is still empty, is not encoded; an
+  explicit ``[]`` or ``0``, from the wire or from code, is kept.
+* **Unknown fields are kept.** An instance with unknown fields is an instance of a subclass that declares them, so that
+  msgspec's C code decodes, encodes and compares them like any other field.
 * **Assignments are checked**: ``spec.node_name = 5`` raises, ``spec.containers = [{"name": "web"}]`` builds.
 """
 
@@ -42,7 +42,7 @@ __all__ = ["Struct", "StructType", "field", "unknown_fields"]
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 class StructType(ApiType):
-    """The metaclass of API types: sees to defaults, unknown fields and checked construction."""
+    """The metaclass of API types: adds defaults, unknown fields and checked construction."""
 
     def __new__(
         cls,
@@ -57,17 +57,17 @@ class StructType(ApiType):
         plain: bool = False,
         **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> StructType:
-        """Make a type.
+        """Create a type.
 
         Args:
             name: Its name.
             bases: Its bases.
             namespace: Its body.
-            api_type: For a subclass that passes for another class: that class.
-            lazy: Fields that keep their bytes until they are read.
+            api_type: For a substitute of another class: that class.
+            lazy: Fields that are decoded when they are first read.
             in_parts: Lists whose items are decoded one by one, by the class itself.
             plain: Strings and numbers are bare slots: fast to read, and a zero or "" counts as unset.
-            config: What msgspec should know.
+            config: The configuration for msgspec.
         """
         declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}
         slots = SlotPlan(namespace, declared, lazy=lazy, in_parts=in_parts, plain=plain)
@@ -117,38 +117,37 @@ class Struct(
 ):
     """A type of the Kubernetes API.
 
-    Made with keyword arguments, which are checked; nested types may be given as dicts, with the names of the
-    wire or of Python. Equality compares what would be read: an unset list equals an empty one. Instances change,
-    so they have no hash: use a key, a uid or a name where one is needed.
+    Created with keyword arguments, which are checked; nested types may be given as dicts, with wire names or Python
+    names. Equality compares the values that attributes return: an unset list equals an empty one. Instances are mutable
+    and have no hash: use a key, a uid or a name instead.
 
     Raises:
-        DecodeError: If an argument does not fit its field.
+        DecodeError: If an argument is invalid for its field.
     """
 
-    # gc=False: an API object never contains itself, and the collector need not walk a cache of millions.
+    # gc=False: API objects have no reference cycles, and the garbage collector need not traverse a cache of millions.
 
     MERGE: ClassVar[Mapping[str, Merge]] = {}
-    """How lists and maps of this type merge, by the field's name on the wire; what is not here is atomic if a
-    list, and granular if a map or a type."""
+    """Merge rules by wire name. Other lists are atomic; other maps and types are granular."""
     ATOMIC: ClassVar[bool] = False
-    """Whether server-side apply takes the type as one value."""
+    """Whether the type is atomic in server-side apply."""
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {}
-    """What the server fills in for an absent field, by its name on the wire."""
+    """The server's defaults for absent fields, by wire name."""
     SENSITIVE: ClassVar[tuple[str, ...]] = ()
     """Attributes that repr does not show."""
     NULLABLE: ClassVar[tuple[str, ...]] = ()
-    """Attributes in which null is a value of its own, and not the same as leaving them out."""
+    """Attributes for which null differs from absent."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct):
             return NotImplemented
         try:
             return walk.same(self, other)
-        except DecodeError:  # what cannot be read equals nothing but itself
+        except DecodeError:  # an undecodable object equals itself only
             return self is other
 
     if TYPE_CHECKING:
-        # As typeshed has it for list and dict: type checkers refuse an instance as a member of a set.
+        # As in typeshed for list and dict: type checkers reject an instance as a member of a set.
         __hash__: ClassVar[None]  # type: ignore[assignment]
     else:
 
@@ -168,7 +167,7 @@ class Struct(
             return f"{type(self).__name__}(...)"
 
     def __dir__(self) -> Iterable[str]:
-        """What the instance has to offer: neither the facts about its type nor what is for this package alone."""
+        """List the attributes of an instance, without class-level facts and internals."""
         return [
             name
             for name in super().__dir__()
@@ -203,15 +202,15 @@ class Struct(
         return _restore, (type(self).api_type, self.to_json())
 
     def copy(self) -> Self:
-        """Return an independent copy: what this one would write, read anew."""
+        """Return an independent copy, decoded from the encoded form."""
         return cast("Self", _restore(cast("type[Struct]", type(self).api_type), self.to_json()))
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; fields that the type does not know are kept.
+        """Decode JSON; unknown fields are kept.
 
         Raises:
-            DecodeError: If it is not JSON, has a key twice, or does not fit the type.
+            DecodeError: If it is not JSON, has a duplicate key, or does not match the type.
         """
         try:
             text = wire.utf8(data)
@@ -222,14 +221,14 @@ class Struct(
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
-        """Take plain data with the names of the wire, such as a parsed manifest.
+        """Convert plain data with wire names, such as a parsed manifest.
 
         Args:
-            data: Dicts, lists, strings and numbers; typed objects may stand among them.
-            strict: Refuse fields that the type does not know instead of keeping them.
+            data: Dicts, lists, strings and numbers; it may contain typed objects.
+            strict: Whether unknown fields are rejected instead of kept.
 
         Raises:
-            DecodeError: If something does not fit the type.
+            DecodeError: If the data does not match the type.
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
@@ -241,49 +240,49 @@ class Struct(
 
     @classmethod
     def from_yaml(cls, text: bytes | str, *, strict: bool = False) -> Self:
-        """Read one YAML document.
+        """Decode one YAML document.
 
         Args:
             text: The document; JSON is YAML too.
-            strict: Refuse fields that the type does not know instead of keeping them.
+            strict: Whether unknown fields are rejected instead of kept.
 
         Raises:
-            DecodeError: If it is not one YAML document, has a key twice, or does not fit the type.
+            DecodeError: If it is not one YAML document, has a duplicate key, or does not match the type.
         """
         from masthead._meta import yaml
 
         return cls.from_dict(cast("Any", yaml.load_one(text, kind=cls.__name__)), strict=strict)
 
     def to_json(self) -> bytes:
-        """Write compact JSON.
+        """Encode to compact JSON.
 
         Raises:
-            InvalidValueError: If something in it cannot be written as JSON.
+            InvalidValueError: If a value cannot be encoded as JSON.
         """
         return wire.encode(walk.to_encode(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data with the names of the wire."""
+        """Return plain data with wire names."""
         try:
             return cast("dict[str, Any]", wire.decode_plain(self.to_json()))
-        except shape.ShapeError as fault:  # what was never read may be broken
+        except shape.ShapeError as fault:  # a lazy field may be invalid
             raise self.decode_error(fault) from None
 
     def to_yaml(self) -> str:
-        """Write a YAML document."""
+        """Encode to a YAML document."""
         from masthead._meta import yaml
 
         return yaml.dump(self.to_dict())
 
     def decode_error(self, fault: shape.ShapeError) -> DecodeError:
-        """Say what is wrong with a field of this object."""
+        """Create the error for an invalid field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, path=fault.path)
 
 
 _INNER: Final = frozenset(
     {"api_type", "checked", "declared", "decode_error", "is_implicit", "module_globals", "to_write"}
 )
-"""Attributes that the modules beside this one use, and nobody else."""
+"""Attributes for the modules of this package only."""
 
 
 def _restore(cls: type[Struct], data: bytes) -> Struct:

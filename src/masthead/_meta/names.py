@@ -1,7 +1,7 @@
 """The API server's rules for names, label keys and label values.
 
-Each rule comes twice. ``problem_with_...`` says what is wrong, or None, so that a caller can collect
-problems; ``check_...`` raises on the first one.
+Each rule has two functions: ``problem_with_...`` returns the problem or None, so that a caller can collect problems;
+``check_...`` raises.
 
 ========================  =======================================================================
 Rule                      Where the server applies it
@@ -11,7 +11,7 @@ Rule                      Where the server applies it
 ``dns1035_label``         the names in a CustomResourceDefinition; Services before 1.36
 ``qualified_name``        label keys, annotation keys (lower-cased first), finalizers
 ``label_value``           label values
-``path_segment_name``     objects whose names may be almost anything, such as RBAC roles
+``path_segment_name``     objects with almost arbitrary names, such as RBAC roles
 ========================  =======================================================================
 """
 
@@ -42,19 +42,19 @@ __all__ = [
 ]
 
 _SHOWN_LENGTH = 80
-"""How much of a value a message repeats; every valid name but a long subdomain fits."""
+"""The longest part of a value that a message repeats; all valid names but long subdomains fit."""
 
 
 class _Format(NamedTuple):
-    """A pattern, how long a value may be, and the pattern in words."""
+    """A pattern, the maximum length, and the pattern in words."""
 
     pattern: re.Pattern[str]
     max_length: int
     rule: str
 
     def problem_with(self, value: str) -> str | None:
-        # The length comes first: however bad the value, the pattern then sees a few hundred characters.
-        # The server counts bytes; that is the same number for every value that its patterns let through.
+        # The length comes first, so that the pattern sees a few hundred characters at most.
+        # The server counts bytes; for values that match its patterns, that is the same number.
         if len(value) > self.max_length:
             return f"must have at most {self.max_length} characters, and has {len(value)}"
         if self.pattern.fullmatch(value) is not None:
@@ -94,22 +94,22 @@ _LABEL_VALUE = _Format(
 
 
 def problem_with_dns1123_label(value: str) -> str | None:
-    """Say what keeps the value from being a DNS label such as ``web-1``, or None when it is one."""
+    """Return why the value is not a DNS label such as ``web-1``; None if it is one."""
     return _DNS1123_LABEL.problem_with(value)
 
 
 def problem_with_dns1123_subdomain(value: str) -> str | None:
-    """Say what keeps the value from being a DNS subdomain such as ``web.example.com``, or None."""
+    """Return why the value is not a DNS subdomain such as ``web.example.com``; None if it is one."""
     return _DNS1123_SUBDOMAIN.problem_with(value)
 
 
 def problem_with_dns1035_label(value: str) -> str | None:
-    """Say what keeps the value from being a DNS label that begins with a letter, or None."""
+    """Return why the value is not a DNS label that begins with a letter; None if it is one."""
     return _DNS1035_LABEL.problem_with(value)
 
 
 def problem_with_qualified_name(value: str) -> str | None:
-    """Say what keeps the value from being a key such as ``app`` or ``example.com/app``, or None.
+    """Return why the value is not a qualified name such as ``app`` or ``example.com/app``; None if it is one.
 
     For annotation keys the server ignores the case of the prefix: pass ``key.lower()``.
     """
@@ -122,14 +122,14 @@ def problem_with_qualified_name(value: str) -> str | None:
 
 
 def problem_with_label_value(value: str) -> str | None:
-    """Say what keeps the value from being a label's value, or None; an empty one is fine."""
+    """Return why the value is not a label value; None if it is one. The empty string is valid."""
     return _LABEL_VALUE.problem_with(value)
 
 
 def problem_with_path_segment_name(value: str) -> str | None:
-    """Say what keeps the value from standing as one segment of a URL's path, or None.
+    """Return why the value is not valid as one segment of a URL path; None if it is.
 
-    The server itself lets an empty name through here and refuses it elsewhere; so does this.
+    As on the server, the empty name is valid here and rejected elsewhere.
     """
     if value in {".", ".."}:
         return f"must not be {value!r}"
@@ -140,19 +140,19 @@ def problem_with_path_segment_name(value: str) -> str | None:
 
 
 def check_dns1123_label(value: str) -> None:
-    """Refuse a value that is not a DNS label such as ``web-1``.
+    """Check that a value is a DNS label such as ``web-1``.
 
     Raises:
-        NameFormatError: It is not.
+        NameFormatError: If it is invalid.
     """
     _check(value, problem_with_dns1123_label, noun="a DNS label (RFC 1123)", example="web-1")
 
 
 def check_dns1123_subdomain(value: str) -> None:
-    """Refuse a value that is not a DNS subdomain such as ``web.example.com``.
+    """Check that a value is a DNS subdomain such as ``web.example.com``.
 
     Raises:
-        NameFormatError: It is not.
+        NameFormatError: If it is invalid.
     """
     _check(
         value, problem_with_dns1123_subdomain, noun="a DNS subdomain (RFC 1123)", example="web.example.com"
@@ -160,45 +160,45 @@ def check_dns1123_subdomain(value: str) -> None:
 
 
 def check_dns1035_label(value: str) -> None:
-    """Refuse a value that is not a DNS label that begins with a letter.
+    """Check that a value is a DNS label that begins with a letter.
 
     Raises:
-        NameFormatError: It is not.
+        NameFormatError: If it is invalid.
     """
     _check(value, problem_with_dns1035_label, noun="a DNS label (RFC 1035)", example="web-1")
 
 
 def check_qualified_name(value: str) -> None:
-    """Refuse a value that is not a label key such as ``app`` or ``example.com/app``.
+    """Check that a value is a qualified name such as ``app`` or ``example.com/app``.
 
     For annotation keys the server ignores the case of the prefix: pass ``key.lower()``.
 
     Raises:
-        NameFormatError: It is not.
+        NameFormatError: If it is invalid.
     """
     _check(value, problem_with_qualified_name, noun="a qualified name", example="example.com/app")
 
 
 def check_label_value(value: str) -> None:
-    """Refuse a value that a label cannot have.
+    """Check that a value is a label value.
 
     Raises:
-        NameFormatError: It cannot.
+        NameFormatError: If it is invalid.
     """
     _check(value, problem_with_label_value, noun="a label value", example="web_v1.2")
 
 
 def check_path_segment_name(value: str) -> None:
-    """Refuse a value that cannot stand as one segment of a URL's path.
+    """Check that a value is valid as one segment of a URL path.
 
     Raises:
-        NameFormatError: It cannot.
+        NameFormatError: If it is invalid.
     """
     _check(value, problem_with_path_segment_name, noun="a path segment", example="system:node")
 
 
 def quote(value: str) -> str:
-    """Quote a value for a message, shortened when it is very long."""
+    """Quote a value for a message, truncated if it is very long."""
     if len(value) <= _SHOWN_LENGTH:
         return repr(value)
     return f"{value[:_SHOWN_LENGTH]!r}... ({len(value)} characters)"

@@ -1,4 +1,4 @@
-"""Objects and lists of the API: typed, and decoded only where you look.
+"""Objects and lists of the API: typed, and decoded lazily.
 
 An object that came off the wire keeps its bytes. Its metadata is decoded at once, but for the maps and lists in it;
 every other section (``spec``, ``status``, ``data``) holds its part of the bytes until it is read for the first time::
@@ -8,9 +8,8 @@ every other section (``spec``, ``status``, ``data``) holds its part of the bytes
                                v
                          Pod(metadata: decoded, spec: decoded, status: bytes)
 
-Nobody can tell the difference but for the time it takes. Because the bytes are kept, a section that was only
-read is written back byte for byte, a copy is a fresh decode, and whether an object was changed is known
-exactly: decode it anew and compare.
+Apart from speed, this is transparent. Because the bytes are kept, a section that was only read is encoded byte for byte
+as it came, a copy is a fresh decode, and a modification is detected exactly, by decoding again and comparing.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from masthead._meta.resource import Resource
 from masthead._meta.slots import lazy_members, member_of, members
 from masthead._meta.walk import (
     LEAVES,
+    decode_lazy_fields,
     fits,
+    have_equal_encodings,
     is_blank,
-    read_everything,
     same,
     set_fields,
     shallow_copy,
     to_encode,
     values,
-    write_the_same,
 )
 from masthead.errors import DecodeError, InvalidValueError
 
@@ -58,15 +57,15 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 Data: TypeAlias = "Mapping[str, object]"
-"""Plain data with the names of the wire or of Python, to be checked."""
+"""Plain data with wire names or Python names, which is checked."""
 
 
 class WireBacking:
-    """Slots beside msgspec's, of which it need not know.
+    """Additional slots that msgspec does not see.
 
     Attributes:
-        _source: The bytes that an object came from.
-        _sections: What an object without a type keeps instead of fields.
+        _source: The bytes that an object was decoded from.
+        _sections: The sections of an unstructured object.
     """
 
     __slots__ = ("_sections", "_source")
@@ -78,14 +77,14 @@ SOURCE: Final[Any] = WireBacking.__dict__["_source"]
 class Object(Struct, WireBacking, metaclass=ObjectType):
     """An object of the API: a kind, its metadata and its sections.
 
-    Each kind is a subclass. `from_json`, `from_yaml` and `from_dict` read what a person may have written and
-    check it; `from_wire` reads what a server sent. Objects from a cache are shared: `copy` before changing one.
+    Each kind is a subclass. `from_json`, `from_yaml` and `from_dict` decode and check manifests; `from_wire` decodes
+    responses of a server. Objects from a cache are shared: `copy` one before changing it.
     """
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
-    """What objects of this class are."""
+    """The kind of this class."""
     RESOURCE: ClassVar[Resource | None] = None
-    """Where they are served; None for a kind that is only sent to a subresource."""
+    """Its resource; None for a kind that is only sent to a subresource."""
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use its key (namespace/name) or its metadata.uid instead."
     _repr_body = redacted_repr.identity
@@ -94,7 +93,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
     kind: str = ""
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
-    if TYPE_CHECKING:  # each generated kind says which sections it takes beside these
+    if TYPE_CHECKING:  # each generated kind declares its sections
 
         @classmethod
         def new(
@@ -106,39 +105,39 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             labels: dict[str, str] | None = None,
             annotations: dict[str, str] | None = None,
         ) -> Self:
-            """Make an object: its name, the metadata that is set most often, and its sections."""
+            """Create an object from its name, common metadata, and its sections."""
             ...
     else:
 
         @classmethod
         def new(cls, name="", *, namespace="", generate_name="", labels=None, annotations=None, **sections):  # noqa: ANN001, ANN003, ANN206
-            """Make an object: its name, the metadata that is set most often, and its sections.
+            """Create an object from its name, common metadata, and its sections.
 
             Args:
-                name: Its name; may be left out where `generate_name` is given.
+                name: Its name; optional if `generate_name` is given.
                 namespace: Its namespace.
-                generate_name: What the server starts a unique name with.
+                generate_name: The prefix of a unique name that the server generates.
                 labels: Its labels.
                 annotations: Its annotations.
                 sections: ``spec``, ``data`` and so on: typed objects, or dicts, which are checked.
 
             Raises:
-                DecodeError: If a section does not fit.
-                NameFormatError: If a name or label is none.
+                DecodeError: If a section is invalid.
+                NameFormatError: If a name or label is invalid.
             """
             metadata = new_metadata(name, namespace, generate_name, labels, annotations)
             made = cls(metadata=metadata, **sections)
-            SOURCE.__set__(made, None)  # an empty slot says so with an error, which takes `to_json` 1 µs
+            SOURCE.__set__(made, None)  # an empty slot would raise, which costs `to_json` 1 µs
             return made
 
     @classmethod
     def from_wire(cls, data: bytes) -> Self:
-        """Read an object as a server wrote it, decoding metadata only.
+        """Decode the metadata of an object as a server encodes it; other sections are decoded lazily.
 
         Raises:
-            DecodeError: If it is not JSON, is of another kind, or its metadata does not fit.
+            DecodeError: If it is not JSON, is of another kind, or its metadata is invalid.
         """
-        data = bytes(data)  # or a buffer that is used again would change the object
+        data = bytes(data)  # a copy, because the caller may reuse its buffer
         try:
             decoded = wire.reader_for(cls).decode(data)
         except msgspec.ValidationError:
@@ -150,12 +149,12 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text that a person may have written.
+        """Decode JSON that may be written by hand.
 
-        All of the metadata is checked. Other sections are decoded, and their mistakes found, when they are read.
+        The metadata is checked. Other sections are decoded and checked when they are first read.
 
         Raises:
-            DecodeError: If it is not JSON, has a key twice, is of another kind, or its metadata does not fit.
+            DecodeError: If it is not JSON, has a duplicate key, is of another kind, or its metadata is invalid.
         """
         try:
             text = wire.utf8(data)
@@ -171,14 +170,14 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
-        """Take plain data with the names of the wire, such as a parsed manifest, and check all of it.
+        """Convert plain data with wire names, such as a parsed manifest, and check all of it.
 
         Args:
-            data: Dicts, lists, strings and numbers; typed objects may stand among them.
-            strict: Refuse fields that the type does not know instead of keeping them.
+            data: Dicts, lists, strings and numbers; it may contain typed objects.
+            strict: Whether unknown fields are rejected instead of kept.
 
         Raises:
-            DecodeError: If something does not fit the type.
+            DecodeError: If the data does not match the type.
         """
         rules = shape.STRICT if strict else shape.FROM_WIRE
         try:
@@ -192,18 +191,18 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             raise DecodeError("nested too deeply", kind=cls.__name__, subject=subject_in(data)) from None
 
     def to_json(self) -> bytes:
-        """Write compact JSON; sections that were not changed as they came, byte for byte.
+        """Encode to compact JSON; unmodified sections byte for byte as they came.
 
         Raises:
-            DecodeError: If something was put into a list or map that does not belong there.
-            InvalidValueError: If something in it cannot be written as JSON.
+            DecodeError: If a list or map contains a value of a wrong type.
+            InvalidValueError: If a value cannot be encoded as JSON.
         """
         return wire.encode(self.to_write(typed=True))
 
     def copy(self) -> Self:
         """Return an independent copy: a fresh decode of the bytes.
 
-        A copy of an object that was changed starts anew: its bytes are what the object would write now.
+        The copy of a modified object counts as unmodified: its bytes are the current encoding.
         """
         source = self.wire_bytes
         cls = cast("type[Self]", type(self).api_type)
@@ -222,17 +221,17 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
     @property
     def wire_bytes(self) -> bytes | None:
-        """The bytes that the object came from; None if it was made here."""
+        """The bytes that the object was decoded from; None if it was not decoded."""
         try:
             return cast("bytes | None", SOURCE.__get__(self))
         except AttributeError:
             return None
 
     def is_modified(self) -> bool:
-        """Whether the object says something else than the bytes that it came from.
+        """Whether the object differs from the bytes that it was decoded from.
 
-        Exact: only sections that were read can have changed, and those are decoded anew and compared. An
-        object that was made here has no bytes, and counts as modified.
+        Exact: only sections that were read can have changed; those are decoded again and compared. An object that was
+        not decoded counts as modified.
         """
         source = self.wire_bytes
         if source is None:
@@ -245,7 +244,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         )
 
     def glance(self, look: Callable[[Self], R]) -> R:
-        """What a function says about the object; what it makes us decode on the way is not kept."""
+        """Return the result of a function of the object; sections that it decodes are not kept."""
         waiting = [
             (member, value)
             for member in lazy_members(type(self))
@@ -259,15 +258,15 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """What the object is."""
+        """The group, version and kind of the object."""
         return self.GVK
 
     def decode_error(self, fault: shape.ShapeError) -> DecodeError:
-        """Say what is wrong with a field of this object."""
+        """Create the error for an invalid field of this object."""
         return DecodeError(fault.problem, kind=type(self).__name__, subject=self.key, path=fault.path)
 
     def to_write(self, *, typed: bool) -> object:
-        """A shallow copy to encode, in which what was not changed is its own bytes."""
+        """Return a shallow copy to encode, with unmodified fields as raw bytes."""
         source = self.wire_bytes
         parts = resplit_fields(self, source) if source is not None else {}
         result = shallow_copy(self)
@@ -287,18 +286,18 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         return result
 
     def checked(self, read: Callable[[Raw], object], value: object) -> Raw:
-        """What is to be written of a field, once it has been read back: lists and maps take anything.
+        """Encode a field and decode it again, as lists and maps accept values of any type.
 
         Raises:
-            DecodeError: If it does not fit.
-            InvalidValueError: If it cannot be written as JSON.
+            DecodeError: If a value is invalid.
+            InvalidValueError: If it cannot be encoded as JSON.
         """
         data = Raw(wire.encode(to_encode(value)))
         try:
-            read_everything(read(data))
+            decode_lazy_fields(read(data))
         except shape.ShapeError as fault:
             raise self.decode_error(fault) from None
-        except DecodeError as error:  # in something that waits to be read
+        except DecodeError as error:  # in a lazy field
             raise DecodeError(
                 error.problem, kind=type(self).__name__, subject=self.key, path=error.path
             ) from None
@@ -306,12 +305,12 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
 
 def is_changed(read: Callable[[Raw], object], value: object, original: Raw | None) -> bool:
-    """Whether a field would be written otherwise than its bytes were.
+    """Whether the encoding of a field differs from its original bytes.
 
     Args:
         read: Decodes the field's bytes.
-        value: What its slot holds.
-        original: The bytes that it came from, if it was there.
+        value: The value in its slot.
+        original: The bytes that it was decoded from, if any.
     """
     if type(value) is Raw:
         return original is None or bytes(value) != bytes(original)
@@ -321,24 +320,24 @@ def is_changed(read: Callable[[Raw], object], value: object, original: Raw | Non
         return True
     try:
         fresh = read(original)
-        if write_the_same(fresh, value):
+        if have_equal_encodings(fresh, value):
             return False
         text = wire.encode(to_encode(value))
         return wire.encode(to_encode(fresh)) != text and not _say_the_same(fresh, read(Raw(text)))
     except (shape.ShapeError, DecodeError, InvalidValueError):
-        return True  # one of the two is broken
+        return True  # one of the two cannot be decoded
 
 
 def _say_the_same(one: object, other: object) -> bool:
-    """Whether two fields are equal once all of both has been read: layout and order mean nothing."""
+    """Whether two fields are equal once fully decoded, apart from layout and order of keys."""
     for each in (one, other):
-        read_everything(each)
+        decode_lazy_fields(each)
     left, right = (wire.decode_plain(wire.encode(to_encode(each))) for each in (one, other))
     return same(left, right)
 
 
 def _held(instance: Struct) -> Iterator[tuple[str, str, MemberDescriptorType, object]]:
-    """The attribute, wire name, slot and value of every field."""
+    """Yield attribute, wire name, slot and value of every field."""
     cls = type(instance)
     for (name, member, _), wire_name, value in zip(
         members(cls), cls.__struct_encode_fields__, values(instance), strict=True
@@ -354,16 +353,16 @@ T = TypeVar("T", bound=Object)
 
 
 class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
-    """A list as a server answers it: its metadata, and its items, which are decoded where you look.
+    """A list as a server returns it: metadata, and items that are decoded lazily.
 
-    Iterating, indexing and ``len`` go to `items`. Each item has bytes of its own: one that is kept does not
-    keep the whole answer in memory.
+    Iteration, indexing and ``len`` apply to `items`. Each item has its own bytes: keeping one does not keep the whole
+    response in memory.
     """
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "", "")
-    """What the list is."""
+    """The kind of the list."""
     ITEM: ClassVar[type[Object]] = Object
-    """What its items are."""
+    """The class of its items."""
     _repr_body = redacted_repr.count
 
     api_version: str = ""
@@ -373,15 +372,15 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
     @classmethod
     def from_wire(cls, data: bytes, *, on_error: Callable[[DecodeError], None] | None = None) -> Self:
-        """Read a list as a server wrote it, decoding the items' metadata only.
+        """Decode a list as a server encodes it, with the metadata of its items.
 
         Args:
-            data: The server's answer.
-            on_error: Is told of each item that cannot be read, which is then left out; its bytes are the
-                error's ``value``. Without it, the first such item raises.
+            data: The response body.
+            on_error: Called for each undecodable item, which is then skipped; its bytes are the error's ``value``.
+                Without it, the first such item raises.
 
         Raises:
-            DecodeError: If it is not JSON or not such a list, or an item cannot be read.
+            DecodeError: If it is not JSON or not such a list, or an item cannot be decoded.
         """
         data = bytes(data)
         if (quickly := _read_quickly(cls, data)) is not None:
@@ -399,10 +398,10 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; the same as `from_wire`, because lists are written by machines.
+        """Decode JSON; the same as `from_wire`, because lists are not written by hand.
 
         Raises:
-            DecodeError: If it is not JSON or not such a list, or an item cannot be read.
+            DecodeError: If it is not JSON or not such a list, or an item cannot be decoded.
         """
         try:
             text = wire.utf8(data)
@@ -412,14 +411,14 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
-        """Take plain data with the names of the wire, and check all of it.
+        """Convert plain data with wire names, and check all of it.
 
         Args:
-            data: Dicts, lists, strings and numbers; typed objects may stand among them.
-            strict: Refuse fields that the types do not know instead of keeping them.
+            data: Dicts, lists, strings and numbers; it may contain typed objects.
+            strict: Whether unknown fields are rejected instead of kept.
 
         Raises:
-            DecodeError: If something does not fit.
+            DecodeError: If the data does not match the type.
         """
         try:
             check_kind(cls, data)
@@ -430,10 +429,10 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         return super().from_dict(given, strict=strict)
 
     def to_json(self) -> bytes:
-        """Write compact JSON; what was not changed as it came.
+        """Encode to compact JSON; unmodified parts as they came.
 
         Raises:
-            InvalidValueError: If something in it cannot be written as JSON.
+            InvalidValueError: If a value cannot be encoded as JSON.
         """
         result = shallow_copy(self)
         for name in TYPE_FIELDS:
@@ -445,7 +444,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         return wire.encode(result)
 
     def _item(self, item: object) -> Object:
-        """An item, which may have been put into the list as plain data."""
+        """Return an item, converted if it was added as plain data."""
         return item if isinstance(item, Object) else self.ITEM.from_dict(cast("Mapping[str, object]", item))
 
     def copy(self) -> Self:
@@ -475,7 +474,7 @@ L = TypeVar("L", bound=ObjectList[Any])
 
 
 def _read_quickly(cls: type[L], data: bytes) -> L | None:
-    """Read a list item by item as its text is cut; None if anything is not as it usually is."""
+    """Decode the pieces of `split_list`; None if the list does not have the usual form."""
     pieces = split_list(data)
     if pieces is None:
         return None

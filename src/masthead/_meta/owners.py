@@ -1,4 +1,4 @@
-"""Owner references: who an object belongs to."""
+"""Helpers for owner references."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 def owner_reference(
     owner: Object, *, controller: bool = False, block_deletion: bool = False
 ) -> OwnerReference:
-    """A reference to an object that has been created.
+    """Create a reference to an object that exists on the server.
 
     Args:
         owner: The owner.
-        controller: Whether it is the one that manages the object.
+        controller: Whether the owner is the controller of the object.
         block_deletion: Whether a foreground deletion of the owner waits for the object.
 
     Raises:
-        InvalidValueError: If the owner has no uid, which only the server gives.
+        InvalidValueError: If the owner has no uid, which the server assigns.
     """
     if not owner.metadata.uid:
         raise InvalidValueError(
-            f"{owner.kind} {owner.key or '(unnamed)'} has no uid yet; create it first, and use what the server returned"
+            f"{owner.kind} {owner.key or '(unnamed)'} has no uid yet; create it first, and use the returned object"
         )
     return OwnerReference(
         api_version=owner.api_version,
@@ -40,25 +40,25 @@ def owner_reference(
 
 
 def controller_of(dependent: Object) -> OwnerReference | None:
-    """The reference to the owner that manages an object, or None."""
+    """Return the reference to the controller of an object, or None."""
     return next((each for each in dependent.metadata.owner_references if each.controller), None)
 
 
 def is_controlled_by(dependent: Object, owner: Object) -> bool:
-    """Whether this very owner, not one of the same name, manages an object."""
+    """Whether this owner, identified by its uid, is the controller of an object."""
     found = controller_of(dependent)
     return found is not None and found.uid == owner.metadata.uid != ""
 
 
 def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = True) -> bool:
-    """Make an owner the one that manages an object; returns whether anything changed.
+    """Set the controller of an object; return whether anything changed.
 
-    An owner that was created anew, under the same name, takes over from what it was before.
+    A recreated owner with the same name replaces its predecessor.
 
     Raises:
-        AlreadyControlledError: If another owner manages it.
-        InvalidValueError: If the owner has no uid, or lives in another namespace, where the garbage collector
-            would take it for gone.
+        AlreadyControlledError: If another owner is the controller.
+        InvalidValueError: If the owner has no uid, or is in another namespace, where the garbage collector would not
+            find it.
     """
     standing = controller_of(dependent)
     if standing is not None and not _is_same_owner(standing, owner_reference(owner)):
@@ -71,10 +71,10 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
 def set_owner(
     dependent: Object, owner: Object, *, controller: bool = False, block_deletion: bool = False
 ) -> bool:
-    """Add an owner, or bring its reference up to date; returns whether anything changed.
+    """Add an owner, or update its reference; return whether anything changed.
 
     Raises:
-        InvalidValueError: If the owner has no uid, or lives in another namespace.
+        InvalidValueError: If the owner has no uid, or is in another namespace.
     """
     _check_namespaces(dependent, owner)
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)
@@ -89,7 +89,7 @@ def set_owner(
 
 
 def remove_owner(dependent: Object, owner: Object) -> bool:
-    """Take an owner away; returns whether it was one."""
+    """Remove an owner; return whether it was one."""
     references = dependent.metadata.owner_references
     kept = [each for each in references if each.uid != owner.metadata.uid]
     removed = len(kept) != len(references)
@@ -99,7 +99,7 @@ def remove_owner(dependent: Object, owner: Object) -> bool:
 
 
 def _is_same_owner(one: OwnerReference, other: OwnerReference) -> bool:
-    """Whether two references mean the same object, perhaps at another version of its API or created anew."""
+    """Whether two references name the same object, possibly with another API version or recreated."""
     return (GroupVersion.parse(one.api_version).group, one.kind, one.name) == (
         GroupVersion.parse(other.api_version).group,
         other.kind,
@@ -112,5 +112,5 @@ def _check_namespaces(dependent: Object, owner: Object) -> None:
         where = dependent.metadata.namespace or "no namespace"
         raise InvalidValueError(
             f"{owner.kind} {owner.key} cannot own {dependent.kind} {dependent.metadata.name} in {where}: "
-            f"an owner is cluster-scoped or lives in the same namespace, which here is {owner.metadata.namespace!r}"
+            f"an owner must be cluster-scoped or in the same namespace, which here is {owner.metadata.namespace!r}"
         )

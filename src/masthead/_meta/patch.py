@@ -1,4 +1,4 @@
-"""The four kinds of patches, and what each looks like on the wire."""
+"""The four types of patches and their encoding."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class PatchType(StrEnum):
-    """What a patch is; the value is its content type."""
+    """The type of a patch; the value is its content type."""
 
     JSON = "application/json-patch+json"
     """RFC 6902: a list of operations."""
     MERGE = "application/merge-patch+json"
-    """RFC 7386: an object that is laid over; null removes, lists are replaced."""
+    """RFC 7386: an object that is merged; null removes a field, lists are replaced."""
     STRATEGIC = "application/strategic-merge-patch+json"
-    """As merge, but lists of built-in types merge by their keys; custom resources refuse it."""
+    """Like merge, but lists of built-in types merge by their keys; not supported by custom resources."""
     APPLY = "application/apply-patch+yaml"
-    """Server-side apply: the fields that one manager wants, and owns."""
+    """Server-side apply: the fields that a field manager sets and owns."""
 
 
 _JsonOperation = TypedDict(
@@ -43,33 +43,33 @@ JsonOperation: TypeAlias = _JsonOperation
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A patch ready to be sent: what it is and its body."""
+    """A patch: its type and its body."""
 
     type: PatchType
     body: bytes
 
     def __repr__(self) -> str:
-        """Say what it is, not what is in it, which may be a secret."""
+        """Show the type only: the body may contain a secret."""
         return f"Patch({self.type.name}, {len(self.body)} bytes)"
 
     @classmethod
     def json(cls, operations: Sequence[JsonOperation]) -> Self:
-        """A JSON patch of these operations, in order."""
+        """Create a JSON patch from operations."""
         return cls(PatchType.JSON, wire.encode(list(operations)))
 
     @classmethod
     def merge(cls, changes: Mapping[str, object] | Struct) -> Self:
-        """A merge patch; None removes a field."""
+        """Create a merge patch; None removes a field."""
         return cls(PatchType.MERGE, _body(changes))
 
     @classmethod
     def strategic(cls, changes: Mapping[str, object] | Struct) -> Self:
-        """A strategic merge patch; not for custom resources."""
+        """Create a strategic merge patch; not for custom resources."""
         return cls(PatchType.STRATEGIC, _body(changes))
 
     @classmethod
     def apply(cls, wanted: Mapping[str, object] | Struct) -> Self:
-        """A server-side apply of the fields that are set."""
+        """Create a server-side apply patch of the fields that are set."""
         return cls(PatchType.APPLY, _body(wanted))
 
 
@@ -78,9 +78,9 @@ def _body(content: Mapping[str, object] | Struct) -> bytes:
 
 
 def merge_patch(old: Mapping[str, object] | Struct, new: Mapping[str, object] | Struct) -> dict[str, object]:
-    """The smallest merge patch that turns one object, or its data, into another.
+    """Compute the smallest merge patch from one object, or its data, to another.
 
-    A value of None in `new` cannot be told from a removal; merge patches have no way to say it.
+    A value of None in `new` means removal: merge patches cannot set null.
     """
     old = old.to_dict() if isinstance(old, Struct) else old
     new = new.to_dict() if isinstance(new, Struct) else new
@@ -96,7 +96,7 @@ def merge_patch(old: Mapping[str, object] | Struct, new: Mapping[str, object] | 
 
 
 def apply_merge_patch(target: object, patch: object) -> object:
-    """Lay a merge patch over data, as RFC 7386 says; neither is changed."""
+    """Apply a merge patch to data (RFC 7386); neither is modified."""
     if not isinstance(patch, dict):
         return patch
     result = dict(cast("dict[str, object]", target)) if isinstance(target, dict) else {}
@@ -109,5 +109,5 @@ def apply_merge_patch(target: object, patch: object) -> object:
 
 
 def escape_pointer(part: str) -> str:
-    """Make a map's key part of a JSON patch's path: ``a/b`` becomes ``a~1b``."""
+    """Escape a key for a JSON Pointer: ``a/b`` becomes ``a~1b``."""
     return part.replace("~", "~0").replace("/", "~1")

@@ -1,6 +1,6 @@
-"""Amounts of a resource: ``500m`` of a processor, ``128Mi`` of memory.
+"""Quantities: ``500m`` of CPU, ``128Mi`` of memory.
 
-The grammar, which is that of the API::
+The grammar of the API::
 
     quantity = [sign] number [suffix]
     number   = digits | digits "." digits | digits "." | "." digits
@@ -9,8 +9,8 @@ The grammar, which is that of the API::
     binary   = "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei"                 powers of 1024
     exponent = ("e" | "E") [sign] digits                               a power of 10
 
-The API knows nothing smaller than a billionth, so a quantity is a whole number of nanos: one ``int`` holds it
-exactly, and no arithmetic ever rounds.
+The API's resolution is 1e-9, so a quantity is an integral number of nanos: one ``int`` holds it exactly, and arithmetic
+never rounds.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Quantity:
             value: Text such as ``1.5Gi``, or a number. A float counts as the decimal number that it prints as.
 
         Raises:
-            QuantityError: The text is not a quantity, or the number is not finite or too large.
+            QuantityError: If the text is not a quantity, or the number is not finite or too large.
         """
         if isinstance(value, Quantity):
             return value
@@ -122,7 +122,7 @@ class Quantity:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is nothing."""
+        """Whether it is zero."""
         return not self._nanos
 
     def to_format(self, notation: QuantityFormat) -> Quantity:
@@ -245,13 +245,13 @@ class Quantity:
 
 
 def parse_quantity(value: object) -> Quantity:
-    """Return the quantity that a decoded JSON or YAML value stands for.
+    """Convert a decoded JSON or YAML value to a quantity.
 
-    Text is remembered, because a cluster writes the same few quantities over and over. White space around it
-    is dropped, as the API server does.
+    Results for text are cached, because a cluster repeats the same few quantities. Surrounding whitespace is ignored, as
+    on the API server.
 
     Raises:
-        QuantityError: The value is neither a number nor text that is a quantity.
+        QuantityError: If the value is neither a number nor text that is a quantity.
     """
     if isinstance(value, str):
         return parse_text(value)
@@ -262,18 +262,18 @@ def parse_quantity(value: object) -> Quantity:
 
 @lru_cache(maxsize=4096)
 def parse_text(text: str) -> Quantity:
-    """Return the quantity that a text stands for; what `parse_quantity` does for text, without looking what it is.
+    """Parse a quantity; `parse_quantity` for text only.
 
     Raises:
-        QuantityError: The text is not a quantity.
+        QuantityError: If the text is not a quantity.
     """
-    if len(text) > _MAX_LENGTH:  # before it is stripped: what is remembered has a bound
+    if len(text) > _MAX_LENGTH:  # before it is stripped, to bound the cache
         raise _refusal(text, f"it is longer than {_MAX_LENGTH} characters")
     return Quantity(text.strip())
 
 
 class _Unit(NamedTuple):
-    """What a suffix stands for: the nanos of one, as a fraction, and the notation it belongs to."""
+    """The meaning of a suffix: the nanos of one unit, as a fraction, and its notation."""
 
     multiplier: int
     divisor: int
@@ -290,13 +290,13 @@ _UNITS: Final = {
 
 
 def _parse(text: str) -> tuple[int, QuantityFormat]:
-    """Return the nanos that the text stands for, and its notation."""
+    """Return the nanos of a text, and its notation."""
     if len(text) > _MAX_LENGTH:
         raise _refusal(text, f"it is longer than {_MAX_LENGTH} characters")
     match = _TEXT.fullmatch(text)
     assert match is not None, "every text matches, because the last group takes any rest"
     sign, whole, fraction, suffix = match.groups(default="")
-    # differs from client-go: it reads text without any digit, such as "Mi" or "-", as zero.
+    # differs from client-go, which parses text without any digit, such as "Mi" or "-", as zero.
     if not whole and not fraction:
         raise _refusal(text, "it does not begin with a number")
     unit = _UNITS.get(suffix) or _exponent_unit(suffix)
@@ -318,7 +318,7 @@ def _exponent_unit(suffix: str) -> _Unit | None:
     # differs from client-go: an exponent that needs more than 32 bits wraps around there.
     if match is None or not -(2**31) <= (exponent := int(match[1])) < 2**31:
         return None
-    # Beyond a thousand places any text is too large, nothing, or a billionth: there is no need to count on.
+    # Beyond a thousand places any text is too large, zero, or rounds to 1e-9.
     multiplier, divisor = _power_of_ten(max(-1000, min(exponent + 9, 1000)))
     return _Unit(multiplier, divisor, QuantityFormat.DECIMAL_EXPONENT)
 
@@ -343,13 +343,13 @@ def _print(nanos: int, notation: QuantityFormat) -> str:
     if notation is QuantityFormat.DECIMAL_EXPONENT:
         digits, power = _factor_out(nanos, 1000)
         return f"{digits}e{3 * power - 9}" if power != 3 else f"{digits}"
-    # differs from client-go: it knows no suffix above E, and drops it: 1000E prints as 1.
+    # differs from client-go, which has no suffix above E, and drops it: 1000E prints as 1.
     digits, power = _factor_out(nanos, 1000, most=9)
     return f"{digits}{_DECIMAL_SUFFIXES[power]}"
 
 
 def _factor_out(amount: int, factor: int, *, most: float = math.inf) -> tuple[int, int]:
-    """Divide by the factor while that is exact; return what is left and how often it went, at most so often."""
+    """Divide by the factor while that is exact, up to a limit; return the quotient and the number of divisions."""
     times = 0
     while times < most and amount % factor == 0:
         amount //= factor
@@ -373,7 +373,7 @@ def _refusal(value: object, why: str) -> QuantityError:
 
 
 def _quote(value: object) -> str:
-    """Return a value's repr, cut to the length of a line."""
+    """Return a value's repr, truncated to the length of a line."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"A number of {value.bit_length()} bits"  # Python refuses to print the largest ones
     shown = repr(value)

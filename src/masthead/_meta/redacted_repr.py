@@ -1,7 +1,7 @@
-"""What reprs show: bounded in length, and nothing that is likely to be a secret.
+"""Reprs of bounded length that show nothing that is likely to be a secret.
 
-A nested type shows the fields that are set. An object shows which one it is and at which version, and a list how many
-objects it has: both end up in logs and tracebacks, and ``to_yaml`` has the rest.
+A nested type shows its set fields. An object shows its name and resource version, and a list the number of its items,
+because both end up in logs and tracebacks; ``to_yaml`` shows the rest.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import msgspec
 
 LONGEST: Final = 1000
-"""How many characters a type's fields, a list, a map or a text may take."""
+"""The maximum length of a type's fields, a list, a map or a string."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation in which kubectl keeps what was applied: of a Secret, the secrets."""
+"""The annotation in which kubectl stores the applied manifest, which may be that of a Secret."""
 _HIDDEN: Final = "<hidden>"
 
 
 def fields(instance: msgspec.Struct) -> str:
-    """The fields that are set."""
+    """Format the fields that are set."""
     hidden: tuple[str, ...] = cast("Any", instance).SENSITIVE
     return _joined(
         f"{name}={_HIDDEN if name in hidden else _repr_value(value)}" for name, value in set_fields(instance)
@@ -33,8 +33,8 @@ def fields(instance: msgspec.Struct) -> str:
 
 
 def identity(obj: msgspec.Struct) -> str:
-    """The name and the version of an object."""
-    # Past its descriptor: reading the attribute would bring metadata to life that nobody set.
+    """Format the name and resource version of an object."""
+    # Bypass the descriptor: reading the attribute would create implicit metadata.
     held = member_of(type(obj), "metadata").__get__(obj)
     if not is_struct(held):
         return ""
@@ -46,21 +46,21 @@ def identity(obj: msgspec.Struct) -> str:
 
 
 def kind_and_identity(obj: msgspec.Struct) -> str:
-    """What an object is whose class does not say so, its name and its version."""
+    """Format kind, name and resource version, for objects whose class does not tell the kind."""
     one = cast("Any", obj)
     kind = f"{one.api_version} {one.kind}".strip()
     return ", ".join(filter(None, (brief(kind) if kind else "", identity(obj))))
 
 
 def count(listed: msgspec.Struct) -> str:
-    """How many items a list has, and its version."""
+    """Format the number of items and the resource version of a list."""
     one = cast("Any", listed)
     number = len(one.items)
     return ", ".join([f"{number} {'item' if number == 1 else 'items'}", *_version(one.metadata)])
 
 
 def brief(text: str) -> str:
-    """The repr of a text, cut where it grows too long to be read."""
+    """Return the repr of a string, truncated if it is very long."""
     return repr(text) if len(text) <= LONGEST else f"{text[:LONGEST]!r}..."
 
 
@@ -69,7 +69,7 @@ def _version(meta: Any) -> list[str]:  # noqa: ANN401 - ObjectMeta or ListMeta, 
 
 
 def _repr_value(value: object) -> str:
-    """A value; bytes are left out, because they are mostly keys and passwords."""
+    """Format a value; bytes are omitted, because they are mostly keys and passwords."""
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"
     if isinstance(value, DecodeError):
@@ -86,7 +86,7 @@ def _repr_value(value: object) -> str:
 
 
 def _joined(parts: Iterable[str]) -> str:
-    """Parts with commas in between, as far as there is room for them; the rest is not even looked at."""
+    """Join parts with commas up to the maximum length; the rest is not evaluated."""
     shown: list[str] = []
     room = LONGEST
     for part in parts:

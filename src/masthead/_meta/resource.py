@@ -1,4 +1,4 @@
-"""What a kind knows about the resource that serves it."""
+"""The resource that serves a kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from masthead._meta.gvk import GroupVersionKind
 
 
 class Subresource(msgspec.Struct, frozen=True):
-    """A part of an object with verbs of its own, such as ``status`` or ``scale``.
+    """A subresource, such as ``status`` or ``scale``.
 
     Attributes:
-        name: As it stands in the path.
-        kind: What is read and written there.
-        verbs: What it takes.
+        name: Its name in the path.
+        kind: The kind that it reads and writes.
+        verbs: The supported verbs.
     """
 
     name: str
@@ -22,16 +22,16 @@ class Subresource(msgspec.Struct, frozen=True):
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """Where objects of a kind are served.
+    """The resource of a kind.
 
     Attributes:
-        name: The plural, as it stands in the path: ``pods``.
-        singular: ``pod``; may be left out for kinds of one's own.
-        namespaced: Whether objects live in a namespace.
-        verbs: What the resource takes; empty for one whose subresources alone are served.
-        short_names: What kubectl accepts: ``po``.
-        categories: Groups of resources that kubectl lists together: ``all``.
-        subresources: The parts with verbs of their own.
+        name: The plural, as in the path: ``pods``.
+        singular: ``pod``; optional for custom kinds.
+        namespaced: Whether objects are namespaced.
+        verbs: The supported verbs; empty if only subresources are served.
+        short_names: Short names for kubectl: ``po``.
+        categories: Categories for kubectl: ``all``.
+        subresources: Its subresources.
         removed_in: The Kubernetes release that stopped serving it: ``1.16``; None if it is served, or if that is not known.
         replacement: The API version that serves the kind instead: ``apps/v1``; None if the resource is served.
     """

@@ -1,4 +1,4 @@
-"""Values that must not be shown by accident."""
+"""Values that reprs, logs and tracebacks do not show."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SecretValue(Generic[T_co]):
-    """A value of any type that is or holds a secret: in a repr, a log line or a traceback's variables it is stars.
+    """A value that is or contains a secret: reprs, logs and captured variables show asterisks.
 
-    Tools that capture variables show whatever has a name in a frame. So a secret stays in here until the expression
-    that uses it up: it is never given a name of its own.
+    Tools that capture the variables of frames show whatever is bound to a name. So a secret stays wrapped until the
+    expression that uses it; do not bind the revealed value to a variable.
     """
 
     __slots__ = ("_value",)
@@ -25,7 +25,7 @@ class SecretValue(Generic[T_co]):
         self._value = value
 
     def reveal(self) -> T_co:
-        """The value itself, for the one place that uses it."""
+        """Return the value itself."""
         return self._value
 
     def __str__(self) -> str:
@@ -41,14 +41,14 @@ class SecretValue(Generic[T_co]):
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Refuse to be pickled: where it would be written to, nobody can say."""
+        """Refuse pickling: the destination is unknown."""
         raise TypeError(
-            f"a {type(self).__name__} is not pickled; send the kubeconfig's path, and load it on the other side"
+            f"a {type(self).__name__} cannot be pickled; send the kubeconfig's path, and load it in the other process"
         )
 
 
 class Secret(SecretValue[str]):
-    """A token, password or key: in a repr, a log line or a traceback's variables it is a row of stars.
+    """A token, password or key: reprs, logs and captured variables show asterisks.
 
     An empty secret is false. Two secrets are equal if their texts are.
     """
@@ -72,7 +72,7 @@ class Secret(SecretValue[str]):
 
 
 def reveal(value: T | SecretValue[T]) -> T:
-    """What is in there, if it is hidden; do not give it a name."""
+    """Return the value inside of a `SecretValue`, or the value itself; do not bind it to a variable."""
     if isinstance(value, SecretValue):
         return cast("SecretValue[T]", value).reveal()
     return value

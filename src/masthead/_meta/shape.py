@@ -1,9 +1,8 @@
-"""What a field may hold: the annotations of a Struct, read once and turned into shapes.
+"""Shapes: the types of fields, compiled from the annotations of a Struct.
 
-A shape knows how to make its value from plain data (dicts, lists, numbers, as JSON or YAML give them, or
-typed objects already made) and says exactly where the data is wrong. msgspec does the same in C and much
-faster; it is always asked first. Shapes are for what it cannot do: keep fields that our types do not know,
-accept typed objects inside plain data, and name the field at fault in our own words.
+A shape builds a typed value from plain data (dicts, lists and numbers from JSON or YAML, or typed objects), and locates
+invalid data exactly. msgspec does the same in C and is much faster, so it always goes first. Shapes do what it cannot:
+keep unknown fields, accept typed objects inside of plain data, and name the invalid field in a readable message.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ if TYPE_CHECKING:
     JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
     FieldsV1: TypeAlias = dict[str, JSON]
 else:
-    # msgspec cannot follow an alias into itself, and need not: there is nothing to check.
+    # msgspec does not support recursive aliases; there is nothing to check here anyway.
     JSON = Any
-    """Anything that JSON can say."""
+    """Any JSON value."""
     FieldsV1 = dict[str, Any]
-    """A set of field paths, as managed fields write it."""
+    """A set of field paths in the encoding of managedFields."""
 
 WORDS: Final[Mapping[object, str]] = {
     str: "a string",
@@ -62,12 +61,12 @@ WORDS: Final[Mapping[object, str]] = {
 }
 
 
-# msgspec writes the names of fields as they are, and so refuses what would have to be escaped.
+# msgspec encodes field names without escaping, so it rejects names that need it.
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
 
 class ShapeError(Exception):
-    """Something in the data is wrong; the path grows from the inside out as the exception rises."""
+    """Invalid data. The path grows from the inside out as the exception propagates."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -81,12 +80,12 @@ class ShapeError(Exception):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """How strictly to read plain data.
+    """The strictness of decoding plain data.
 
     Attributes:
-        keep_unknown: Keep fields that the type does not know; otherwise they are a fault.
-        attribute_names: Accept ``node_name`` beside ``nodeName``.
-        hides_values: Say of a value that does not fit what it is, and not which: it may be a password.
+        keep_unknown: Whether unknown fields are kept; otherwise they are errors.
+        attribute_names: Whether ``node_name`` is accepted beside ``nodeName``.
+        hides_values: Whether messages show the type of an invalid value instead of the value, which may be a password.
     """
 
     keep_unknown: bool
@@ -94,26 +93,26 @@ class Rules(msgspec.Struct, frozen=True):
     hides_values: bool = False
 
     def describe(self, value: object) -> str:
-        """Say what a value is, for an error message."""
+        """Describe a value for an error message."""
         return describe_type(value) if self.hides_values else describe(value)
 
 
 FROM_WIRE: Final = Rules(keep_unknown=True, attribute_names=False)
-"""For what a server sent or a manifest says: nothing may be lost."""
+"""For responses and manifests: nothing is dropped."""
 STRICT: Final = Rules(keep_unknown=False, attribute_names=False)
-"""For manifests whose every field must be known."""
+"""For strict decoding of manifests: unknown fields are errors."""
 FROM_CODE: Final = Rules(keep_unknown=False, attribute_names=True)
-"""For what a program builds: a misspelt field is a mistake, and Python's names are welcome."""
+"""For constructor arguments: unknown fields are errors, and Python names are accepted."""
 
 
 class Shape(Protocol):
-    """Makes a field's value out of plain data."""
+    """Builds a field's value from plain data."""
 
     def build(self, value: object, rules: Rules) -> object:
         """Return the typed value.
 
         Raises:
-            ShapeError: If the data does not fit.
+            ShapeError: If the data is invalid.
         """
         ...
 
@@ -122,7 +121,7 @@ class AnyShape(msgspec.Struct, frozen=True):
     """Free-form JSON."""
 
     def build(self, value: object, rules: Rules) -> object:
-        """Take the data as it is."""
+        """Return the data unchanged."""
         del rules
         return value
 
@@ -137,7 +136,7 @@ class ScalarShape(msgspec.Struct, frozen=True):
     def build(self, value: object, rules: Rules) -> object:
         """Check, and convert text into times, quantities and bytes."""
         if isinstance(value, float) and not math.isfinite(value):
-            raise ShapeError(f"expected {self.words}, got {value}, which JSON cannot say")
+            raise ShapeError(f"expected {self.words}, got {value}, which is not valid in JSON")
         if type(value) in self.exact:
             return value
         try:
@@ -192,7 +191,7 @@ class StructShape(msgspec.Struct, frozen=True):
     cls: ApiType
 
     def build(self, value: object, rules: Rules) -> object:
-        """Take an instance as it is; build one from a mapping."""
+        """Return an instance unchanged; build one from a mapping."""
         if isinstance(value, cast("type", self.cls)):
             return value
         if not isinstance(value, Mapping):
@@ -200,7 +199,7 @@ class StructShape(msgspec.Struct, frozen=True):
         if from_plain := getattr(self.cls, "from_plain", None):
             return from_plain(value, rules)
         if rules.keep_unknown:
-            try:  # C is faster by far, and mostly only one level of an object has something unknown
+            try:  # msgspec is much faster, and usually only one level of an object has unknown fields
                 return _converter(self.cls)(cast("object", value))
             except msgspec.ValidationError:
                 pass
@@ -208,12 +207,12 @@ class StructShape(msgspec.Struct, frozen=True):
 
 
 class UnionShape(msgspec.Struct, frozen=True):
-    """One of several shapes: the first that fits."""
+    """One of several shapes: the first that accepts the value."""
 
     shapes: tuple[Shape, ...]
 
     def build(self, value: object, rules: Rules) -> object:
-        """Try each in turn; the last one's complaint is the one that is raised."""
+        """Try each in turn; raise the error of the last one."""
         for shape in self.shapes[:-1]:
             try:
                 return shape.build(value, rules)
@@ -223,17 +222,17 @@ class UnionShape(msgspec.Struct, frozen=True):
 
 
 class NullableShape(msgspec.Struct, frozen=True):
-    """Something, or null."""
+    """A shape that accepts null."""
 
     shape: Shape
 
     def build(self, value: object, rules: Rules) -> object:
-        """Let null through."""
+        """Return null unchanged."""
         return None if value is None else self.shape.build(value, rules)
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of an API type: its Python name, its name on the wire, its shape; whether no message repeats its value."""
+    """A field of an API type: attribute, wire name, shape, and whether messages hide its value."""
 
     attribute: str
     wire: str
@@ -243,7 +242,7 @@ class Field(msgspec.Struct, frozen=True):
     is_secret: bool = False
 
     def build(self, value: object, rules: Rules) -> object:
-        """Build the value; null means unset, as it does for the API server, but is kept if it was said."""
+        """Build the value. Null means unset, as for the API server, but an explicit null is kept."""
         if value is None:
             is_kept = self.is_nullable or (rules.keep_unknown and self.default is msgspec.UNSET)
             return None if is_kept else self.default
@@ -254,15 +253,15 @@ class Field(msgspec.Struct, frozen=True):
             raise
 
     def rules(self, rules: Rules) -> Rules:
-        """By which rules to read this field, where the others are read by these."""
+        """Return the rules for this field, derived from those of its type."""
         return msgspec.structs.replace(rules, hides_values=True) if self.is_secret else rules
 
 
 def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> object:
-    """Make an instance of `cls` from a mapping of wire names.
+    """Build an instance of `cls` from a mapping of wire names.
 
     Raises:
-        ShapeError: If a field does not fit or, under strict rules, is not known.
+        ShapeError: If a field is invalid or, under strict rules, unknown.
     """
     fields = fields_of(cls)
     known: dict[str, object] = {}
@@ -285,15 +284,15 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
 def construct_with_unknown(
     cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
 ) -> object:
-    """Make an instance of the subclass of `cls` that has the unknown fields too.
+    """Create an instance of the substitute of `cls` that has the unknown fields.
 
     Raises:
-        ShapeError: If one has a name that no field of the API has.
+        ShapeError: If the name of a field needs escaping.
     """
     for key in unknown:
         if _NO_NAME.search(key):
             raise ShapeError(
-                f"{describe(key)} is no name of a field: it has a quote, backslash or control character"
+                f"{describe(key)} is not a field name: it has a quote, backslash or control character"
             )
     UNKNOWN_FIELDS.learn(cls.api_type, unknown)
     variant = with_unknown(cls.api_type, tuple(unknown))
@@ -302,7 +301,7 @@ def construct_with_unknown(
 
 
 def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
-    """Say that a field is not known, and which of these names was probably meant."""
+    """Format the message for an unknown field, with the most similar name."""
     import difflib
 
     names = list(names)
@@ -316,7 +315,7 @@ def check_key(key: object) -> str:
     """Return the key of a mapping if it is a string.
 
     Raises:
-        ShapeError: If it is not.
+        ShapeError: If it is not a string.
     """
     if not isinstance(key, str):
         raise ShapeError(f"expected text as the key, got {describe(key)}; put it in quotes")
@@ -325,7 +324,7 @@ def check_key(key: object) -> str:
 
 @functools.cache
 def fields_of(cls: ApiType) -> Mapping[str, Field]:
-    """The fields of an API type, by their names on the wire."""
+    """Return the fields of an API type by wire name."""
     hints = annotations_of(cls)
     wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     defaults = dict(zip(reversed(cls.__struct_fields__), reversed(cls.__struct_defaults__), strict=False))
@@ -338,7 +337,7 @@ def fields_of(cls: ApiType) -> Mapping[str, Field]:
             shape_of(hints[attribute]),
             defaults[attribute],
             attribute in nullable,
-            # What is or should be base64 is mostly a password or a key.
+            # Base64 data is mostly passwords and keys.
             attribute in sensitive or _holds_bytes(hints[attribute]),
         )
         for attribute, wire in wire_names
@@ -352,13 +351,13 @@ def _holds_bytes(annotation: object) -> bool:
 
 @functools.cache
 def fields_by_attribute(cls: ApiType) -> Mapping[str, Field]:
-    """The fields of an API type, by their Python names."""
+    """Return the fields of an API type by attribute."""
     return {field.attribute: field for field in fields_of(cls).values()}
 
 
 @functools.cache
 def annotations_of(cls: ApiType) -> Mapping[str, object]:
-    """The annotations of an API type's fields, forward references resolved in the module that wrote them."""
+    """Return the annotations of an API type's fields, with forward references resolved in its module."""
     hints: dict[str, object] = {}
     for base in reversed(cls.__mro__):
         if not isinstance(base, ApiType):
@@ -370,7 +369,7 @@ def annotations_of(cls: ApiType) -> Mapping[str, object]:
 
 
 def shape_of(annotation: object) -> Shape:
-    """Turn an annotation into a shape."""
+    """Compile an annotation to a shape."""
     if annotation is Any or annotation is object:
         return AnyShape()
     if isinstance(annotation, ApiType):
@@ -388,7 +387,7 @@ def shape_of(annotation: object) -> Shape:
 
 
 def _inner_shape(annotation: object) -> Shape:
-    """The shape of a list's items or a map's values, among which there may be nulls; a field sees to its own."""
+    """Return the shape of list items or map values, which may be null; fields handle null themselves."""
     shape = shape_of(annotation)
     return NullableShape(shape) if type(None) in get_args(annotation) else shape
 
@@ -405,7 +404,7 @@ def _union(members: tuple[object, ...]) -> Shape:
 
 def _scalar(members: tuple[object, ...], annotation: object) -> ScalarShape:
     words = " or ".join(_words(member) for member in members)
-    # A naive datetime must not slip through, so a datetime is never taken as it is.
+    # Always convert datetimes, so that naive ones are rejected.
     exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
     return ScalarShape(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
 
@@ -417,12 +416,12 @@ def _words(annotation: object) -> str:
 
 
 def dec_hook(target: type, value: object) -> object:
-    """Decode the types that msgspec does not know.
+    """Decode types that msgspec does not support.
 
     Raises:
-        NotImplementedError: For a type that is none of ours.
+        NotImplementedError: If the type is not supported.
     """
-    if target is Quantity:  # a pod has half a dozen of these: every call saved counts
+    if target is Quantity:  # the most frequent type, so it comes first
         return parse_text(value) if type(value) is str else parse_quantity(value)
     if target is MicroTime:
         return MicroTime.of(value) if isinstance(value, datetime) else parse_micro_time(cast("str", value))
@@ -435,27 +434,27 @@ def _converter(cls: ApiType) -> Callable[[object], object]:
 
 
 def enc_hook(value: object) -> object:
-    """Encode the types that msgspec does not know.
+    """Encode types that msgspec does not support.
 
     Raises:
-        InvalidValueError: For a value that JSON cannot say.
+        InvalidValueError: If the value cannot be encoded as JSON.
     """
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, MicroTime):
         return format_micro_time(value)
-    raise InvalidValueError(f"{describe(value)} cannot be written as JSON", value=value)
+    raise InvalidValueError(f"{describe(value)} cannot be encoded as JSON", value=value)
 
 
 def describe_type(value: object) -> str:
-    """Say in a few words what kind of value it is."""
+    """Describe the type of a value in a few words."""
     if isinstance(value, datetime) and value.tzinfo is None:
         return "a datetime without a time zone"
     return WORDS.get(type(value), f"a {type(value).__name__}")
 
 
 def describe(value: object) -> str:
-    """Say in a few words what a value is, for an error message."""
+    """Describe a value in a few words for an error message."""
     words = describe_type(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         text = repr(value)

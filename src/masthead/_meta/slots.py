@@ -1,13 +1,13 @@
-"""Descriptors over a Struct's own slots.
+"""Descriptors for the slots of a Struct.
 
-msgspec's C code reads and fills the slots themselves; Python code sees a descriptor where a slot needs help:
+msgspec's C code accesses the slots directly; Python code goes through a descriptor where a slot needs one:
 
-* a *value* slot reads as its default while it is unset;
-* a *living* slot (a list, a map, a nested type) comes to life when it is read while unset, marked as implicit,
-  so that what is put into it stays, and what was only looked at is not written;
-* a *lazy* slot holds the bytes off the wire until it is read for the first time.
+* a *value* slot returns its default while it is unset;
+* an *implicit* slot (a list, a map, a nested type) creates its value when it is read while unset. The value is marked as
+  implicit: it is encoded only if something was put into it;
+* a *lazy* slot holds raw bytes until it is first read.
 
-A slot that was never set holds msgspec's UNSET, which msgspec does not write.
+An unset slot holds msgspec's UNSET, which msgspec does not encode.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 class ImplicitList(list[Any]):
-    """A list that nobody set: reading an unset field brought it to life."""
+    """A list that was created by reading an unset field."""
 
     __slots__ = ()
 
 
 class ImplicitDict(dict[str, Any]):
-    """A map that nobody set: reading an unset field brought it to life."""
+    """A map that was created by reading an unset field."""
 
     __slots__ = ()
 
 
 class Slot:
-    """A descriptor over a Struct's own slot, which msgspec's C code reads and fills past it."""
+    """A descriptor for a slot of a Struct; msgspec's C code bypasses it."""
 
     __slots__ = ("member",)
 
@@ -54,7 +54,7 @@ class Slot:
 
 
 class ValueSlot(Slot):
-    """Reads as its default while unset; for strings, numbers and booleans."""
+    """Returns its default while unset; for strings, numbers and booleans."""
 
     __slots__ = ("default",)
 
@@ -70,7 +70,7 @@ class ValueSlot(Slot):
 
 
 class ImplicitSlot(Slot):
-    """Comes to life when it is read while unset, so that what is put into it stays; for lists, maps, types."""
+    """Creates and keeps its value when it is read while unset; for lists, maps and nested types."""
 
     __slots__ = ("make",)
 
@@ -89,7 +89,7 @@ class ImplicitSlot(Slot):
 
 
 class LazySlot(Slot):
-    """Holds the bytes off the wire until it is read for the first time."""
+    """Holds raw bytes until it is first read."""
 
     __slots__ = ("make", "name", "read")
 
@@ -115,7 +115,7 @@ class LazySlot(Slot):
         return value
 
     def _decoded(self, instance: msgspec.Struct, raw: Raw) -> object:
-        if self.read is None:  # a decoder takes time to make, and most fields of most types are never read
+        if self.read is None:  # created on demand: decoders are costly, and most fields are never read
             from masthead._meta import wire
 
             self.read = wire.reader_of(cast("ApiType", type(instance)).api_type, self.name).read
@@ -130,12 +130,12 @@ class LazySlot(Slot):
 
 
 def is_lazy(cls: type, name: str) -> bool:
-    """Whether a field holds its bytes until it is read."""
+    """Whether a field is decoded lazily."""
     return any(isinstance(base.__dict__.get(name), LazySlot) for base in cls.__mro__)
 
 
 def member_of(cls: type, name: str) -> MemberDescriptorType:
-    """The slot of a field, past any descriptor over it."""
+    """Return the slot of a field, bypassing its descriptor."""
     for base in cls.__mro__:
         if name in base.__dict__:
             found = base.__dict__[name]
@@ -144,8 +144,8 @@ def member_of(cls: type, name: str) -> MemberDescriptorType:
 
 
 def members(cls: type[msgspec.Struct]) -> tuple[tuple[str, MemberDescriptorType, object], ...]:
-    """Every field of a class: its name, its slot, and what the slot holds while unset."""
-    # Kept by the class itself: a cache of ours would keep every class alive that unknown fields ever needed.
+    """Return name, slot and unset value of every field of a class."""
+    # Cached on the class itself: a global cache would keep all substitute classes alive.
     found = cls.__dict__.get("_members")
     if found is None:
         pairs = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
@@ -155,8 +155,8 @@ def members(cls: type[msgspec.Struct]) -> tuple[tuple[str, MemberDescriptorType,
 
 
 def lazy_members(cls: type[msgspec.Struct]) -> tuple[MemberDescriptorType, ...]:
-    """The slots that hold bytes until they are read."""
-    # Kept by the class itself, as in `members`.
+    """Return the slots of lazy fields."""
+    # Cached on the class itself, as in `members`.
     found = cls.__dict__.get("_lazy_members")
     if found is None:
         found = tuple(member for name, member, _ in members(cls) if is_lazy(cls, name))
@@ -186,7 +186,7 @@ class SlotPlan:
         self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool
     ) -> None:
         default, factory, wire_name = _default_in(namespace, name)
-        make = _living(factory)
+        make = _implicit_factory(factory)
         if lazy:
             self.makers[name] = lambda member: LazySlot(member, name, make)
             annotation = Raw
@@ -202,10 +202,10 @@ class SlotPlan:
         namespace[name] = field(default=UNSET, name=wire_name)
 
     def install(self, cls: type) -> None:
-        """Put the descriptors over the slots of the class that was made from the body."""
+        """Install the descriptors on the class that was created from the body."""
         for name, maker in self.makers.items():
             own = cls.__dict__.get(name)
-            # A field of a base class that is declared anew keeps its slot there.
+            # A redeclared field keeps its slot in the base class.
             member = own if isinstance(own, types.MemberDescriptorType) else member_of(cls.__mro__[1], name)
             type.__setattr__(cls, name, maker(member))
 
@@ -216,7 +216,7 @@ def is_field(name: str, annotation: object) -> bool:
 
 
 def annotations_in(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The annotations of a class body; on Python 3.14 they are a function until asked for."""
+    """Return the annotations of a class body; on Python 3.14 they are evaluated lazily."""
     if "__annotations__" not in namespace:
         namespace["__annotations__"] = _evaluated_annotations(namespace)
     return cast("dict[str, Any]", namespace["__annotations__"])
@@ -233,7 +233,7 @@ def _evaluated_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default_in(namespace: dict[str, Any], name: str) -> tuple[object, object, str | None]:
-    """The default, default factory and wire name that a class body gives a field."""
+    """Return the default, default factory and wire name of a field in a class body."""
     factory: object = msgspec.NODEFAULT
     given, wire_name = namespace.get(name, msgspec.NODEFAULT), None
     if hasattr(given, "default_factory"):  # what `field` returns; msgspec does not export its type
@@ -247,8 +247,8 @@ def _default_in(namespace: dict[str, Any], name: str) -> tuple[object, object, s
     return given, factory, wire_name
 
 
-def _living(factory: object) -> Callable[[], object] | None:
-    """What to make when an unset field of this factory is read."""
+def _implicit_factory(factory: object) -> Callable[[], object] | None:
+    """Return the factory of implicit values for a default factory."""
     if factory is list:
         return ImplicitList
     if factory is dict:

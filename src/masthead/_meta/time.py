@@ -32,7 +32,7 @@ class MicroTime(datetime):
     a ``MicroTime`` again.
 
     Raises:
-        TimeError: It would have no time zone.
+        TimeError: If it would have no time zone.
     """
 
     __slots__ = ()
@@ -62,7 +62,7 @@ class MicroTime(datetime):
         """Return the same point in time, in the same time zone.
 
         Raises:
-            TimeError: It has no time zone.
+            TimeError: If it has no time zone.
         """
         clock = (when.hour, when.minute, when.second, when.microsecond)
         return cls(when.year, when.month, when.day, *clock, tzinfo=when.tzinfo, fold=when.fold)
@@ -80,7 +80,7 @@ def parse_time(text: str) -> datetime:
     """Return the point in time that RFC 3339 text names, with the offset that it is written in.
 
     Raises:
-        TimeError: The text is not RFC 3339, or names a time that Python has no ``datetime`` for.
+        TimeError: If the text is not RFC 3339, or names a time that Python has no ``datetime`` for.
     """
     # differs from client-go: digits beyond the microsecond are rounded where it would cut them off, and a "t",
     # a "z", a blank for the T and an offset without its colon are read too.
@@ -95,7 +95,7 @@ def parse_micro_time(text: str) -> MicroTime:
     """Return the point in time that RFC 3339 text names, with the offset that it is written in.
 
     Raises:
-        TimeError: The text is not RFC 3339, or names a time that Python has no ``datetime`` for.
+        TimeError: If the text is not RFC 3339, or names a time that Python has no ``datetime`` for.
     """
     # differs from client-go: fewer or more than six digits of fraction are read too.
     return MicroTime.of(parse_time(text))
@@ -105,7 +105,7 @@ def format_time(when: datetime) -> str:
     """Return it as the API writes a ``Time``: UTC, cut to the second.
 
     Raises:
-        TimeError: It has no time zone, or in UTC its year is not within 1 and 9999.
+        TimeError: If it has no time zone, or in UTC its year is not within 1 and 9999.
     """
     # differs from client-go: Go's zero time, the first second of year 1, is written out and is not null.
     return _to_utc(when).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
@@ -115,7 +115,7 @@ def format_micro_time(when: datetime) -> str:
     """Return it as the API writes a ``MicroTime``: UTC, with six digits of fraction.
 
     Raises:
-        TimeError: It has no time zone, or in UTC its year is not within 1 and 9999.
+        TimeError: If it has no time zone, or in UTC its year is not within 1 and 9999.
     """
     return _to_utc(when).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 

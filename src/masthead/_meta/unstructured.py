@@ -1,4 +1,4 @@
-"""Objects of any kind, without a type: metadata as ever, everything else plain data."""
+"""Unstructured objects: typed metadata, everything else as plain data."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _TYPED: Final = frozenset({"apiVersion", "kind", "metadata"})
 class Unstructured(Object):
     """An object of any kind.
 
-    ``apiVersion``, ``kind`` and ``metadata`` are attributes, as on typed objects; every other section is
-    reached with brackets and is plain data, decoded when it is first looked at::
+    ``apiVersion``, ``kind`` and ``metadata`` are attributes, as on typed objects; every other section is accessed with
+    brackets and is plain data, decoded when it is first read::
 
         widget["spec"]["size"] = 3
         widget.get("status", "conditions", 0, "type", default="Unknown")
@@ -50,22 +50,22 @@ class Unstructured(Object):
         labels: dict[str, str] | None = None,
         annotations: dict[str, str] | None = None,
     ) -> Self:
-        """Make an object that has no sections yet.
+        """Create an object without sections.
 
         Raises:
-            NameFormatError: If a name or label is none.
+            NameFormatError: If a name or label is invalid.
         """
         metadata = new_metadata(name, namespace, generate_name, labels, annotations)
         return cls(api_version=api_version, kind=kind, metadata=metadata)
 
     @classmethod
     def from_wire(cls, data: bytes) -> Self:
-        """Read an object as a server wrote it, decoding metadata only.
+        """Decode the metadata of an object as a server encodes it; other sections are decoded lazily.
 
         Raises:
-            DecodeError: If it is not a JSON object, or its metadata does not fit.
+            DecodeError: If it is not a JSON object, or its metadata is invalid.
         """
-        data = bytes(data)  # or a buffer that is used again would change the object
+        data = bytes(data)  # a copy, because the caller may reuse its buffer
         try:
             made = _from_parts(cls, split_fields(data))
         except shape.ShapeError as fault:
@@ -77,14 +77,14 @@ class Unstructured(Object):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, strict: bool = False) -> Self:
-        """Take plain data with the names of the wire.
+        """Convert plain data with wire names.
 
         Args:
             data: Dicts, lists, strings and numbers.
-            strict: Refuse fields of the metadata that are not known instead of keeping them.
+            strict: Whether unknown fields of the metadata are rejected instead of kept.
 
         Raises:
-            DecodeError: If it is no object, or its metadata does not fit.
+            DecodeError: If it is not an object, or its metadata is invalid.
         """
         try:
             return cls.from_plain(data, shape.STRICT if strict else shape.FROM_WIRE)
@@ -95,16 +95,16 @@ class Unstructured(Object):
 
     @classmethod
     def from_plain(cls, data: object, rules: shape.Rules) -> Self:
-        """Build an object where another type holds one.
+        """Build an object that is a field of another type.
 
         Raises:
-            ShapeError: If it is no object, or its metadata does not fit.
+            ShapeError: If it is not an object, or its metadata is invalid.
         """
         checked = shape.MapShape(shape.AnyShape()).build(data, rules)
         return _from_parts(cls, cast("dict[str, Any]", checked), rules)
 
     def copy(self) -> Self:
-        """Return an independent copy, which knows what it is, even if only its list said so."""
+        """Return an independent copy, which has apiVersion and kind even if only its list had them."""
         made = super().copy()
         made.api_version, made.kind = self.api_version, self.kind
         return made
@@ -112,7 +112,7 @@ class Unstructured(Object):
     __copy__ = copy
 
     def glance(self, look: Callable[[Self], R]) -> R:
-        """What a function says about the object; what it makes us decode on the way is not kept."""
+        """Return the result of a function of the object; sections that it decodes are not kept."""
         held = self._sections_held()
         waiting = {name: value for name, value in held.items() if type(value) is Raw}
         try:
@@ -122,10 +122,10 @@ class Unstructured(Object):
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """What the object says it is.
+        """The group, version and kind of the object.
 
         Raises:
-            InvalidValueError: If its ``apiVersion`` is none.
+            InvalidValueError: If its ``apiVersion`` is invalid.
         """
         return GroupVersionKind.of(self.api_version, self.kind)
 
@@ -153,11 +153,11 @@ class Unstructured(Object):
         return section in self._sections_held()
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the sections."""
+        """Iterate over the names of the sections."""
         return iter(list(self._sections_held()))
 
     def get(self, section: str, *path: str | int, default: object = None) -> Any:  # noqa: ANN401 - plain data
-        """What is at a path of keys and indices below a section, or the default if there is nothing."""
+        """Return the value at a path of keys and indices in a section, or the default if it does not exist."""
         _refuse_typed(section)
         if section not in self:
             return default
@@ -170,8 +170,8 @@ class Unstructured(Object):
         return value
 
     def to_write(self, *, typed: bool) -> object:
-        """What is to be encoded."""
-        del typed  # an object that has no type must say what it is
+        """Return what is to be encoded."""
+        del typed  # an unstructured object always encodes apiVersion and kind
         source = self.wire_bytes
         parts = resplit_fields(self, source) if source is not None else {}
         return {
@@ -185,12 +185,12 @@ class Unstructured(Object):
         }
 
     def is_modified(self) -> bool:
-        """Whether the object would write something else than the bytes that it came from."""
+        """Whether the encoding differs from the bytes that the object was decoded from."""
         source = self.wire_bytes
         if source is None:
             return True
         parts, sections = resplit_fields(self, source), self._sections_held()
-        # An item of a list does not say what it is; that it was told is no change.
+        # List items have no apiVersion and kind in their bytes; that these were added is not a modification.
         held = {"apiVersion": self.api_version, "kind": self.kind}
         return (
             any(name in parts and wire.decode_plain(parts[name]) != value for name, value in held.items())

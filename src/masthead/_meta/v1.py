@@ -69,11 +69,8 @@ DeletionPropagation: TypeAlias = Literal["Orphan", "Background", "Foreground"]
 ResourceVersionMatch: TypeAlias = Literal["Exact", "NotOlderThan"]
 
 
-# -- Failure ---------------------------------------------------------------------------------------------------
-
-
 class StatusReason(StrEnum):
-    """Why a request failed, as a Status says it; `masthead.errors` has a class for each."""
+    """The reason of a failure; `masthead.errors` has a class for each."""
 
     UNKNOWN = ""
     UNAUTHORIZED = "Unauthorized"
@@ -98,7 +95,7 @@ class StatusReason(StrEnum):
 
 
 class StatusCause(Struct):
-    """One of the reasons of a failure: which field, and what is wrong with it."""
+    """One cause of a failure: the field and the problem."""
 
     field: str | None = None
     message: str | None = None
@@ -106,7 +103,7 @@ class StatusCause(Struct):
 
 
 class StatusDetails(Struct):
-    """What a failure is about."""
+    """Details of a failure."""
 
     causes: list[StatusCause] = []
     group: str | None = None
@@ -117,7 +114,7 @@ class StatusDetails(Struct):
 
 
 class Status(Struct):
-    """The answer to a request that returns no object, and to one that failed."""
+    """The response to a request that returns no object, or that failed."""
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("", "v1", "Status")
 
@@ -131,11 +128,8 @@ class Status(Struct):
     code: int | None = None
 
 
-# -- Options ---------------------------------------------------------------------------------------------------
-
-
 class Preconditions(Struct):
-    """What must still be true of an object when it is deleted."""
+    """Preconditions of a delete."""
 
     resource_version: str | None = None
     uid: str | None = None
@@ -197,7 +191,7 @@ class ApplyOptions(Struct):
 
 
 class DeleteOptions(Struct):
-    """The options of a delete, which travel as its body."""
+    """The options of a delete, sent as its body."""
 
     api_version: str | None = None
     dry_run: list[str] = []
@@ -209,9 +203,6 @@ class DeleteOptions(Struct):
     propagation_policy: str | None = None
 
 
-# -- Selectors and conditions ----------------------------------------------------------------------------------
-
-
 class LabelSelectorRequirement(Struct):
     """A key, one of In, NotIn, Exists and DoesNotExist, and values."""
 
@@ -221,7 +212,7 @@ class LabelSelectorRequirement(Struct):
 
 
 class LabelSelector(Struct):
-    """Selects objects by their labels; `masthead._meta.labels` matches with it."""
+    """Selects objects by their labels; `masthead.meta.labels` evaluates it."""
 
     ATOMIC: ClassVar[bool] = True
 
@@ -238,7 +229,7 @@ class FieldSelectorRequirement(Struct):
 
 
 class Condition(Struct):
-    """What is known of one aspect of an object; `masthead._meta.conditions` helps to keep a list of them."""
+    """The state of one aspect of an object; `masthead.meta` has helpers for lists of conditions."""
 
     last_transition_time: Time | None = None
     message: str = ""
@@ -246,9 +237,6 @@ class Condition(Struct):
     reason: str = ""
     status: str = ""
     type: str = ""
-
-
-# -- Discovery -------------------------------------------------------------------------------------------------
 
 
 class GroupResource(Struct):
@@ -259,21 +247,21 @@ class GroupResource(Struct):
 
 
 class GroupVersionForDiscovery(Struct):
-    """A version that a group is served at."""
+    """A version of a group."""
 
     group_version: str = ""
     version: str = ""
 
 
 class ServerAddressByClientCIDR(Struct):
-    """Which address a client of a network should use."""
+    """The server address for clients of a network."""
 
     client_cidr: str = field(default="", name="clientCIDR")
     server_address: str = ""
 
 
 class APIVersions(Struct):
-    """The versions of the core group, as ``/api`` answers."""
+    """The versions of the core group: the response of ``/api``."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -284,7 +272,7 @@ class APIVersions(Struct):
 
 
 class APIGroup(Struct):
-    """A group and the versions that it is served at."""
+    """A group and its versions."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -297,7 +285,7 @@ class APIGroup(Struct):
 
 
 class APIGroupList(Struct):
-    """All groups but the core one, as ``/apis`` answers."""
+    """All groups except the core group: the response of ``/apis``."""
 
     api_version: str | None = None
     groups: list[APIGroup] = []
@@ -329,22 +317,19 @@ class APIResourceList(Struct):
 
 
 class RootPaths(Struct):
-    """The paths that a server answers at."""
+    """The paths that a server serves."""
 
     paths: list[str] = []
 
 
-# -- Representations -------------------------------------------------------------------------------------------
-
-
 class PartialObjectMetadata(Object):
-    """An object of any kind of which the server sends the metadata only."""
+    """The metadata of an object of any kind."""
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 
 
 class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
-    """A list of any kind of which the server sends the metadata only."""
+    """The metadata of the objects of a list of any kind."""
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadataList")
     ITEM: ClassVar[type[Object]] = PartialObjectMetadata
@@ -361,7 +346,7 @@ class TableColumnDefinition(Struct):
 
 
 class TableRowCondition(Struct):
-    """Something noteworthy about a row, such as that its object has completed."""
+    """A condition of a row, such as that its object has completed."""
 
     message: str | None = None
     reason: str | None = None
@@ -378,7 +363,7 @@ class TableRow(Struct):
 
 
 class Table(Struct):
-    """Objects as the server would print them, which is what kubectl shows."""
+    """Objects in tabular form, as kubectl shows them."""
 
     GVK: ClassVar[GroupVersionKind] = GroupVersionKind("meta.k8s.io", "v1", "Table")
 

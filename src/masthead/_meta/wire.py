@@ -1,8 +1,8 @@
-"""Bytes to objects and back: msgspec does the work, `shape` what msgspec cannot.
+"""JSON encoding and decoding: by msgspec where possible, else by `shape`.
 
-Decoding tries msgspec's C code with every field known. Only where that refuses (a field of a newer server, data
-that is plainly wrong) the bytes are decoded as plain JSON and built field by field, which either succeeds or says
-where the fault is.
+Decoding first tries msgspec's C code, which accepts declared fields only. If that fails (an unknown field of a newer
+server, or invalid data), the bytes are decoded as plain JSON and built field by field, which succeeds or locates the
+invalid field.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _plain_decoder: Final = msgspec.json.Decoder()
-_widening: Final = fork_safe_lock()
+_extension_lock: Final = fork_safe_lock()
 _encoder: Final = msgspec.json.Encoder(enc_hook=shape.enc_hook)
 
 
 class Reader:
-    """Decodes one type, and gets better at what it could not do at first.
+    """Decodes one type, and adapts to unknown fields.
 
-    msgspec's C code tries first. What it refuses is built field by field, which succeeds where the bytes have
-    fields that the type does not know. Those are remembered, and the reader goes on with a type that has them.
+    msgspec's C code tries first. What it rejects is built field by field, which succeeds if the bytes have unknown
+    fields. These are remembered, and the reader continues with a type that declares them.
     """
 
-    __slots__ = ("_annotation", "_lessons", "_rules", "_shape", "decode")
+    __slots__ = ("_annotation", "_known_fields", "_rules", "_shape", "decode")
 
     def __init__(self, annotation: object, rules: shape.Rules = shape.FROM_WIRE) -> None:
         self._annotation = annotation
         self._rules = rules
         self._shape = shape.shape_of(annotation)
-        self._lessons = 0
+        self._known_fields = 0
         self.decode = _decoder(annotation)
-        """The fast way alone; raises msgspec's errors."""
+        """The fast path only; raises msgspec's errors."""
 
     def read(self, data: bytes | str | msgspec.Raw) -> object:
-        """Decode a value, keeping fields that its types do not know.
+        """Decode a value; unknown fields are kept.
 
         Raises:
-            ShapeError: If the bytes are not JSON or do not fit.
+            ShapeError: If the bytes are not JSON or do not match the type.
         """
         try:
             return self.decode(data)
@@ -62,15 +62,15 @@ class Reader:
             value = self._shape.build(decode_plain(data), self._rules)
         except RecursionError as error:
             raise malformed(error) from None
-        if self._lessons != UNKNOWN_FIELDS.count:
-            self._widen()
+        if self._known_fields != UNKNOWN_FIELDS.count:
+            self._extend()
         return value
 
-    def _widen(self) -> None:
-        with _widening:  # or a decoder that knows less could replace one that another thread has just made
+    def _extend(self) -> None:
+        with _extension_lock:  # otherwise an older decoder could replace a newer one of another thread
             count = UNKNOWN_FIELDS.count
             self.decode = _decoder(extend_annotation(self._annotation))
-            self._lessons = count
+            self._known_fields = count
 
 
 def _decoder(annotation: object) -> Callable[[bytes | str | msgspec.Raw], Any]:
@@ -79,22 +79,22 @@ def _decoder(annotation: object) -> Callable[[bytes | str | msgspec.Raw], Any]:
 
 @functools.cache
 def reader_for(annotation: object) -> Reader:
-    """The reader of a type, made once."""
+    """Return the reader of a type; cached."""
     return Reader(annotation)
 
 
 @functools.cache
 def reader_of(cls: ApiType, attribute: str) -> Reader:
-    """The reader of one field of a type; null is let through."""
+    """Return the reader of one field of a type, which accepts null; cached."""
     rules = shape.fields_by_attribute(cls)[attribute].rules(shape.FROM_WIRE)
     return Reader(Union[cast("Any", shape.annotations_of(cls)[attribute]), None], rules)
 
 
 def utf8(text: bytes | str) -> bytes:
-    """Text as bytes.
+    """Encode text as UTF-8.
 
     Raises:
-        ShapeError: If it has lone surrogates, which no encoding can say.
+        ShapeError: If it has lone surrogates, which cannot be encoded.
     """
     try:
         return text.encode() if isinstance(text, str) else bytes(text)
@@ -115,7 +115,7 @@ def decode_plain(data: bytes | str | msgspec.Raw) -> Any:  # noqa: ANN401 - any 
 
 
 def malformed(error: Exception) -> shape.ShapeError:
-    """Put msgspec's complaint about text that is no JSON into our words."""
+    """Convert msgspec's error about malformed JSON to a readable one."""
     if isinstance(error, RecursionError):
         return shape.ShapeError("nested too deeply")
     if isinstance(error, UnicodeDecodeError):
@@ -131,51 +131,51 @@ def encode(value: object) -> bytes:
     """Encode compact JSON.
 
     Raises:
-        InvalidValueError: If something in it cannot be written as JSON.
+        InvalidValueError: If a value cannot be encoded as JSON.
     """
     try:
         return _encoder.encode(value)
     except InvalidValueError:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidValueError(f"cannot be written as JSON: {error}", value=value) from None
+        raise InvalidValueError(f"cannot be encoded as JSON: {error}", value=value) from None
 
 
-class _Doubled(dict[str, object]):
-    """An object of JSON in which a key stands twice."""
+class _DuplicateKeyDict(dict[str, object]):
+    """A JSON object with a duplicate key."""
 
     key: str
 
 
 def refuse_duplicate_keys(data: bytes) -> None:
-    """Check that no object in the text has a key twice.
+    """Check that no object in the text has a duplicate key.
 
-    A server never writes such text, so that only what people may have written is checked.
+    For text that may be written by hand only: servers never send duplicate keys.
 
     Raises:
-        ShapeError: Naming the key and where it stands, or if the text is not JSON at all.
+        ShapeError: If a key is duplicated, with its path; or if the text is not JSON.
     """
     if msgspec.json.encode(decode_plain(data)) == data:
-        return  # It reads and writes back the same, so nothing was lost.
+        return  # It round-trips unchanged, so no key was dropped.
     import json
 
-    try:  # numbers are of no interest, and Python refuses to read very long ones
-        parsed = json.loads(data, object_pairs_hook=_mark_doubled, parse_int=len, parse_float=len)
+    try:  # numbers are not parsed: they do not matter, and Python rejects very long ones
+        parsed = json.loads(data, object_pairs_hook=_mark_duplicates, parse_int=len, parse_float=len)
     except (ValueError, RecursionError):
-        # Python's parser is stricter than msgspec in a corner; what msgspec took is good enough.
+        # In rare cases Python's parser is stricter than msgspec, which has accepted the text.
         return
-    if (doubled := _first_doubled(parsed)) is not None:
+    if (doubled := _first_duplicate(parsed)) is not None:
         path, found = doubled
         fault = shape.ShapeError(f'the key "{found.key}" appears twice')
         fault.steps.extend([f".{found.key}", *reversed(path)])
         raise fault
 
 
-def _mark_doubled(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _mark_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     unique = dict(pairs)
     if len(unique) == len(pairs):
         return unique
-    marked = _Doubled(pairs)
+    marked = _DuplicateKeyDict(pairs)
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
@@ -184,12 +184,12 @@ def _mark_doubled(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return marked
 
 
-def _first_doubled(document: object) -> tuple[tuple[str, ...], _Doubled] | None:
-    """The first object that has a key twice, and where it stands. A loop, because documents nest deeper than calls."""
+def _first_duplicate(document: object) -> tuple[tuple[str, ...], _DuplicateKeyDict] | None:
+    """Find the first object with a duplicate key, and its path. Iterative, because documents may exceed the recursion limit."""
     waiting: list[tuple[tuple[str, ...], object]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, _Doubled):
+        if isinstance(value, _DuplicateKeyDict):
             return path, value
         if isinstance(value, dict):
             inner = [((*path, f".{key}"), item) for key, item in cast("dict[str, object]", value).items()]

@@ -1,7 +1,7 @@
-"""YAML as Kubernetes reads it: one way in, one way out.
+"""YAML with the semantics of Kubernetes' tools.
 
-PyYAML reads YAML 1.1 to the letter; the API's own tools do not. Here as there, ``22:22`` is text and not a
-number to the base of sixty, ``2026-01-01`` is text and not a date, and a key that stands twice is an error.
+PyYAML follows YAML 1.1 to the letter; Kubernetes' tools do not. Here as there, ``22:22`` is text and not a sexagesimal
+number, ``2026-01-01`` is text and not a date, and a duplicate key is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from masthead.errors import DecodeError, InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The C parser is ten times faster; a PyYAML built without libyaml has only the other.
+# The C parser is ten times faster, but missing if PyYAML was built without libyaml.
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper
     from yaml import SafeLoader as _BaseLoader
@@ -28,16 +28,16 @@ else:
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 MAX_DEPTH: Final = 200
-"""How deep a document may nest; Kubernetes' deepest schemas need a tenth of it."""
+"""The maximum nesting of a document; Kubernetes' deepest schemas need a tenth of it."""
 MAX_NODES: Final = 2_000_000
-"""How many values a document may expand to, aliases counted each time: a few lines can name billions."""
+"""The maximum number of values with aliases expanded: a few lines of aliases can expand to billions."""
 MAX_ALIASED: Final = 10_000
-"""How many more values than its text has characters, of which each value that is written out takes one at least."""
+"""The maximum number of values beyond the length of the text, as each literal value takes a character at least."""
 MAX_ALIASED_SIZE: Final = 3 * 1024 * 1024
-"""How many more characters than its text has: one long scalar can be named thousands of times."""
+"""The maximum number of characters beyond the length of the text: one long scalar can be aliased thousands of times."""
 
 _DEEPEST: Final = 10_000
-"""How deep what is written may nest; what is deeper contains itself."""
+"""The maximum nesting of dumped data; deeper data contains itself."""
 _WIDTH: Final = 110
 _END: Final = object()
 
@@ -50,21 +50,21 @@ _INT_TAG: Final = "tag:yaml.org,2002:int"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _NUMBER_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG})
 _LONGEST_NUMBER: Final = 512
-"""Characters of a number; the largest that a float can be has 309 digits."""
+"""The maximum length of a number; the largest float has 309 digits."""
 _JSON_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
     f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "map", "seq")
 }
-# The last is "=", which YAML 1.1 gives a meaning that nobody uses.
+# The last is "=", the unused value tag of YAML 1.1.
 _REPLACED_TAGS: Final = frozenset(
     {"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG, "tag:yaml.org,2002:value"}
 )
 
 
 class _Loader(_BaseLoader):
-    """Resolves plain words as the API's tools do."""
+    """Resolves plain scalars as Kubernetes' tools do."""
 
 
-# PyYAML shares this table between loaders; ours is its own.
+# A copy, because PyYAML shares this table between loaders.
 cast("Any", _Loader).yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in rules if tag not in _REPLACED_TAGS]
     for first, rules in cast("Any", _BaseLoader).yaml_implicit_resolvers.items()
@@ -74,7 +74,7 @@ cast("Any", _Loader).add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+012345678
 
 
 class _Dumper(_BaseDumper):
-    """Writes text so that every YAML reader takes it for text."""
+    """Quotes text so that every YAML parser reads it as text."""
 
 
 def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's own types are private
@@ -90,16 +90,16 @@ _Dumper.add_representer(str, _represent_text)
 def load_all(
     text: bytes | str, *, kind: str = "", keep_empty: bool = False, is_measured: bool = False
 ) -> list[object]:
-    """Read every document of a stream; empty ones are left out.
+    """Parse all documents of a stream; empty ones are skipped.
 
     Args:
         text: The stream.
-        kind: What the documents should be; only for the error's message.
-        keep_empty: Keep empty documents, as None, so that each can be named by its number.
-        is_measured: Whether the caller has measured it, and found it small enough.
+        kind: The expected kind, for error messages only.
+        keep_empty: Whether empty documents are kept as None, so that document numbers are right.
+        is_measured: Whether the caller has already checked the size with `measure`.
 
     Raises:
-        DecodeError: If it is not YAML, a key stands twice, or it nests or expands absurdly.
+        DecodeError: If it is not YAML, has a duplicate key, or is nested or expanded too much.
     """
     try:
         if not is_measured:
@@ -123,10 +123,10 @@ def load_all(
 
 
 def load_one(text: bytes | str, *, kind: str = "") -> object:
-    """Read a stream that must hold exactly one document.
+    """Parse a stream that must contain exactly one document.
 
     Raises:
-        DecodeError: If it holds none or several, or `load_all` would raise.
+        DecodeError: If it has no document or several, or if `load_all` would raise.
     """
     documents = load_all(text, kind=kind)
     if len(documents) != 1:
@@ -136,10 +136,10 @@ def load_one(text: bytes | str, *, kind: str = "") -> object:
 
 
 def dump(value: object) -> str:
-    """Write one document, keys in the order given.
+    """Dump one document, with keys in the given order.
 
     Raises:
-        InvalidValueError: If it nests far deeper than anything that was read, or contains itself.
+        InvalidValueError: If it is nested too deeply, or contains itself.
     """
     try:
         return yaml.dump(
@@ -147,13 +147,13 @@ def dump(value: object) -> str:
         )
     except RecursionError:
         pass
-    # PyYAML descends with three calls for each level, so that it gets to 330 of the thousand that JSON may have.
+    # PyYAML's own dumper recurses with three calls per level, so it reaches a third of the supported depth only.
     emit: Any = cast("Any", yaml).emit
     return cast("str", emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
 
 
 def _events(document: object) -> Iterator[yaml.Event]:
-    """What an emitter is to write for a document, without descending into it."""
+    """Yield the emitter's events for a document, iteratively."""
     writer: Any = _Dumper(io.StringIO())
     yield yaml.StreamStartEvent()
     yield yaml.DocumentStartEvent(explicit=False)
@@ -174,7 +174,7 @@ def _events(document: object) -> Iterator[yaml.Event]:
         else:
             yield _scalar(writer, value)
         if len(levels) > _DEEPEST:
-            raise InvalidValueError("cannot be written as YAML: nested too deeply")
+            raise InvalidValueError("cannot be dumped as YAML: nested too deeply")
     yield yaml.DocumentEndEvent(explicit=False)
     yield yaml.StreamEndEvent()
 
@@ -197,12 +197,12 @@ def _problem(error: Exception) -> str:
 
 
 class AliasExpansion(NamedTuple):
-    """What a stream stands for once its aliases are followed.
+    """The size of a stream with its aliases expanded.
 
     Attributes:
-        values: How many values: lists, maps, their keys, and scalars.
-        size: How many characters its scalars have together.
-        aliased: How many of the values stand elsewhere, and are only named.
+        values: The number of values: lists, maps, their keys, and scalars.
+        size: The total length of its scalars.
+        aliased: The number of values that come from aliases.
     """
 
     values: int
@@ -211,16 +211,16 @@ class AliasExpansion(NamedTuple):
 
 
 def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> AliasExpansion:
-    """Count what a stream stands for, in a time that its length bounds, before anything is made of it.
+    """Measure the expansion of a stream, in time linear to its length, before it is constructed.
 
     Args:
         text: The stream.
-        kind: What the documents should be; only for the error's message.
-        most: How many values are enough: where there are more, the rest is not counted.
+        kind: The expected kind, for error messages only.
+        most: The number of values after which counting stops.
 
     Raises:
-        DecodeError: If it nests too deeply: libyaml's own descent has no limit.
-        YAMLError: PyYAML's own, if it is not YAML before that.
+        DecodeError: If it is nested too deeply: libyaml's recursion has no limit.
+        YAMLError: If it is not YAML; raised by PyYAML.
     """
     events: Iterator[yaml.Event] = cast("Any", yaml).parse(text, Loader=_Loader)
     anchors: dict[str, tuple[int, int]] = {}
@@ -235,7 +235,7 @@ def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Alia
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in {anchor for anchor, _, _ in opened}:
                 raise DecodeError(_at(event, "nested too deeply: an alias within what it names"), kind=kind)
-            # One that names nothing is refused when it is followed.
+            # An undefined alias is rejected later, by the composer.
             more, longer = anchors.get(cast("str", event.anchor), (1, 0))
             values, size, aliased = values + more, size + longer, aliased + more
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -255,7 +255,7 @@ def measure(text: bytes | str, kind: str = "", *, most: int = MAX_NODES) -> Alia
 
 
 def _refuse_expansion(text: bytes | str, kind: str) -> None:
-    """Refuse a stream whose aliases stand for far more than it says."""
+    """Reject a stream whose aliases expand too much."""
     most = min(MAX_NODES, len(text) + MAX_ALIASED)
     measured = measure(text, kind, most=most)
     if measured.values > most:
@@ -266,7 +266,7 @@ def _refuse_expansion(text: bytes | str, kind: str) -> None:
 
 
 class _NodePath:
-    """A node and how it was reached; the path is put together only for an error."""
+    """A node with a link to its parent; the path is built only for an error."""
 
     __slots__ = ("above", "depth", "node", "step")
 
@@ -286,7 +286,7 @@ class _NodePath:
 
 
 def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
-    """Look for what JSON cannot say and for double keys before anything is made of the nodes."""
+    """Reject values that JSON does not allow, and duplicate keys, before values are constructed."""
     stack = [_NodePath(root, "", None)]
     while stack:
         place = stack.pop()
@@ -328,7 +328,7 @@ def _refuse_bad_keys(place: _NodePath, kind: str) -> None:
     seen: set[str] = set()
     for key, _ in place.node.value:
         if key.tag == "tag:yaml.org,2002:merge":
-            continue  # `<<` may stand more than once, and what it brings may be overridden.
+            continue  # `<<` may occur more than once, and its keys may be overridden.
         if key.tag != _STR_TAG:
             shown = key.value if isinstance(key.value, str) else "a list or map"
             raise DecodeError(

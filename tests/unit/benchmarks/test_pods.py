@@ -9,7 +9,7 @@ from benchmarks.harness import pods
 
 @pytest.mark.skipif(not pods.SHARED.exists(), reason="the shared generator is not here")
 @pytest.mark.parametrize("count", [0, 1, 25, 501])
-def test_both_generators_write_the_same_bytes(count: int, tmp_path: Path) -> None:
+def test_both_generators_have_equal_encodings_bytes(count: int, tmp_path: Path) -> None:
     path = tmp_path / "pods.json"
     subprocess.run([sys.executable, pods.SHARED, str(count), path], check=True)
 

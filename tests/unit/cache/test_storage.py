@@ -114,7 +114,7 @@ def test_the_others_leave_a_broken_section_to_who_reads_it(way: Hold) -> None:
 def test_what_cannot_be_written_cannot_be_held(way: Hold) -> None:
     made = Unstructured.new("a", api_version="v1", kind="Widget")
     made["spec"] = {"x": object()}
-    with pytest.raises(InvalidValueError, match="cannot be written as JSON"):
+    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
         storage_for(way, Unstructured).pack(made)
 
 

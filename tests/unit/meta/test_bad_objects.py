@@ -82,11 +82,11 @@ def test_deep_nesting_inside_a_section_is_refused_not_followed() -> None:
 def test_what_json_cannot_say_is_refused_when_writing() -> None:
     pod = Pod.new("web")
     pod.metadata.annotations["x"] = object()  # type: ignore[assignment]
-    with pytest.raises(InvalidValueError, match="cannot be written as JSON"):
+    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
         pod.to_json()
 
     pod.metadata.annotations["x"] = "\ud800"
-    with pytest.raises(InvalidValueError, match="cannot be written as JSON"):
+    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
         pod.to_json()
 
 

@@ -179,7 +179,7 @@ def test_a_controller_that_was_created_anew_takes_over() -> None:
 def test_an_owner_in_another_namespace_is_refused_and_a_cluster_scoped_one_is_not() -> None:
     pod = Pod.new("web-1", namespace="shop")
 
-    with pytest.raises(InvalidValueError, match="lives in the same namespace"):
+    with pytest.raises(InvalidValueError, match="in the same namespace"):
         set_owner(pod, made(ReplicaSet, "web", namespace="elsewhere"))
     assert set_owner(pod, made(Namespace, "shop"))
 

@@ -97,7 +97,7 @@ def test_a_key_that_is_no_text_is_refused_or_written_as_text(key: object) -> Non
     try:
         assert all(isinstance(each, str) for each in cm.to_dict()["data"])
     except InvalidValueError as refused:
-        assert "cannot be written as JSON" in str(refused)  # noqa: PT017 - either will do
+        assert "cannot be encoded as JSON" in str(refused)  # noqa: PT017 - either will do
 
 
 def test_what_fits_by_its_meaning_though_not_by_its_type_is_taken() -> None:

@@ -384,7 +384,7 @@ def test_hints_name_what_can_be_typed() -> None:
 
 
 def test_what_json_cannot_say_is_refused_when_it_is_set() -> None:
-    with pytest.raises(DecodeError, match="got nan, which JSON cannot say"):
+    with pytest.raises(DecodeError, match="got nan, which is not valid in JSON"):
         JSONSchemaProps(maximum=float("nan"))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
 
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
-from masthead._meta.walk import read_everything
+from masthead._meta.walk import decode_lazy_fields
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Eager(Lazy[T]):
             InvalidValueError: if it was made here and cannot be written as JSON.
         """
         stored = cast("T", super().pack(obj))
-        read_everything(stored)
+        decode_lazy_fields(stored)
         if isinstance(stored, Unstructured):
             for section in stored:
                 stored[section]
