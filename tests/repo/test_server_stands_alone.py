@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2] / "src" / "masthead"
 MAY_IMPORT = (
@@ -38,3 +42,37 @@ def test_a_module_of_the_server_imports_meta_and_api_only(module: Path) -> None:
     ours = {name for name in imported_by(module) if name.partition(".")[0] == "masthead"}
 
     assert not {name for name in ours if not name.startswith(MAY_IMPORT)}
+
+
+@pytest.mark.parametrize(
+    "module", sorted((ROOT / "_server").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_no_module_of_the_server_uses_the_registry_of_the_clients(module: Path) -> None:
+    assert not {name for name in imported_by(module) if "registry" in name.split(".")}
+
+
+NAMES_OF_KINDS = {"api_version", "group", "gvk", "gvr", "kind", "resource", "served", "version"}
+
+
+def cached_functions(module: Path) -> Iterator[ast.FunctionDef]:
+    """The functions of a module whose results are kept for the life of the process."""
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
+            names = {ast.unparse(each).rpartition(".")[2] for each in decorators}
+            if names & {"cache", "lru_cache"}:
+                yield node
+
+
+def test_the_server_keeps_nothing_by_kind_for_the_whole_process() -> None:
+    """Servers in one process may serve different resources, so what is known of one belongs to a catalog."""
+    found: set[str] = set()
+    for module in (ROOT / "_server").rglob("*.py"):
+        for function in cached_functions(module):
+            arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            is_by_kind = NAMES_OF_KINDS & {each.arg for each in arguments}
+            # What is kept without an argument, next to the resources, is a catalog of its own.
+            if is_by_kind or (not arguments and "resources" in module.relative_to(ROOT).parts):
+                found.add(f"{module.relative_to(ROOT)}:{function.name}")
+
+    assert found == set()
