@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["LIMIT", "HandlerBuffer", "Notification", "NotificationType"]
 
@@ -119,7 +119,17 @@ class HandlerBuffer(Generic[V]):
         InvalidValueError: if the limit is negative.
     """
 
-    __slots__ = ("_back", "_front", "_kept", "_limit", "_marks", "_waiting", "folded")
+    __slots__ = (
+        "_back",
+        "_front",
+        "_initial",
+        "_initial_keys",
+        "_kept",
+        "_limit",
+        "_marks",
+        "_waiting",
+        "folded",
+    )
 
     def __init__(self, limit: int = LIMIT) -> None:
         if limit < 0:
@@ -132,6 +142,10 @@ class HandlerBuffer(Generic[V]):
         # places are in two: those in front the wrong way round, with the first at the end, and behind them the rest.
         self._front: _Places[V] = {}
         self._back: _Places[V] = {}
+        # The initial state of a handler that joined late: notifications are made of it as they are taken, because
+        # making 200,000 of them at once takes too long.
+        self._initial: dict[str, V] = {}
+        self._initial_keys: Iterator[str] = iter(())
         self._waiting = 0
         """How many notifications there are in all places."""
         self._marks = 0
@@ -164,6 +178,18 @@ class HandlerBuffer(Generic[V]):
         if len(self._kept) > self._limit:
             self._begin_folding()
 
+    def begin_with(self, items: dict[str, V]) -> None:
+        """Add the state that the handler begins with, as initial adds; the buffer must be empty.
+
+        Args:
+            items: What there is, by key. The buffer keeps this very dict, and changes it.
+        """
+        if len(items) <= self._limit:
+            add = NotificationType.ADD
+            self._kept.extend([Notification(add, key, None, value, True) for key, value in items.items()])
+            return
+        self._initial, self._initial_keys, self._waiting = items, iter(list(items)), len(items)
+
     def take(self, limit: int = 100) -> list[Notification[V]]:
         """Remove the notifications that are next, at most so many, and return them."""
         if self._waiting:
@@ -174,6 +200,8 @@ class HandlerBuffer(Generic[V]):
     def clear(self) -> None:
         """Forget all that waits."""
         self._kept.clear()
+        self._initial = {}
+        self._initial_keys = iter(())
         self._front.clear()
         self._back.clear()
         self._waiting = 0
@@ -190,6 +218,9 @@ class HandlerBuffer(Generic[V]):
 
     def _fold(self, notification: Notification[V]) -> None:
         place: str | int = notification.key
+        if place in self._initial:
+            self._fold_initial(notification)
+            return
         if notification.type is NotificationType.SYNC_MARKER:
             place = self._marks = self._marks + 1
         places = self._front if place in self._front else self._back
@@ -203,8 +234,28 @@ class HandlerBuffer(Generic[V]):
         self._waiting += len(after) - len(before)
         self.folded += len(before) + 1 - len(after)
 
-    def _take_folded(self, limit: int) -> list[Notification[V]]:
+    def _fold_initial(self, notification: Notification[V]) -> None:
+        """Change what is initially there, as an ADD that waits is changed."""
+        key = notification.key
+        if notification.type is NotificationType.DELETE:
+            del self._initial[key]
+            self._waiting -= 1
+            self.folded += 2
+        else:
+            self._initial[key] = cast("V", notification.new)
+            self.folded += 1
+
+    def _take_initial(self, limit: int) -> list[Notification[V]]:
+        initial, add = self._initial, NotificationType.ADD
         taken: list[Notification[V]] = []
+        while initial and len(taken) < limit:
+            key = next(self._initial_keys)
+            if key in initial:  # or it was deleted meanwhile
+                taken.append(Notification(add, key, None, initial.pop(key), True))
+        return taken
+
+    def _take_folded(self, limit: int) -> list[Notification[V]]:
+        taken = self._take_initial(limit) if self._initial else []
         while len(taken) < limit and (self._front or self._back):
             if not self._front:
                 self._front, self._back = dict(reversed(self._back.items())), {}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._cache.reflector.foreign import as_source
@@ -38,13 +38,16 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import Hold, ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
     from masthead._client.listwatch import ListerWatcher
-    from masthead._sansio.changes import Process, Queue
+    from masthead._sansio.changes import Change, Process, Queue
 
 __all__ = ["InformerController"]
 
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
+
+_POPS: Final = 250
+"""How often the queue is popped before others get their turn."""
 
 
 class InformerController(Generic[T]):
@@ -56,7 +59,8 @@ class InformerController(Generic[T]):
     Args:
         sources: What to mirror: one source; or several, each under the name of its scope.
         process: Is called with changes in their order, and whether they belong to the initial state. What the changes
-            carry is what `hold` says: the objects themselves, unless it is ``compact``.
+            carry is what `hold` says: the objects themselves, unless it is ``compact``. It may return an iterator: its
+            steps are the rest of the work, with a turn for others between them, before any other change is processed.
         queue: Where changes wait; None for the ordered one.
         hold: How objects are stored.
         transform: What is done to each object first.
@@ -106,6 +110,8 @@ class InformerController(Generic[T]):
         self._is_due = is_due
         self._on_pumped = on_pumped
         self._has_run = False
+        self._pumping = asyncio.Lock()
+        self._steps: Iterator[object] = iter(())
         self._name = name or next(iter(scopes.values())).resource
         item = next(iter(scopes.values())).item
         storage = storage_for(hold, item) if isinstance(hold, str) else hold
@@ -171,23 +177,36 @@ class InformerController(Generic[T]):
         finally:
             self._queue.close()
 
-    def pump(self) -> None:
-        """Process all that is in the queue."""
-        while len(self._queue) and self._pop():
-            pass
-        self._on_pumped()
+    async def pump(self) -> None:
+        """Process all that is in the queue; one caller at a time, so that changes keep their order."""
+        async with self._pumping:
+            popped = 0
+            while len(self._queue) and await self._pop():
+                popped += 1
+                if popped % _POPS == 0:
+                    await asyncio.sleep(0)
+            self._on_pumped()
 
-    def _pop(self) -> bool:
+    async def _pop(self) -> bool:
         """Process what comes next in the queue; returns whether it gives more for now."""
         waiting = len(self._queue)
+        self._steps = iter(())
         try:
-            return self._queue.pop(self._process)
+            is_popped = self._queue.pop(self._begin)
+            for _ in self._steps:
+                await asyncio.sleep(0)
         # Anybody's code; what it has not done is lost, but nothing else is.
         except Exception:  # noqa: BLE001
             _log.exception(
                 "%s: the process function failed on some changes, which are lost to it", self._name
             )
             return len(self._queue) < waiting  # or a queue that cannot be popped would keep us for ever
+        return is_popped
+
+    def _begin(self, changes: Sequence[Change[Stored]], is_initial: bool) -> None:
+        steps = self._process(changes, is_initial)
+        if isinstance(steps, Iterator):
+            self._steps = steps
 
     async def _resync_loop(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -195,7 +214,7 @@ class InformerController(Generic[T]):
             await asyncio.sleep(self._resync)
             if self._queue.has_synced and self._is_due(clock()):
                 self._queue.resync()
-                self.pump()
+                await self.pump()
 
 
 def _first(group: BaseExceptionGroup[ClosedError]) -> ClosedError:

@@ -87,6 +87,17 @@ class ProcessorListener(Generic[T]):
             self._meter.pending(self.pending)
         self.on_push()
 
+    def begin_with(self, items: dict[str, Stored]) -> None:
+        """Have the handler dispatched the state that it begins with, before anything else; returns at once.
+
+        Args:
+            items: What there is, by key; from here on, the listener's own.
+        """
+        with self._lock:
+            self._buffer.begin_with(items)
+            self._meter.pending(self.pending)
+        self.on_push()
+
     def is_closed(self) -> bool:
         """Whether nothing more is to be dispatched."""
         return self._is_closed

@@ -40,7 +40,7 @@ from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
     from typing import Self
 
     from masthead._cache.store.indexer import Indexer
@@ -376,11 +376,19 @@ class SharedInformer(Arranged[T]):
         if not self._task.cancelled():
             self._task.result()
 
-    def _metered(self, changes: Sequence[Change[Stored]], is_initial: bool) -> None:
+    def _metered(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
         """Process changes, and note how long that takes."""
         assert self._loop is not None
         began = self._loop.time()
-        self._processor.process(changes, is_initial)
+        steps = self._processor.process(changes, is_initial)
+        if steps is not None:
+            return self._metered_steps(steps, began)
+        self._meter.processed(self._loop.time() - began, self._indexer.version)
+        return None
+
+    def _metered_steps(self, steps: Iterator[None], began: float) -> Iterator[None]:
+        assert self._loop is not None
+        yield from steps
         self._meter.processed(self._loop.time() - began, self._indexer.version)
 
     def _after_pump(self) -> None:

@@ -10,14 +10,15 @@ import itertools
 import logging
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._cache.informer import mutation_detector
 from masthead._cache.informer.delta_processor import DeltaProcessor
 from masthead._cache.reflector.server_identity import Sample
 from masthead._meta.object import Object
 from masthead._sansio.buffer import Notification, NotificationType
-from masthead._sansio.store import IndexedStore
+from masthead._sansio.changes import ReplacedAll, SyncAll
+from masthead._sansio.store import IndexedStore, in_slices
 from masthead._sansio.versions import magnitude
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.informer.dispatcher import ProcessorListener
     from masthead._cache.store.storage import ObjectStorage, Stored
-    from masthead._sansio.changes import Change
+    from masthead._sansio.changes import Bookmark, Change, Delta
     from masthead._sansio.store import IndexFunc
 
 __all__ = ["SharedProcessor"]
@@ -36,6 +37,8 @@ _log: Final = logging.getLogger("masthead.cache")
 _SAMPLES: Final = 3
 _RECENT: Final = 16
 """So many of the objects that changed last are remembered."""
+_PUSHED: Final = 1000
+"""So many notifications are pushed before others get their turn."""
 _SPREAD: Final = 32
 """So many others are looked at for a sample."""
 
@@ -80,13 +83,25 @@ class SharedProcessor(Generic[T]):
         self.is_synced = False
         self.due: frozenset[Hashable] = frozenset()
 
-    def process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> None:
-        """Apply changes, and have every handler told."""
+    def process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
+        """Apply changes, and dispatch them to every handler.
+
+        Returns:
+            None if that is done; or steps, for what concerns many objects. Nothing else may be processed before the last
+            step; between them, others get their turn. Readers see all of it at once.
+        """
+        first = changes[0]
+        if isinstance(first, ReplacedAll):
+            return self._replace(first, is_initial)
+        if isinstance(first, SyncAll):
+            return self._resync()
+        notifications: list[Notification[Stored]] = []
+        resyncs: list[Notification[Stored]] = []
         with self.gate:
-            notifications: list[Notification[Stored]] = []
-            resyncs: list[Notification[Stored]] = []
             for change in changes:
-                heard, again = self._delta_processor.apply(change, is_initial=is_initial)
+                heard, again = self._delta_processor.apply(
+                    cast("Delta[Stored] | Bookmark", change), is_initial=is_initial
+                )
                 notifications += heard
                 resyncs += again
             if notifications:
@@ -98,6 +113,33 @@ class SharedProcessor(Generic[T]):
                     self._listeners[handler].push(resyncs)
         if self._detects_mutations:
             self._look_at(notifications)
+        return None
+
+    def _replace(self, change: ReplacedAll[Stored], is_initial: bool) -> Iterator[None]:
+        replacement, notifications = yield from self._delta_processor.replace(change, is_initial=is_initial)
+        with self.gate:
+            self.store.commit(replacement, change.version)
+            self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
+            # A handler that joins from here on begins with the new state.
+            listeners = list(self._listeners.values())
+        for part in in_slices(notifications, _PUSHED):
+            for listener in listeners:
+                listener.push(part)
+            if self._detects_mutations:
+                self._look_at(part)
+            yield
+
+    def _resync(self) -> Iterator[None]:
+        with self.gate:
+            items = self.store.copy_items()
+            listeners = [self._listeners[handler] for handler in self.due & self._listeners.keys()]
+        for part in in_slices(items.items(), _PUSHED):
+            notifications = [
+                Notification(NotificationType.UPDATE, key, stored, stored) for key, stored in part
+            ]
+            for listener in listeners:
+                listener.push(notifications)
+            yield
 
     def mark_synced(self) -> None:
         """The first full state has been handed out."""
@@ -109,12 +151,7 @@ class SharedProcessor(Generic[T]):
     def join(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
         """Have a handler told of everything that is there, and from now on of every change."""
         with self.gate:
-            listener.push(
-                [
-                    Notification(NotificationType.ADD, key, None, stored, True)
-                    for key, stored in self.store.items()
-                ]
-            )
+            listener.begin_with(self.store.copy_items())
             if self.is_synced:
                 listener.push(_SYNC_MARKER)
             self._listeners[handler] = listener

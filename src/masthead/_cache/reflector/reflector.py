@@ -42,7 +42,7 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.metrics import InformerMetrics
@@ -82,7 +82,7 @@ class Reflector(Generic[T]):
         scope: Under which name the queue knows this source; empty if it is the only one.
         known: The copy that is kept, if there is one: with it, a server that comes back is recognised, or not.
         version: The version of what is known already, from a snapshot; empty for nothing.
-        on_change: Is called when something was written to the queue.
+        on_change: Is called when something was written to the queue; what it returns is awaited.
         on_error: Is called with each error, and the seconds until the next attempt.
         page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
         watch_list: Whether to try watches that begin with what there is.
@@ -101,7 +101,7 @@ class Reflector(Generic[T]):
         scope: str = "",
         known: KnownObjects | None = None,
         version: str = "",
-        on_change: Callable[[], object] = lambda: None,
+        on_change: Callable[[], Awaitable[object] | None] = lambda: None,
         on_error: Callable[[Exception, float], object] | None = None,
         page_size: int = 0,
         watch_list: bool = True,
@@ -278,7 +278,7 @@ class Reflector(Generic[T]):
         self._has_followed = False
         builder = await self._hand_over(version)
         following = self._machine.page(version, token)
-        self._complete(builder)
+        await self._complete(builder)
         return following
 
     def _collect(self, obj: T) -> None:
@@ -310,19 +310,24 @@ class Reflector(Generic[T]):
         )
         return builder
 
-    def _complete(self, builder: SnapshotBuilder) -> None:
+    async def _complete(self, builder: SnapshotBuilder) -> None:
         """The new state is in the queue, and will be followed."""
         self.status.phase = self._machine.phase
         self._undecodable.replace(builder.broken)
         self._succeeded()
-        self._publish()
+        await self._publish()
         self._meter.listed(self._clock() - builder.began, len(builder.items))
         self._measure()
 
-    def _publish(self) -> None:
+    async def _publish(self) -> None:
         """Something was written to the queue."""
-        self._on_change()
+        await self._notify_change()
         self._undecodable.say()
+
+    async def _notify_change(self) -> None:
+        processing = self._on_change()
+        if processing is not None:
+            await processing
 
     def _measure(self) -> None:
         if self._meter.is_on:
@@ -414,10 +419,10 @@ class Reflector(Generic[T]):
                 patience.reschedule(None)  # what is left to do is ours
                 builder = await self._hand_over(version)
                 machine.event("BOOKMARK", version, ends_initial=True)
-                self._complete(builder)
+                await self._complete(builder)
         finally:  # also what came before something that is no event
             if batch and machine.phase is Phase.FOLLOWING:
-                self._publish()
+                await self._publish()
         self._set(patience)
         if batch and machine.phase is Phase.FOLLOWING:
             self._succeeded()
@@ -500,7 +505,7 @@ class Reflector(Generic[T]):
             _log.info("%s: cannot tell that this is the server it was; everything is read again", self._label)
         elif self._is_seeded and self._known is not None:
             self._queue.replace(self._known.stored(self._scope), step.version, scope=self._scope)
-            self._on_change()
+            await self._notify_change()
         self._is_seeded = False
         return self._machine.verified(is_same=is_same)
 
