@@ -31,6 +31,7 @@ OWN_NAMES: Final = {
 ASYNC: Final = "Async"
 """What stands before the name of a class where it stands beside its namesake."""
 _ASYNC_ITERATOR: Final = "AsyncIterator"
+_SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
 # What `StreamFacade` and the root do by hand, and what a constructor is for: wrapping.
 _BY_HAND: Final = frozenset({"__init__", "__aiter__", "__anext__", "__aenter__", "__aexit__"})
@@ -143,7 +144,8 @@ class ClassMirror:
                 body.append(self._method(method))
         # What type checkers do not see does not call the namesake either.
         body += [each for each in self.source.body if isinstance(each, ast.If)]
-        return ast.ClassDef(self.source.name, list(self._bases()), [], body, [])
+        exported = _exported(self.source.decorator_list)
+        return ast.ClassDef(self.source.name, list(self._bases()), [], body, exported)
 
     def _is_in_caller(self, name: str) -> bool:
         return f"{self.source.name}.{name}" in self.rules.in_caller
@@ -327,10 +329,16 @@ class ClassMirror:
 def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) -> ast.FunctionDef:
     """A function whose body runs in the caller's thread."""
     made = translated(function)
+    made.decorator_list = _exported(function.decorator_list)
     doc = ast.get_docstring(function, clean=False)
     if doc is not None:
         made.body[0] = ast.Expr(ast.Constant(rules.in_plain_words(doc)))
     return made
+
+
+def _exported(decorators: list[ast.expr]) -> list[ast.expr]:
+    """The decorator of a definition whose namesake is exported."""
+    return [_expression(f'{_SET_MODULE}("masthead")') for each in decorators if _head(each) == _SET_MODULE]
 
 
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

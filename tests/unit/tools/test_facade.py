@@ -351,6 +351,13 @@ def test_an_iterator_becomes_a_stream() -> None:
     )
 
 
+def test_what_is_exported_is_exported_by_the_blocking_package() -> None:
+    source = f'{HEAD}from masthead._module import set_module\n\n@set_module("masthead.aio")\nclass Thing:\n    """A."""'
+    tree = ClassMirror(read_scope("things.main", source), "Thing", RULES).rewritten()
+
+    assert ast.unparse(ast.fix_missing_locations(tree)).startswith("@set_module('masthead')\nclass Thing(")
+
+
 def test_a_class_with_bases_declares_its_own_namesake() -> None:
     assert "_async: AsyncThing[T]" in mirrored("", bases="(Other[T], Generic[T])")
 
