@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from masthead._meta.secret import Secret
 
 __all__ = ["Certificate", "Credentials"]
 
 
+@set_module("masthead.auth")
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A client certificate and its key, both in PEM."""
@@ -19,6 +22,7 @@ class Certificate:
     key: Secret
 
 
+@set_module("masthead.auth")
 class Credentials(Protocol):
     """Authenticates requests, and renews the credential when the server rejects it.
 

@@ -15,6 +15,7 @@ from masthead._auth.redaction import redact
 from masthead._auth.renewal import RenewalLock, renewal_time
 from masthead._auth.tokens import bearer
 from masthead._meta.secret import Secret, SecretValue
+from masthead._module import set_module
 from masthead.errors import AuthError, ConfigError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class _CachedCredential:
         return other is not None and mine == (other.authorization, other.certificate)
 
 
+@set_module("masthead.auth")
 class ExecPlugin:
     """Runs an exec credential plugin and caches the ExecCredential that it prints.
 

@@ -13,6 +13,7 @@ from masthead._auth.redaction import secret_dec_hook
 from masthead._meta import typeinfo
 from masthead._meta.secret import Secret, SecretValue
 from masthead._meta.time import parse_time
+from masthead._module import set_module
 from masthead.errors import AuthError, TimeError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class _ExecCredentialDocument(msgspec.Struct, rename="camel"):
 _replies: Final = typeinfo.json_decoder(_ExecCredentialDocument, dec_hook=secret_dec_hook)
 
 
+@set_module("masthead.auth")
 def cluster_info(
     *,
     server: str,

@@ -17,6 +17,7 @@ from masthead._auth.renewal import RenewalLock, renewal_time, run_to_completion
 from masthead._auth.tokens import bearer
 from masthead._meta import typeinfo
 from masthead._meta.secret import Secret, SecretValue, reveal
+from masthead._module import set_module
 from masthead.errors import AuthError, MastheadError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _claims_of(token: Secret) -> _Claims:
     return typeinfo.decode_json(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)), _Claims)
 
 
+@set_module("masthead.auth")
 class OidcToken:
     """Sends an ID token, and renews it shortly before it expires or when the server rejects it.
 

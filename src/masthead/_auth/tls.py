@@ -10,6 +10,7 @@ from masthead._auth.credentials import Certificate
 from masthead._auth.files import WatchedFile
 from masthead._auth.pem import check_authorities, check_certificate, load_authorities, load_certificate
 from masthead._meta.secret import Secret
+from masthead._module import set_module
 from masthead.errors import AuthError, ConfigError
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def _pair(certificate: _TextSource, key: _TextSource) -> _Reloaded[Certificate]:
     return _Reloaded((certificate, key), read)
 
 
+@set_module("masthead.auth")
 class TlsContexts:
     """Creates the TLS context for new connections: the same object, until a certificate changes.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._auth.files import WatchedFile
 from masthead._meta.secret import Secret, SecretValue
+from masthead._module import set_module
 from masthead.errors import AuthError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def bearer(token: Secret, source: str) -> Secret:
     return Secret(f"Bearer {token.reveal().strip()}")
 
 
+@set_module("masthead.auth")
 class AnonymousCredentials:
     """No credentials: requests are anonymous."""
 
@@ -66,6 +68,7 @@ class AnonymousCredentials:
         return False
 
 
+@set_module("masthead.auth")
 class BearerToken(AnonymousCredentials):
     """A static bearer token.
 
@@ -84,6 +87,7 @@ class BearerToken(AnonymousCredentials):
         return self._value
 
 
+@set_module("masthead.auth")
 class BasicAuth(AnonymousCredentials):
     """Basic authentication.
 
@@ -108,6 +112,7 @@ class BasicAuth(AnonymousCredentials):
         return self._value
 
 
+@set_module("masthead.auth")
 class TokenFile(AnonymousCredentials):
     """A token in a file that is rotated by another process, as the kubelet does for service account tokens.
 

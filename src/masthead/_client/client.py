@@ -22,6 +22,7 @@ from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
 from masthead._transport.http import MAX_RESPONSE_BYTES
@@ -48,6 +49,7 @@ __all__ = ["Client"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 class Client(Clientset):
     """A client of one cluster, as one user.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
 
 from masthead._client.fieldpaths import parse_path, plain, value_at
 from masthead._client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,7 @@ _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
 
 
+@set_module("masthead")
 class WaitCondition(Generic[T_contra]):
     """A condition on an object or on its absence, with a description for messages.
 
@@ -139,6 +141,7 @@ class WaitCondition(Generic[T_contra]):
         return f"WaitCondition({self.description})"
 
 
+@set_module("masthead")
 class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
     """A condition that holds only for existing objects."""
 
@@ -178,6 +181,7 @@ class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
         return _one_true(other, self)
 
 
+@set_module("masthead.conditions")
 def matches(test: Callable[[T], bool], description: str) -> ObjectWaitCondition[T]:
     """The object exists, and a function of your own returns True for it.
 
@@ -188,11 +192,13 @@ def matches(test: Callable[[T], bool], description: str) -> ObjectWaitCondition[
     return ObjectWaitCondition(test, description)
 
 
+@set_module("masthead.conditions")
 def exists() -> ObjectWaitCondition[Object]:
     """The object exists."""
     return ObjectWaitCondition(lambda _: True, "it exists")
 
 
+@set_module("masthead.conditions")
 def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     """The object does not exist.
 
@@ -206,6 +212,7 @@ def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     )
 
 
+@set_module("masthead.conditions")
 def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
     """A field has a value.
 
@@ -228,6 +235,7 @@ def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
     return ObjectWaitCondition(test, f"{path} is {wanted!r}", says)
 
 
+@set_module("masthead.conditions")
 def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]:
     """One of the object's ``status.conditions`` has a status.
 
@@ -249,66 +257,79 @@ def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]
     return ObjectWaitCondition(test, f"{type} is {status}", lambda obj: _condition_words(obj, type))
 
 
+@set_module("masthead.conditions")
 def pod_running() -> ObjectWaitCondition[AnyPod]:
     """The pod's containers have been started."""
     return _named("the pod is running", field_is("status.phase", "Running"))
 
 
+@set_module("masthead.conditions")
 def pod_ready() -> ObjectWaitCondition[AnyPod]:
     """The pod is ready."""
     return _named("the pod is ready", condition_is("Ready"))
 
 
+@set_module("masthead.conditions")
 def pod_succeeded() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated successfully and are not restarted."""
     return _named("the pod has succeeded", field_is("status.phase", "Succeeded"))
 
 
+@set_module("masthead.conditions")
 def pod_failed() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated, at least one in failure, and are not restarted."""
     return _named("the pod has failed", field_is("status.phase", "Failed"))
 
 
+@set_module("masthead.conditions")
 def pod_finished() -> ObjectWaitCondition[AnyPod]:
     """The pod has succeeded or failed."""
     return _named("the pod has finished", pod_succeeded() | pod_failed())
 
 
+@set_module("masthead.conditions")
 def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
     """The deployment has its minimum number of available pods."""
     return _named("the deployment is available", condition_is("Available"))
 
 
+@set_module("masthead.conditions")
 def deployment_rolled_out() -> ObjectWaitCondition[AnyDeployment]:
     """All replicas of the deployment are updated and available, and no old replica is left."""
     return _lacking("the deployment is rolled out", deployment_lacks)
 
 
+@set_module("masthead.conditions")
 def stateful_set_rolled_out() -> ObjectWaitCondition[AnyStatefulSet]:
     """All replicas of the stateful set are ready and, from its partition on, updated."""
     return _lacking("the stateful set is rolled out", stateful_set_lacks)
 
 
+@set_module("masthead.conditions")
 def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
     """On every node that the daemon set is scheduled to, its pod is updated and available."""
     return _lacking("the daemon set is rolled out", daemon_set_lacks)
 
 
+@set_module("masthead.conditions")
 def job_complete() -> ObjectWaitCondition[AnyJob]:
     """The job is complete."""
     return _named("the job is complete", condition_is("Complete"))
 
 
+@set_module("masthead.conditions")
 def job_failed() -> ObjectWaitCondition[AnyJob]:
     """The job has failed."""
     return _named("the job has failed", condition_is("Failed"))
 
 
+@set_module("masthead.conditions")
 def job_finished() -> ObjectWaitCondition[AnyJob]:
     """The job is complete or has failed."""
     return _named("the job has finished", job_complete() | job_failed())
 
 
+@set_module("masthead.conditions")
 def crd_established() -> ObjectWaitCondition[AnyDefinition]:
     """The CustomResourceDefinition is established, and its names are accepted."""
     return _named(

@@ -22,6 +22,7 @@ from masthead._client.mutations import (
 )
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.backoff import DEFAULT_RETRY
 from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 
@@ -38,6 +39,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises `ConflictError`.
 
@@ -53,6 +55,7 @@ async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | A
     return await retry_on(fn, ConflictError, attempts=attempts)
 
 
+@set_module("masthead.aio")
 async def retry_on(
     fn: Callable[[], Awaitable[R]],
     *errors: type[Exception],

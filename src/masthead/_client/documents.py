@@ -14,6 +14,7 @@ from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.model import Struct
 from masthead._meta.registry import registry
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError, ManifestError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class ManifestDocument:
         return replace(self, obj=moved)
 
 
+@set_module("masthead")
 def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
     """Decode manifests into objects: typed, or `Unstructured` if no class of the kind is registered. Nothing is sent.
 

@@ -8,6 +8,7 @@ from masthead._client.base import name_of
 from masthead._client.options import read_query
 from masthead._client.resource import ResourceClient
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicResource"]
 
 
+@set_module("masthead.aio")
 class DynamicResource(ResourceClient[Unstructured]):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -22,6 +22,7 @@ from masthead._meta.merge import Merge
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 from masthead.errors import InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = ["extract"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     """Extract the part of an object that a field manager has applied.
 

@@ -15,6 +15,7 @@ import msgspec
 from masthead._client.pagination import name_kinds
 from masthead._client.watch_event import read_events
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.listwatch import Failure
 from masthead.errors import BadRequestError, DeadlineError, StatusError
 
@@ -43,6 +44,7 @@ _INVALID_VERSION: Final = "resourceVersion: Invalid value"
 """The server's message for a malformed version. Its code is 500, as if a retry could help."""
 
 
+@set_module("masthead")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListWatchOptions:
     """The options of one list or watch request, under the API's names; empty for the API's default.
@@ -68,6 +70,7 @@ class ListWatchOptions:
     read_timeout: float | None = None
 
 
+@set_module("masthead")
 class ListerWatcher(Protocol[T]):
     """Anything that can be listed and watched. Implement it to cache objects that no client's resource serves."""
 
@@ -155,6 +158,7 @@ class WatchStream(Generic[T]):
         self.close()
 
 
+@set_module("masthead.cache")
 class ListWatch(Generic[T]):
     """Lists and watches a resource of a client, in one namespace or in all, filtered by selectors.
 

@@ -8,6 +8,7 @@ import msgspec
 
 from masthead._client.options import Query, integer_text
 from masthead._meta.time import format_time
+from masthead._module import set_module
 from masthead._sansio.framing import LineDecoder
 from masthead.errors import ClosedError, InvalidValueError
 
@@ -61,6 +62,7 @@ def log_query(
     ]
 
 
+@set_module("masthead.aio")
 class LogStream:
     """A log: iterate over its lines, or `read` all of it.
 

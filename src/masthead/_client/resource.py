@@ -25,6 +25,7 @@ from masthead._client.conflicts import RetryVerbs
 from masthead._client.delete_verbs import DeleteVerbs
 from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ __all__ = ["ResourceClient"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,7 @@ __all__ = ["Reviews"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 class Reviews(WriteBase[T], Generic[T]):
     """A resource whose objects can be created, but neither read nor changed."""
 

@@ -8,6 +8,7 @@ from masthead._client.base import LazyTarget
 from masthead._client.subresources import ScaleVerbs
 from masthead._client.target import any_kind
 from masthead._meta.gvk import GroupVersionResource
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Scales"]
 
 
+@set_module("masthead.aio")
 class Scales:
     """The scales of a namespace's objects, whatever their kinds.
 

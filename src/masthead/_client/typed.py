@@ -7,12 +7,14 @@ from typing import Generic, TypeVar
 from masthead._client.resource import ResourceClient
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 __all__ = ["TypedResource"]
 
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """The objects of a kind given by its class, built-in or custom.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._client.watch_event import WatchEvent, broken_event, end_of_initial_events
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.listwatch import (
     INITIAL_EVENTS_TIMEOUT,
     Fail,
@@ -52,6 +53,7 @@ T = TypeVar("T", bound=Object)
 _log: Final = logging.getLogger("masthead.client")
 
 
+@set_module("masthead.aio")
 class Watch(Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 

@@ -10,6 +10,7 @@ from masthead._meta import typeinfo
 from masthead._meta.metadata import ObjectMeta
 from masthead._meta.object import Object
 from masthead._meta.v1 import Status
+from masthead._module import set_module
 from masthead.errors import DecodeError, StatusError, error_from_status
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ EVENT_TYPES: Final[tuple[EventType, ...]] = get_args(EventType)
 """Every type that an event can have."""
 
 
+@set_module("masthead")
 class WatchEvent(Generic[T]):
     """One thing that happened.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigUser
 from masthead._config.resolution import ResolvedContext, build_config
 from masthead._meta.secret import Secret
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _ADDRESS: Final = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 _log = logging.getLogger("masthead.config")
 
 
+@set_module("masthead.config")
 def in_cluster(environ: Mapping[str, str] | None = None, root: Path = SERVICE_ACCOUNT) -> Config:
     """Return the configuration of the pod that this process runs in.
 

@@ -17,6 +17,7 @@ from masthead._config.resolution import ResolvedContext, build_config, resolve_c
 from masthead._config.yaml_node import YamlSource
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret, SecretValue
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _T = TypeVar("_T")
 _log = logging.getLogger("masthead.config")
 
 
+@set_module("masthead.config")
 def load(
     kubeconfig: KubeconfigSource | None = None,
     *,
@@ -78,6 +80,7 @@ def load(
     return build_config(_without_kubeconfig(environ, service_account, tried, overrides), overrides, environ)
 
 
+@set_module("masthead.config")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeContext:
     """A context of a kubeconfig.
@@ -97,6 +100,7 @@ class KubeContext:
     is_current: bool = False
 
 
+@set_module("masthead.config")
 def list_contexts(
     kubeconfig: KubeconfigSource | None = None,
     *,
@@ -135,6 +139,7 @@ def list_contexts(
     ]
 
 
+@set_module("masthead.config")
 def from_kubeconfig(
     content: Content | SecretValue[Content],
     *,

@@ -19,6 +19,7 @@ from masthead._config.descriptors import (
 )
 from masthead._config.validation import find_problems
 from masthead._meta.secret import Secret, reveal
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class _PlainField(RedactedField[object, object]):
         return given
 
 
+@set_module("masthead.config")
 @dataclass(frozen=True, kw_only=True)
 class ExecConfig:
     """An exec credential plugin: ``exec`` in a kubeconfig.
@@ -74,6 +76,7 @@ class ExecConfig:
     cluster_config: _PlainField = field(default=_PlainField(), repr=False)
 
 
+@set_module("masthead.config")
 @dataclass(frozen=True, kw_only=True)
 class OidcConfig:
     """An OpenID Connect user: the ``auth-provider`` named ``oidc`` in a kubeconfig.
@@ -126,6 +129,7 @@ def _wrap_secrets(given: dict[str, Any]) -> None:
         given |= {"username": username, "password": password}
 
 
+@set_module("masthead.config")
 @dataclass(frozen=True, kw_only=True)
 class Impersonation:
     """The user to impersonate.
@@ -143,6 +147,7 @@ class Impersonation:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
+@set_module("masthead")
 @_hide_secret_arguments
 @dataclass(frozen=True, kw_only=True)
 class Config:

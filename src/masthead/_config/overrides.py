@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from masthead._config.model import Impersonation
 from masthead._meta.secret import Secret
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = ["Overrides", "adjusted", "override_cluster", "override_user", "refuse
 _SECRETS: Final = frozenset({"server", "proxy_url", "token"})
 
 
+@set_module("masthead.config")
 class Overrides(TypedDict, total=False):
     """Settings that take precedence over the loaded ones. None and the empty string override nothing.
 

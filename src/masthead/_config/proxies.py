@@ -6,6 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Final
 
 from masthead._config.address import Address, as_ip, split_address
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,7 @@ _VARIABLES: Final = {"https": ("HTTPS_PROXY", "ALL_PROXY"), "http": ("HTTP_PROXY
 _PORTS: Final = {"https": 443, "http": 80}
 
 
+@set_module("masthead.config")
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     """Return the URL of the proxy for a server; empty for none.
 

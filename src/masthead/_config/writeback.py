@@ -16,6 +16,7 @@ from masthead._config.yaml_node import YamlSource
 from masthead._meta import yaml
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret, SecretValue
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _PAUSE: Final = 0.05
 """Seconds between attempts; writing takes a few milliseconds."""
 
 
+@set_module("masthead.config")
 def write_user_tokens(
     kubeconfig: Path,
     user: str,

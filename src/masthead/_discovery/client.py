@@ -18,6 +18,7 @@ from masthead._discovery.openapi import OpenApi
 from masthead._discovery.single_flight import SingleFlight
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
+from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import DecodeError, UnknownKindError
 
@@ -60,6 +61,7 @@ class _CachedResult:
     is_fresh: bool
 
 
+@set_module("masthead.aio")
 class DiscoveryClient:
     """Discovers the groups, versions and resources that the server serves.
 

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
+@set_module("masthead.discovery")
 class DiskCache:
     """Caches the documents of one server in a directory of its own.
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ApiGroup", "ApiResource", "DiscoveryResult", "ServerVersion"]
 
 
+@set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiResource:
     """A resource that the server serves.
@@ -60,6 +63,7 @@ class ApiResource:
         return next((each for each in self.subresources if each.name == name), None)
 
 
+@set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True)
 class ApiGroup:
     """An API group and its versions.
@@ -75,6 +79,7 @@ class ApiGroup:
     preferred: str
 
 
+@set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True)
 class DiscoveryResult:
     """The groups and resources that were discovered, and the group-versions that failed.
@@ -140,6 +145,7 @@ def _rank(group: ApiGroup, version: str) -> int:
     return -1 if version == group.preferred else group.versions.index(version)
 
 
+@set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerVersion:
     """The version of the server.

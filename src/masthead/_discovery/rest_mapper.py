@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from masthead._discovery.index import Index
 from masthead._meta.gvk import GroupVersion
+from masthead._module import set_module
 from masthead.errors import NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = ["RestMapper"]
 T = TypeVar("T")
 
 
+@set_module("masthead.aio")
 class RestMapper:
     """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableSequence
 
@@ -33,27 +35,32 @@ C = TypeVar("C", bound=ConditionLike)
 S = TypeVar("S", bound=TimestampedCondition)
 
 
+@set_module("masthead.meta")
 def find_condition(conditions: Iterable[C], type_: str) -> C | None:
     """Return the condition of a type, or None."""
     return next((each for each in conditions if each.type == type_), None)
 
 
+@set_module("masthead.meta")
 def is_condition_true(conditions: Iterable[ConditionLike], type_: str) -> bool:
     """Whether a condition exists and is True."""
     return has_condition_status(conditions, type_, "True")
 
 
+@set_module("masthead.meta")
 def is_condition_false(conditions: Iterable[ConditionLike], type_: str) -> bool:
     """Whether a condition exists and is False."""
     return has_condition_status(conditions, type_, "False")
 
 
+@set_module("masthead.meta")
 def has_condition_status(conditions: Iterable[ConditionLike], type_: str, status: ConditionStatus) -> bool:
     """Whether a condition exists and has this status."""
     found = find_condition(conditions, type_)
     return found is not None and found.status == status
 
 
+@set_module("masthead.meta")
 def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | None = None) -> bool:
     """Add a condition to a list, or replace the one of its type.
 
@@ -92,6 +99,7 @@ def _said_in_full(wanted: S) -> S:
     return stamped
 
 
+@set_module("masthead.meta")
 def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:
     """Remove a condition from a list; return whether it existed."""
     kept = [each for each in conditions if each.type != type_]

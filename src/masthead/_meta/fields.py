@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.labels import Operator
 from masthead._meta.names import quote
+from masthead._module import set_module
 from masthead.errors import SelectorError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _SPECIAL = re.compile(r"[\\,=]")
 _ESCAPE = re.compile(rf"\\({_SPECIAL.pattern})|{_SPECIAL.pattern}")
 
 
+@set_module("masthead.meta.fields")
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
     """One condition on one field.
@@ -69,6 +71,7 @@ class FieldRequirement:
         return f"{self.key}{self.operator}{_escaped(self.value)}"
 
 
+@set_module("masthead.meta")
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
     """A conjunction of requirements on fields.
@@ -113,6 +116,7 @@ class FieldSelector:
         return ",".join(map(str, self.requirements))
 
 
+@set_module("masthead.meta.fields")
 def parse(text: str) -> FieldSelector:
     """Parse a selector such as ``spec.nodeName=node-1,status.phase!=Running``; empty text selects everything.
 
@@ -123,11 +127,13 @@ def parse(text: str) -> FieldSelector:
     return FieldSelector(tuple(_requirements(text)))
 
 
+@set_module("masthead.meta.fields")
 def everything() -> FieldSelector:
     """Select every object."""
     return _EVERYTHING
 
 
+@set_module("masthead.meta.fields")
 def one(key: str, value: str) -> FieldSelector:
     """Select the objects whose field ``key`` has this value; it is escaped as needed.
 

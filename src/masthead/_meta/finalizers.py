@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta import names
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
 
+@set_module("masthead.meta")
 def has_finalizer(target: Object, finalizer: str) -> bool:
     """Whether an object has this finalizer."""
     return finalizer in target.metadata.finalizers
 
 
+@set_module("masthead.meta")
 def add_finalizer(target: Object, finalizer: str) -> bool:
     """Add a finalizer; return whether anything changed.
 
@@ -28,6 +31,7 @@ def add_finalizer(target: Object, finalizer: str) -> bool:
     return True
 
 
+@set_module("masthead.meta")
 def remove_finalizer(target: Object, finalizer: str) -> bool:
     """Remove a finalizer; return whether it existed."""
     kept = [each for each in target.metadata.finalizers if each != finalizer]
@@ -37,6 +41,7 @@ def remove_finalizer(target: Object, finalizer: str) -> bool:
     return removed
 
 
+@set_module("masthead.meta")
 def is_deleting(target: Object) -> bool:
     """Whether an object is being deleted, and waits for its finalizers or grace period."""
     return target.metadata.deletion_timestamp is not None

@@ -6,9 +6,11 @@ from typing import Self
 
 import msgspec
 
+from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 
+@set_module("masthead.meta")
 class GroupVersion(msgspec.Struct, frozen=True, order=True):
     """An API group at one version, such as ``apps/v1``; the core group is empty."""
 
@@ -46,6 +48,7 @@ class GroupVersion(msgspec.Struct, frozen=True, order=True):
         return GroupVersionResource(self.group, self.version, resource)
 
 
+@set_module("masthead.meta")
 class GroupKind(msgspec.Struct, frozen=True, order=True):
     """A kind without a version."""
 
@@ -56,6 +59,7 @@ class GroupKind(msgspec.Struct, frozen=True, order=True):
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
+@set_module("masthead.meta")
 class GroupResource(msgspec.Struct, frozen=True, order=True):
     """A resource without a version."""
 
@@ -66,6 +70,7 @@ class GroupResource(msgspec.Struct, frozen=True, order=True):
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
+@set_module("masthead")
 class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
     """The type of an object: ``GroupVersionKind("apps", "v1", "Deployment")``."""
 
@@ -102,6 +107,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
         return GroupKind(self.group, self.kind)
 
 
+@set_module("masthead")
 class GroupVersionResource(msgspec.Struct, frozen=True, order=True):
     """The resource of a kind: ``GroupVersionResource("apps", "v1", "deployments")``."""
 

@@ -32,6 +32,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from masthead._meta.names import problem_with_label_value, problem_with_qualified_name, quote
+from masthead._module import set_module
 from masthead.errors import SelectorError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ __all__ = [
 _EXAMPLE = "Write it like 'app=web,tier in (front,back),!legacy'."
 
 
+@set_module("masthead.meta.labels")
 class Operator(enum.StrEnum):
     """The operator of a requirement; spelled as in apimachinery's selection package."""
 
@@ -90,6 +92,7 @@ _BY_API_NAME = {
 }
 
 
+@set_module("masthead.meta.labels")
 class RequirementLike(Protocol):
     """An item of ``matchExpressions``, whatever class it is of."""
 
@@ -109,6 +112,7 @@ class RequirementLike(Protocol):
         ...
 
 
+@set_module("masthead.meta.labels")
 class LabelSelectorLike(Protocol):
     """The API's ``LabelSelector``, whatever class it is of."""
 
@@ -128,6 +132,7 @@ class LabelSelectorLike(Protocol):
 _Rule: TypeAlias = "tuple[str, Container[str | None], bool]"
 
 
+@set_module("masthead.meta")
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One condition on one label.
@@ -168,6 +173,7 @@ class Requirement:
         return f"{self.key}{_SIGNS[self.operator]}{self.values[0]}"
 
 
+@set_module("masthead.meta")
 @dataclass(frozen=True, slots=True)
 class Selector:
     """A conjunction of requirements on labels.
@@ -215,6 +221,7 @@ class Selector:
         return ",".join(map(str, self.requirements))
 
 
+@set_module("masthead.meta.labels")
 def parse(text: str) -> Selector:
     """Parse a selector such as ``app=web,tier in (front,back),!legacy``; empty text selects everything.
 
@@ -224,11 +231,13 @@ def parse(text: str) -> Selector:
     return Selector(tuple(_Parser(text).requirements()))
 
 
+@set_module("masthead.meta.labels")
 def everything() -> Selector:
     """Select every object."""
     return _EVERYTHING
 
 
+@set_module("masthead.meta.labels")
 def nothing() -> Selector:
     """Select no object.
 
@@ -238,6 +247,7 @@ def nothing() -> Selector:
     return _NOTHING
 
 
+@set_module("masthead.meta.labels")
 def from_mapping(labels: Mapping[str, str]) -> Selector:
     """Select the objects that have all these labels, with these values.
 
@@ -247,6 +257,7 @@ def from_mapping(labels: Mapping[str, str]) -> Selector:
     return Selector(tuple(_equalities(labels)))
 
 
+@set_module("masthead.meta.labels")
 def from_label_selector(selector: LabelSelectorLike | None) -> Selector:
     """Convert the API's ``LabelSelector``, as in Deployments, to a selector.
 

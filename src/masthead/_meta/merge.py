@@ -6,11 +6,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from masthead._module import set_module
+
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 MapType: TypeAlias = Literal["", "atomic", "granular"]
 Strategy: TypeAlias = Literal["merge", "replace", "retainKeys"]
 
 
+@set_module("masthead.meta")
 class Merge(msgspec.Struct, frozen=True):
     """The merge rule of a field.
 

@@ -8,9 +8,11 @@ from masthead._meta.merge import Merge
 from masthead._meta.model import Struct, field
 from masthead._meta.shape import FieldsV1, ShapeError
 from masthead._meta.time import Time
+from masthead._module import set_module
 from masthead.errors import DecodeError
 
 
+@set_module("masthead.meta")
 class OwnerReference(Struct):
     """A reference to an owner; the garbage collector deletes an object when all its owners are gone."""
 
@@ -24,6 +26,7 @@ class OwnerReference(Struct):
     uid: str = ""
 
 
+@set_module("masthead.meta")
 class ManagedFieldsEntry(Struct):
     """The fields that a field manager owns."""
 
@@ -42,6 +45,7 @@ _MAPS_AND_LISTS = ("annotations", "finalizers", "labels", "managed_fields", "own
 # plain: names and versions are read millions of times, so they are bare slots, and an explicit "" counts as unset, as it
 # does for the server. lazy: these fields hold nine tenths of the bytes, and most readers of a list use few of them;
 # decoding them on demand saves a fifth of the time and memory of a list.
+@set_module("masthead.meta")
 class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
     """The metadata of an object. Strings are never None: an unset one is empty. Maps and lists are decoded lazily."""
 
@@ -74,12 +78,14 @@ class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
         )
 
 
+@set_module("masthead.meta.v1")
 class ShardInfo(Struct):
     """The shard of a collection that a list contains."""
 
     selector: str = ""
 
 
+@set_module("masthead.meta")
 class ListMeta(Struct, plain=True):
     """The metadata of a list. Strings are never None: an unset one is empty."""
 

@@ -35,6 +35,7 @@ from masthead._meta.apitype import ApiType, construct
 from masthead._meta.merge import Merge
 from masthead._meta.slots import SlotPlan, annotations_in, is_field, member_of
 from masthead._meta.walk import unknown_fields
+from masthead._module import set_module
 from masthead.errors import DecodeError
 
 __all__ = ["Struct", "StructType", "field", "unknown_fields"]
@@ -107,6 +108,7 @@ def _no_attribute(cls: ApiType, name: str) -> str:
     return shape.unknown_field(cls.api_type, name, shape.fields_by_attribute(cls.api_type))
 
 
+@set_module("masthead.meta")
 class Struct(
     msgspec.Struct,
     metaclass=StructType,

@@ -48,6 +48,7 @@ from masthead._meta.walk import (
     to_encode,
     values,
 )
+from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class WireBacking:
 SOURCE: Final[Any] = WireBacking.__dict__["_source"]
 
 
+@set_module("masthead")
 class Object(Struct, WireBacking, metaclass=ObjectType):
     """An object of the API: a kind, its metadata and its sections.
 
@@ -352,6 +354,7 @@ def _restore(cls: type[Object | ObjectList[Any]], data: bytes) -> Struct:
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
     """A list as a server returns it: metadata, and items that are decoded lazily.
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.metadata import OwnerReference
+from masthead._module import set_module
 from masthead.errors import AlreadyControlledError, InvalidValueError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
 
+@set_module("masthead.meta")
 def owner_reference(
     owner: Object, *, controller: bool = False, block_deletion: bool = False
 ) -> OwnerReference:
@@ -39,17 +41,20 @@ def owner_reference(
     )
 
 
+@set_module("masthead.meta")
 def controller_of(dependent: Object) -> OwnerReference | None:
     """Return the reference to the controller of an object, or None."""
     return next((each for each in dependent.metadata.owner_references if each.controller), None)
 
 
+@set_module("masthead.meta")
 def is_controlled_by(dependent: Object, owner: Object) -> bool:
     """Whether this owner, identified by its uid, is the controller of an object."""
     found = controller_of(dependent)
     return found is not None and found.uid == owner.metadata.uid != ""
 
 
+@set_module("masthead.meta")
 def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = True) -> bool:
     """Set the controller of an object; return whether anything changed.
 
@@ -68,6 +73,7 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
     return set_owner(dependent, owner, controller=True, block_deletion=block_deletion)
 
 
+@set_module("masthead.meta")
 def set_owner(
     dependent: Object, owner: Object, *, controller: bool = False, block_deletion: bool = False
 ) -> bool:
@@ -88,6 +94,7 @@ def set_owner(
     return True
 
 
+@set_module("masthead.meta")
 def remove_owner(dependent: Object, owner: Object) -> bool:
     """Remove an owner; return whether it was one."""
     references = dependent.metadata.owner_references

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict, ca
 from masthead._meta import wire
 from masthead._meta.model import Struct
 from masthead._meta.walk import same
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
 
+@set_module("masthead.meta")
 class PatchType(StrEnum):
     """The type of a patch; the value is its content type."""
 
@@ -41,6 +43,7 @@ JsonOperation: TypeAlias = _JsonOperation
 """One operation of a JSON patch."""
 
 
+@set_module("masthead")
 @dataclass(frozen=True, slots=True)
 class Patch:
     """A patch: its type and its body."""
@@ -77,6 +80,7 @@ def _body(content: Mapping[str, object] | Struct) -> bytes:
     return content.to_json() if isinstance(content, Struct) else wire.encode(dict(content))
 
 
+@set_module("masthead.meta")
 def merge_patch(old: Mapping[str, object] | Struct, new: Mapping[str, object] | Struct) -> dict[str, object]:
     """Compute the smallest merge patch from one object, or its data, to another.
 

@@ -23,9 +23,11 @@ from functools import lru_cache
 from operator import index
 from typing import Final, NamedTuple, final
 
+from masthead._module import set_module
 from masthead.errors import QuantityError
 
 
+@set_module("masthead.meta")
 class QuantityFormat(StrEnum):
     """The notation in which a quantity is printed."""
 
@@ -58,6 +60,7 @@ _TOO_LARGE: Final = "its size is 1e600 or more"
 _NO_NUMBER: Final = "it is neither text nor a number"
 
 
+@set_module("masthead")
 @final
 class Quantity:
     """An exact, immutable amount that prints in canonical form.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
 from masthead._meta.locks import fork_safe_lock
 from masthead._meta.object import Object, ObjectList
+from masthead._module import set_module
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ REMOVED: Final = "masthead.api.removed"
 _changing: Final = fork_safe_lock()
 
 
+@set_module("masthead.meta")
 class Registry:
     """Maps kinds and resources to classes.
 

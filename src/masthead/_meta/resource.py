@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
+from masthead._module import set_module
 
 
+@set_module("masthead.meta")
 class Subresource(msgspec.Struct, frozen=True):
     """A subresource, such as ``status`` or ``scale``.
 
@@ -21,6 +23,7 @@ class Subresource(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
 
 
+@set_module("masthead.meta")
 class Resource(msgspec.Struct, frozen=True):
     """The resource of a kind.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, overload
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead._module import set_module
 from masthead.errors import TimeError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 _to_time: Final[Callable[[object], datetime]] = typeinfo.converter(Time)
 
 
+@set_module("masthead.meta")
 class MicroTime(datetime):
     """An aware ``datetime`` that is written to the microsecond, all six digits.
 
@@ -76,6 +78,7 @@ else:
     is a ``datetime``, which both are."""
 
 
+@set_module("masthead.meta")
 def parse_time(text: str) -> datetime:
     """Return the point in time that RFC 3339 text names, with the offset that it is written in.
 
@@ -91,6 +94,7 @@ def parse_time(text: str) -> datetime:
         raise TimeError(message, value=text) from error
 
 
+@set_module("masthead.meta")
 def parse_micro_time(text: str) -> MicroTime:
     """Return the point in time that RFC 3339 text names, with the offset that it is written in.
 
@@ -101,6 +105,7 @@ def parse_micro_time(text: str) -> MicroTime:
     return MicroTime.of(parse_time(text))
 
 
+@set_module("masthead.meta")
 def format_time(when: datetime) -> str:
     """Return it as the API writes a ``Time``: UTC, cut to the second.
 
@@ -111,6 +116,7 @@ def format_time(when: datetime) -> str:
     return _to_utc(when).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
+@set_module("masthead.meta")
 def format_micro_time(when: datetime) -> str:
     """Return it as the API writes a ``MicroTime``: UTC, with six digits of fraction.
 

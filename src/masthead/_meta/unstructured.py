@@ -14,6 +14,7 @@ from masthead._meta.metadata import ObjectMeta, new_metadata
 from masthead._meta.object import SOURCE, Object, ObjectList, WireBacking, is_changed
 from masthead._meta.slots import member_of
 from masthead._meta.walk import same, to_encode
+from masthead._module import set_module
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _SECTIONS: Final[Any] = WireBacking.__dict__["_sections"]
 _TYPED: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
+@set_module("masthead")
 class Unstructured(Object):
     """An object of any kind.
 
@@ -266,6 +268,7 @@ def _refuse_typed(section: str) -> None:
         raise KeyError(f'"{section}" is typed on every object; use the attribute .{attribute}')
 
 
+@set_module("masthead.meta")
 class UnstructuredList(ObjectList[Unstructured]):
     """A list of objects of any kind."""
 

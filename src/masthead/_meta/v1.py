@@ -18,6 +18,7 @@ from masthead._meta.model import Struct, field
 from masthead._meta.object import Object, ObjectList
 from masthead._meta.shape import JSON, FieldsV1
 from masthead._meta.time import MicroTime, Time
+from masthead._module import set_module
 
 __all__ = [
     "APIGroup",
@@ -69,6 +70,7 @@ DeletionPropagation: TypeAlias = Literal["Orphan", "Background", "Foreground"]
 ResourceVersionMatch: TypeAlias = Literal["Exact", "NotOlderThan"]
 
 
+@set_module("masthead.meta")
 class StatusReason(StrEnum):
     """The reason of a failure; `masthead.errors` has a class for each."""
 
@@ -94,6 +96,7 @@ class StatusReason(StrEnum):
     SERVICE_UNAVAILABLE = "ServiceUnavailable"
 
 
+@set_module("masthead.meta")
 class StatusCause(Struct):
     """One cause of a failure: the field and the problem."""
 
@@ -102,6 +105,7 @@ class StatusCause(Struct):
     reason: str | None = None
 
 
+@set_module("masthead.meta")
 class StatusDetails(Struct):
     """Details of a failure."""
 
@@ -113,6 +117,7 @@ class StatusDetails(Struct):
     uid: str | None = None
 
 
+@set_module("masthead.meta")
 class Status(Struct):
     """The response to a request that returns no object, or that failed."""
 
@@ -128,6 +133,7 @@ class Status(Struct):
     code: int | None = None
 
 
+@set_module("masthead.meta")
 class Preconditions(Struct):
     """Preconditions of a delete."""
 
@@ -135,12 +141,14 @@ class Preconditions(Struct):
     uid: str | None = None
 
 
+@set_module("masthead.meta.v1")
 class GetOptions(Struct):
     """The options of a get."""
 
     resource_version: str | None = None
 
 
+@set_module("masthead.meta")
 class ListOptions(Struct):
     """The options of a list, a watch and a deletecollection."""
 
@@ -157,6 +165,7 @@ class ListOptions(Struct):
     watch: bool | None = None
 
 
+@set_module("masthead.meta.v1")
 class CreateOptions(Struct):
     """The options of a create."""
 
@@ -165,6 +174,7 @@ class CreateOptions(Struct):
     field_validation: str | None = None
 
 
+@set_module("masthead.meta.v1")
 class UpdateOptions(Struct):
     """The options of an update."""
 
@@ -173,6 +183,7 @@ class UpdateOptions(Struct):
     field_validation: str | None = None
 
 
+@set_module("masthead.meta.v1")
 class PatchOptions(Struct):
     """The options of a patch."""
 
@@ -182,6 +193,7 @@ class PatchOptions(Struct):
     force: bool | None = None
 
 
+@set_module("masthead.meta.v1")
 class ApplyOptions(Struct):
     """The options of a server-side apply."""
 
@@ -190,6 +202,7 @@ class ApplyOptions(Struct):
     force: bool = False
 
 
+@set_module("masthead.meta")
 class DeleteOptions(Struct):
     """The options of a delete, sent as its body."""
 
@@ -203,6 +216,7 @@ class DeleteOptions(Struct):
     propagation_policy: str | None = None
 
 
+@set_module("masthead.meta")
 class LabelSelectorRequirement(Struct):
     """A key, one of In, NotIn, Exists and DoesNotExist, and values."""
 
@@ -211,6 +225,7 @@ class LabelSelectorRequirement(Struct):
     values: list[str] = []
 
 
+@set_module("masthead.meta")
 class LabelSelector(Struct):
     """Selects objects by their labels; `masthead.meta.labels` evaluates it."""
 
@@ -220,6 +235,7 @@ class LabelSelector(Struct):
     match_labels: dict[str, str] = {}
 
 
+@set_module("masthead.meta.v1")
 class FieldSelectorRequirement(Struct):
     """A field, an operator and values."""
 
@@ -228,6 +244,7 @@ class FieldSelectorRequirement(Struct):
     values: list[str] = []
 
 
+@set_module("masthead.meta")
 class Condition(Struct):
     """The state of one aspect of an object; `masthead.meta` has helpers for lists of conditions."""
 
@@ -239,6 +256,7 @@ class Condition(Struct):
     type: str = ""
 
 
+@set_module("masthead.meta.v1")
 class GroupResource(Struct):
     """A resource and its group, as some statuses list them."""
 
@@ -246,6 +264,7 @@ class GroupResource(Struct):
     resource: str = ""
 
 
+@set_module("masthead.meta.v1")
 class GroupVersionForDiscovery(Struct):
     """A version of a group."""
 
@@ -253,6 +272,7 @@ class GroupVersionForDiscovery(Struct):
     version: str = ""
 
 
+@set_module("masthead.meta.v1")
 class ServerAddressByClientCIDR(Struct):
     """The server address for clients of a network."""
 
@@ -260,6 +280,7 @@ class ServerAddressByClientCIDR(Struct):
     server_address: str = ""
 
 
+@set_module("masthead.meta.v1")
 class APIVersions(Struct):
     """The versions of the core group: the response of ``/api``."""
 
@@ -271,6 +292,7 @@ class APIVersions(Struct):
     versions: list[str] = []
 
 
+@set_module("masthead.meta.v1")
 class APIGroup(Struct):
     """A group and its versions."""
 
@@ -284,6 +306,7 @@ class APIGroup(Struct):
     versions: list[GroupVersionForDiscovery] = []
 
 
+@set_module("masthead.meta.v1")
 class APIGroupList(Struct):
     """All groups except the core group: the response of ``/apis``."""
 
@@ -292,6 +315,7 @@ class APIGroupList(Struct):
     kind: str | None = None
 
 
+@set_module("masthead.meta")
 class APIResource(Struct):
     """A resource or subresource, as legacy discovery describes it."""
 
@@ -307,6 +331,7 @@ class APIResource(Struct):
     version: str | None = None
 
 
+@set_module("masthead.meta")
 class APIResourceList(Struct):
     """The resources of a group and version."""
 
@@ -316,18 +341,21 @@ class APIResourceList(Struct):
     resources: list[APIResource] = []
 
 
+@set_module("masthead.meta.v1")
 class RootPaths(Struct):
     """The paths that a server serves."""
 
     paths: list[str] = []
 
 
+@set_module("masthead.meta")
 class PartialObjectMetadata(Object):
     """The metadata of an object of any kind."""
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 
 
+@set_module("masthead.meta")
 class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
     """The metadata of the objects of a list of any kind."""
 
@@ -335,6 +363,7 @@ class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
     ITEM: ClassVar[type[Object]] = PartialObjectMetadata
 
 
+@set_module("masthead.meta.v1")
 class TableColumnDefinition(Struct):
     """A column of a Table."""
 
@@ -345,6 +374,7 @@ class TableColumnDefinition(Struct):
     type: str = ""
 
 
+@set_module("masthead.meta.v1")
 class TableRowCondition(Struct):
     """A condition of a row, such as that its object has completed."""
 
@@ -354,6 +384,7 @@ class TableRowCondition(Struct):
     type: str = ""
 
 
+@set_module("masthead.meta.v1")
 class TableRow(Struct):
     """An object, as cells."""
 
@@ -362,6 +393,7 @@ class TableRow(Struct):
     object: JSON = None
 
 
+@set_module("masthead.meta")
 class Table(Struct):
     """Objects in tabular form, as kubectl shows them."""
 

@@ -19,6 +19,7 @@ from masthead._meta.apitype import ApiType
 from masthead._meta.quantity import Quantity
 from masthead._meta.slots import ImplicitDict, ImplicitList, members
 from masthead._meta.time import MicroTime
+from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ def _is_good_struct(cls: ApiType, value: object) -> bool:
     return True
 
 
+@set_module("masthead.meta")
 def unknown_fields(instance: msgspec.Struct) -> dict[str, object]:
     """Return the unknown fields of an object by wire name."""
     known = len(api_type(instance).__struct_fields__)

@@ -10,6 +10,7 @@ import msgspec
 
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret
+from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 __all__ = ["JSON", "Call", "RedactedRepr", "Subject"]
@@ -36,6 +37,7 @@ class RedactedRepr(msgspec.Struct, frozen=True):
         return f"{type(self).__name__}({shown})"
 
 
+@set_module("masthead.rest")
 class Subject(msgspec.Struct, frozen=True):
     """The verb and object of a call, for error messages.
 
@@ -58,6 +60,7 @@ class Subject(msgspec.Struct, frozen=True):
         return " ".join(part for part in (self.verb, self.resource, subject) if part)
 
 
+@set_module("masthead.rest")
 class Call(RedactedRepr, frozen=True):
     """One API call.
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
+from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.headers import has_header, merged
 from masthead._rest.paths import encoded, logged
@@ -68,6 +69,7 @@ class _Failed:
         return isinstance(self.outcome, retry.ResponseHead) and self.outcome.status == _UNAUTHORIZED
 
 
+@set_module("masthead.aio")
 class RestClient:
     """A REST client of one API server, authenticated as one user.
 

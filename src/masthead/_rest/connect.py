@@ -18,6 +18,7 @@ from masthead._config.address import split_address
 from masthead._config.proxies import proxy_for
 from masthead._config.writeback import write_user_tokens
 from masthead._meta.secret import Secret, SecretValue
+from masthead._module import set_module
 from masthead._rest.client import RestClient
 from masthead._rest.headers import impersonation_headers
 from masthead._transport.contract import TransportRequest
@@ -40,6 +41,7 @@ _ISSUER_MAX_BYTES: Final = 2**20
 """The maximum size of an issuer's response."""
 
 
+@set_module("masthead.rest")
 def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
     """Create a client for a configuration. Nothing is sent yet.
 

@@ -10,6 +10,7 @@ import msgspec
 from masthead._errors.advice import is_unknown_path
 from masthead._errors.base import printable
 from masthead._meta.v1 import Status
+from masthead._module import set_module
 from masthead._rest.call import RedactedRepr
 from masthead.errors import (
     DecodeError,
@@ -41,6 +42,7 @@ _READ: Final = 1024 * 1024
 _IN_FRONT: Final = "Is a proxy or a login page in front of the API server?"
 
 
+@set_module("masthead.rest")
 class Response(RedactedRepr, frozen=True):
     """A successful response, read to its end.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from masthead._module import set_module
 from masthead._sansio.framing import LineDecoder
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ResponseStream"]
 
 
+@set_module("masthead.rest")
 class ResponseStream:
     """An open response; close it, or leave its ``async with`` block, to release its connection.
 

@@ -6,6 +6,7 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead._module import set_module
 from masthead._transport.http import MAX_RESPONSE_BYTES
 from masthead._version import __version__
 from masthead.errors import InvalidValueError
@@ -21,6 +22,7 @@ __all__ = ["RestSettings", "default_user_agent"]
 _NUMBERS: Final = ("timeout", "read_timeout", "retries", "rate", "burst", "max_response_bytes")
 
 
+@set_module("masthead.rest")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
     """The settings of a REST client.

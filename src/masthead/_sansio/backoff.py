@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from masthead._module import set_module
+
 __all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Attempts", "Backoff", "Random", "jittered"]
 
 Random: TypeAlias = Callable[[], float]
@@ -17,6 +19,7 @@ def jittered(delay: float, jitter: float, random: Random) -> float:
     return delay * (1.0 + jitter * random())
 
 
+@set_module("masthead")
 class Backoff:
     """Delays that grow while attempts fail, and are reset by progress.
 

@@ -29,6 +29,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from masthead._module import set_module
 from masthead.errors import ClosedError, InvalidValueError
 
 __all__ = [
@@ -50,6 +51,7 @@ BATCH: Final = 1000
 """How many deltas are handed over at once; client-go's number."""
 
 
+@set_module("masthead.cache")
 class DeltaType(Enum):
     """What happened to an object."""
 
@@ -62,6 +64,7 @@ class DeltaType(Enum):
     """Nothing: it is told again because a resync is due."""
 
 
+@set_module("masthead.cache")
 class Delta(msgspec.Struct, Generic[V], frozen=True):
     """One change of one object.
 
@@ -96,6 +99,7 @@ class Delta(msgspec.Struct, Generic[V], frozen=True):
         return _shown(self)
 
 
+@set_module("masthead.cache")
 class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
     """The whole state of a scope, as it was listed.
 
@@ -124,10 +128,12 @@ class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
         return _shown(self)
 
 
+@set_module("masthead.cache")
 class SyncAll(msgspec.Struct, frozen=True):
     """Every object of the store is to be told again, to the handlers that are due."""
 
 
+@set_module("masthead.cache")
 class Bookmark(msgspec.Struct, frozen=True):
     """Nothing else has happened in a scope up to a version.
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from masthead._module import set_module
 from masthead._sansio.changes import Delta, DeltaType, Process, Queue
 from masthead.errors import ClosedError, InvalidValueError
 
@@ -43,6 +44,7 @@ class KeyListerGetter(Protocol[V_co]):
         ...
 
 
+@set_module("masthead")
 class DeltaFIFO(Queue[V]):
     """A queue of keys, each with what happened to it since it was last popped.
 

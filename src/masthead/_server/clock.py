@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
+from masthead._module import set_module
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _FEW: Final = 100
 """Timers that may be pending before cancelled ones are pruned."""
 
 
+@set_module("masthead.server")
 class Timer(Protocol):
     """A scheduled call."""
 
@@ -33,6 +35,7 @@ class Timer(Protocol):
         ...
 
 
+@set_module("masthead.server")
 class Clock(Protocol):
     """The time, and timers."""
 
@@ -45,6 +48,7 @@ class Clock(Protocol):
         ...
 
 
+@set_module("masthead.server")
 class SystemClock:
     """The system's clock, and the running loop's timers."""
 
@@ -57,6 +61,7 @@ class SystemClock:
         return asyncio.get_running_loop().call_later(seconds, call)
 
 
+@set_module("masthead.server")
 class VirtualClock:
     """A clock that stands still until it is advanced.
 

@@ -24,6 +24,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from masthead._meta.gvk import GroupVersionResource
+from masthead._module import set_module
 from masthead._server.fault_responses import (
     FaultResponder,
     conflict_response,
@@ -55,6 +56,7 @@ _OF_MANY: Final = frozenset({"list", "deletecollection"})
 _FAILURES: Final = range(400, 600)
 
 
+@set_module("masthead.server")
 class Effect(Enum):
     """What a fault does."""
 
@@ -68,6 +70,7 @@ class Effect(Enum):
     STALE = "stale"
 
 
+@set_module("masthead.server")
 class RequestFilter(TypedDict, total=False):
     """The requests that a fault hits.
 
@@ -90,6 +93,7 @@ class RequestFilter(TypedDict, total=False):
     name: str
 
 
+@set_module("masthead.server")
 @dataclass(eq=False, slots=True)
 class Fault:
     """One fault.
@@ -136,6 +140,7 @@ class Fault:
             self.owner.discard(self)
 
 
+@set_module("masthead.server")
 class Faults:
     """The pending faults of a server.
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,6 +23,7 @@ _STRING_OVERHEAD: Final = 64
 """Bytes that Python needs for a string besides its characters, about."""
 
 
+@set_module("masthead.server")
 @dataclass(eq=False, slots=True)
 class RecordedRequest:
     """A request that the server received.

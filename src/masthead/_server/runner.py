@@ -7,6 +7,7 @@ import threading
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
 from masthead._server.clock import SystemClock, VirtualClock
 from masthead._server.server import Server
 from masthead._server.settings import Settings, Token
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ServerRunner", "run", "run_alone"]
 
 
+@set_module("masthead.server")
 def run(  # noqa: PLR0913 - each is something that a user may want to say
     *,
     host: str = "127.0.0.1",
@@ -102,6 +104,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     )
 
 
+@set_module("masthead.server")
 class ServerRunner:
     """Runs a server for the length of one block; to be entered with ``async with`` or ``with``, once."""
 

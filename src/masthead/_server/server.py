@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aiohttp.http_exceptions import HttpProcessingError
 
+from masthead._module import set_module
 from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
@@ -66,6 +67,7 @@ def _is_about_the_server(record: logging.LogRecord) -> bool:
 _CONNECTIONS.addFilter(_is_about_the_server)
 
 
+@set_module("masthead.server")
 @dataclass(frozen=True, slots=True)
 class Change(Generic[ObjectT]):
     """A write to an object, as `Server.history` returns it.
@@ -81,6 +83,7 @@ class Change(Generic[ObjectT]):
     object: ObjectT
 
 
+@set_module("masthead.server")
 class Server:
     """A running server. `masthead.server.run` makes one.
 

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._module import set_module
 from masthead._server.clock import SystemClock
 from masthead._server.hosts import ANY, AllowedHosts, is_loopback
 from masthead.errors import ConfigError
@@ -35,6 +36,7 @@ _TYPES: Final = {
 """The type of each value, and its name in messages."""
 
 
+@set_module("masthead.server")
 class Token(Enum):
     """A token that is not given as text."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._client.client import Client as AsyncClient
 from masthead._config.loader import conceal
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.clientset import Clientset
 from masthead._sync.discovery import DiscoveryClient
 from masthead._sync.dynamic import DynamicResource
@@ -40,6 +41,7 @@ __all__ = ["Client"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class Client(Clientset):
     """A client of one cluster, as one user.
 

@@ -20,6 +20,7 @@ from masthead._client.mutations import (
     update_result,
 )
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.backoff import DEFAULT_RETRY
 from masthead._sync.create_verbs import CreateVerbs
 from masthead._sync.read_verbs import ReadVerbs
@@ -39,6 +40,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises one of these errors, with short delays in between.
 
@@ -62,6 +64,7 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
         threading.Event().wait(delay)
 
 
+@set_module("masthead")
 def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises `ConflictError`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._discovery.client import DiscoveryClient as AsyncDiscoveryClient
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscoveryClient"]
 
 
+@set_module("masthead")
 class DiscoveryClient(Facade[AsyncDiscoveryClient]):
     """Discovers the groups, versions and resources that the server serves.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 from masthead._sync.resource import ResourceClient
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicResource"]
 
 
+@set_module("masthead")
 class DynamicResource(ResourceClient[Unstructured]):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._cache.informer.core import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
 from masthead._sync.groups import InformerGroups
@@ -36,6 +37,7 @@ __all__ = ["SharedInformerFactory"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class SharedInformerFactory(InformerGroups):
     """Makes informers, once each, starts and stops them.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._cache.informer.core import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.arranged import Arranged
 from masthead.errors import MutationError
 
@@ -21,6 +22,7 @@ __all__ = ["SharedInformer"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class SharedInformer(Arranged[T]):
     """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
 

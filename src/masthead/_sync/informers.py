@@ -8,6 +8,7 @@ from masthead._cache.factory.informers import WITHOUT_PARENTHESES
 from masthead._cache.factory.informers import InformerGroup as AsyncInformerGroup
 from masthead._cache.factory.informers import Informers as AsyncInformers
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 from masthead._sync.wrap import wrap_informer
 
@@ -33,6 +34,7 @@ class InformerGroup(Facade[AsyncInformerGroup]):
     GROUP_VERSION: ClassVar[GroupVersion]
 
 
+@set_module("masthead")
 class Informers(Facade[AsyncInformers[T]], Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 

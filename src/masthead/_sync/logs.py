@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
 from masthead._sync.streams import Items, StreamFacade
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LogStream"]
 
 
+@set_module("masthead")
 class LogStream(StreamFacade[str]):
     """A log: iterate over its lines, or `read` all of it.
 

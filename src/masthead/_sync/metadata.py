@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta.v1 import PartialObjectMetadata
+from masthead._module import set_module
 from masthead._sync.delete_verbs import DeleteVerbs
 from masthead._sync.patch_verbs import PatchVerbs
 from masthead._sync.read_verbs import ReadVerbs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MetadataResource"]
 
 
+@set_module("masthead")
 class MetadataResource(
     ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from masthead._cache.informer.registration import Registration as AsyncRegistration
+from masthead._module import set_module
 from masthead._sync.lifecycle import RegistrationFacade
 
 __all__ = ["Registration"]
 
 
+@set_module("masthead")
 class Registration(RegistrationFacade[AsyncRegistration]):
     """A handler of an informer.
 

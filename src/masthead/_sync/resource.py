@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.conflicts import RetryVerbs
 from masthead._sync.delete_verbs import DeleteVerbs
 from masthead._sync.patch_verbs import PatchVerbs
@@ -23,6 +24,7 @@ __all__ = ["ResourceClient"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     """The objects of one kind, in one namespace or in all.
 

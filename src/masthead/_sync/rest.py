@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
 from masthead._rest.call import JSON
 from masthead._rest.client import RestClient as AsyncRestClient
 from masthead._sync.facade import Facade
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RestClient"]
 
 
+@set_module("masthead")
 class RestClient(Facade[AsyncRestClient]):
     """A REST client of one API server, authenticated as one user.
 

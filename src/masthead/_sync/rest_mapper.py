@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._discovery.rest_mapper import RestMapper as AsyncRestMapper
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["RestMapper"]
 
 
+@set_module("masthead")
 class RestMapper(Facade[AsyncRestMapper]):
     """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 

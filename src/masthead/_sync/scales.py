@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.scales import Scales as AsyncScales
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Scales"]
 
 
+@set_module("masthead")
 class Scales(Facade[AsyncScales]):
     """The scales of a namespace's objects, whatever their kinds.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.resource import ResourceClient
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
@@ -19,6 +20,7 @@ __all__ = ["TypedResource"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """The objects of a kind given by its class, built-in or custom.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.watch_event import WatchEvent
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.streams import StreamFacade
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["Watch"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
     """The changes of a resource, one after the other; an iterator, to be used in ``with``.
 

@@ -25,6 +25,7 @@ from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
+from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
 from masthead.errors import (
@@ -57,6 +58,7 @@ __all__ = ["SharedInformerFactory"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio")
 class SharedInformerFactory(InformerGroups):
     """Makes informers, once each, starts and stops them.
 

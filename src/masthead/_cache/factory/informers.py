@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Proto
 from masthead._cache.store.indexer import count_of
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer
@@ -32,6 +33,7 @@ class Provide(Protocol):
         ...
 
 
+@set_module("masthead.aio")
 class Informers(Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 

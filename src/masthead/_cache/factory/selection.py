@@ -12,6 +12,7 @@ from masthead._meta import fields, labels, names
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
+from masthead._module import set_module
 from masthead.errors import InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ Form: TypeAlias = Literal["typed", "untyped", "metadata"]
 """What the objects become: their class, `Unstructured`, or their metadata alone."""
 
 
+@set_module("masthead")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Which objects of a resource are kept; None for what is not said.

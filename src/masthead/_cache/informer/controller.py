@@ -23,6 +23,7 @@ from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.reflector import Reflector
 from masthead._cache.store.storage import storage_for
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.changes import ChangeQueue
 from masthead._sansio.versions import oldest
@@ -50,6 +51,7 @@ _POPS: Final = 250
 """How often the queue is popped before others get their turn."""
 
 
+@set_module("masthead.cache")
 class InformerController(Generic[T]):
     """Mirrors sources into a queue, and pops it.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ OnDelete: TypeAlias = Callable[[T], object]
 """Called with what an object was last."""
 
 
+@set_module("masthead")
 class EventHandler(Generic[T_contra]):
     """Is told what happens to objects; override what is of interest.
 
@@ -93,6 +95,7 @@ class _Functions(EventHandler[T]):
         yield from (self._on_add, self._on_update, self._on_delete)
 
 
+@set_module("masthead")
 class FilteringEventHandler(EventHandler[T]):
     """Tells another handler only of the objects that pass a filter.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Health", "health_of"]
 
 
+@set_module("masthead")
 @dataclass(frozen=True, slots=True)
 class Health:
     """How an informer is at one moment.

@@ -36,6 +36,7 @@ from masthead._cache.store.indexer import count_of
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import PartialObjectMetadata
+from masthead._module import set_module
 from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
 
@@ -63,6 +64,7 @@ _BOOKMARKS: Final = (
 )
 
 
+@set_module("masthead.aio")
 class SharedInformer(Arranged[T]):
     """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
 

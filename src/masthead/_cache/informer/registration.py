@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Protocol
 
+from masthead._module import set_module
 from masthead.errors import ClosedError, DeadlineError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ListenerStatus(Protocol):
         ...
 
 
+@set_module("masthead.aio")
 class Registration:
     """A handler of an informer.
 

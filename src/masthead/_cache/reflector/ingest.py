@@ -12,6 +12,7 @@ import msgspec
 from masthead._cache.store import transforms
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class UndecodableError(InvalidValueError):
         self.key = key
 
 
+@set_module("masthead.cache")
 class Ingest(Generic[T]):
     """Makes of an object what a cache keeps.
 

@@ -21,6 +21,7 @@ from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.listwatch import (
     LASTING,
     Fail,
@@ -66,6 +67,7 @@ _PUNCTUAL: Final = 0.1
 """A timer that goes off later than this says that our own loop stood still."""
 
 
+@set_module("masthead.cache")
 class Reflector(Generic[T]):
     """Lists and watches, and writes what it learns to a queue.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _key_of(obj: object) -> str:
     )
 
 
+@set_module("masthead")
 class Indexer(Generic[T]):
     """Objects by key, and by whatever they are indexed by.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from masthead._cache.store.indexer import NAMESPACE, count_of
 from masthead._client.options import label_selector_of
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import DecodeError, NotFoundError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _NOT_THERE: Final = (
 )
 
 
+@set_module("masthead")
 class Lister(Generic[T]):
     """The objects of a cache.
 
@@ -84,6 +86,7 @@ class Lister(Generic[T]):
         return f"<Lister of {self._resource}, {count_of(self._indexer)}>"
 
 
+@set_module("masthead")
 class NamespaceLister(Generic[T]):
     """The objects of a cache that are in one namespace.
 

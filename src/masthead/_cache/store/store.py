@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace
 from masthead._cache.store.storage import storage_for
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.store import IndexedStore
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["Store"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead")
 class Store(Indexer[T]):
     """A cache that its owner fills: for pumps of one's own, and for what does not come from a server.
 

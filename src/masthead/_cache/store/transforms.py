@@ -21,6 +21,7 @@ from masthead._meta.metadata import ObjectMeta
 from masthead._meta.object import Object
 from masthead._meta.slots import member_of
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 from masthead.errors import InvalidValueError, SnapshotError
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def apply(transform: Transform[T], obj: T) -> T:
     return result if text == result.wire_bytes else cls.from_wire(text)
 
 
+@set_module("masthead")
 def compose(*transforms: Transform[T]) -> Transform[T]:
     """One transform that does what several do, in that order."""
     return _Composed(transforms)
@@ -101,6 +103,7 @@ def describe(transform: Transform[Any] | None) -> str:
     return name
 
 
+@set_module("masthead")
 def keep_fields(*paths: str) -> Rewrite:
     """A transform that keeps nothing but these fields, and what an object cannot be without.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead._module import set_module
 from masthead._server.wire.request import unescape
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def split_path(path: str) -> VersionedPath | None:
     return None
 
 
+@set_module("masthead.server")
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
     """What a request is about, as kube-apiserver's own RequestInfo says it.
