@@ -1,4 +1,4 @@
-"""What OpenAPI does not tell: which scalars are pointers in Go.
+"""The scalars that are pointers in Go, which OpenAPI does not show.
 
 On the wire, Go writes every scalar of a message that is not a pointer, zero or not; where JSON leaves it out when it is
 zero, decoding must, too. A pointer is written when it is set, and then its zero means something: no replicas, the user
@@ -163,7 +163,7 @@ _FIELDS: Final = {
 
 
 def is_pointer(message: str, field: str) -> bool:
-    """Tell whether a scalar is a pointer in Go.
+    """Whether a scalar is a pointer in Go.
 
     Args:
         message: The message, such as ``apps.v1.DeploymentSpec``.

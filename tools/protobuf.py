@@ -1,4 +1,4 @@
-"""``python -m tools.protobuf``: the fields of protobuf messages, for reading what Go's clients send.
+"""``python -m tools.protobuf``: the fields of protobuf messages, for decoding requests of Go clients.
 
 Three sources make one table: the numbers and types of fields, as protobuf has them; their names in JSON and what is
 left out when it is zero, as OpenAPI has them; and which scalars are pointers, which neither has.
@@ -50,7 +50,7 @@ _OWN_FORM: Final = frozenset(
         "Verbs",
     }
 )
-"""Messages that are no objects in JSON."""
+"""Messages that are not objects in JSON."""
 _MAP: Final = re.compile(r"map<string,(.+)>")
 _META: Final = "meta.v1"
 _LEFT_OUT: Final = frozenset(
@@ -107,7 +107,7 @@ def _rendered(kinds: Mapping[str, tuple[str, list[str]]], messages: Mapping[str,
 
 
 class _Writer:
-    """Writes messages, and those that they hold."""
+    """Renders messages and the messages that they contain."""
 
     def __init__(self, spec: Spec, fields: Fields, messages: dict[str, str]) -> None:
         self._spec = spec
@@ -129,15 +129,16 @@ class _Writer:
             return
         if message not in self._fields:
             raise GenerateError(f"{_FACTS} does not know {message}")
-        self._messages[short] = ""  # a message may hold itself
+        self._messages[short] = ""  # a message may contain itself
         schema = self._spec.schemas.get(_schema_name(message), around)
         texts = [
-            self._field(message, int(number), row, schema) for number, row in self._fields[message].items()
+            self._field(message, int(number), entry, schema)
+            for number, entry in self._fields[message].items()
         ]
         self._messages[short] = " ".join(texts)
 
-    def _field(self, message: str, number: int, row: list[str], schema: Schema | None) -> str:
-        name, written, *repeated = row
+    def _field(self, message: str, number: int, entry: list[str], schema: Schema | None) -> str:
+        name, written, *repeated = entry
         properties = schema.properties if schema else {}
         wire = _json_name(name, properties)
         in_map = _MAP.fullmatch(written)
@@ -184,7 +185,7 @@ def _schema_name(message: str) -> str:
 
 
 def _json_name(name: str, properties: Mapping[str, Schema]) -> str:
-    """What JSON calls a field; nothing if it has none such."""
+    """The name of a field in JSON; empty if it has none."""
     if name in properties:
         return name
     return next((each for each in properties if _folded(each) == _folded(name)), "")
@@ -203,7 +204,7 @@ def from_folder(folder: Path) -> str:
     try:
         fields = typeinfo.decode_json((folder / _FACTS).read_bytes(), Fields)
     except (OSError, msgspec.DecodeError) as error:
-        raise GenerateError(f"{folder / _FACTS} does not tell the fields of messages: {error}") from None
+        raise GenerateError(f"{folder / _FACTS} does not have the fields of messages: {error}") from None
     return table_of(sources.from_folder(folder), fields)
 
 

@@ -33,23 +33,25 @@ def parser(name: str = _PROGRAM) -> argparse.ArgumentParser:
     )
     source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
     source.add_argument(
-        "--kubeconfig", metavar="FILE", help="a live server, and who you are there, as kubectl finds them"
+        "--kubeconfig",
+        metavar="FILE",
+        help="a live server and your credentials for it, from a kubeconfig file",
     )
     source.add_argument(
         "--crd",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="CRD manifests, YAML or JSON: all of the package at once",
+        help="CRD manifests in YAML or JSON; name all that belong to the package",
     )
     made.add_argument(
-        "--context", metavar="NAME", help="which context of the kubeconfig (default: its current one)"
+        "--context", metavar="NAME", help="the context of the kubeconfig (default: the current context)"
     )
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
         "--package",
         metavar="NAME",
-        help="the package's dotted name (default: as the folder would be imported)",
+        help="the package's dotted name (default: derived from the folder)",
     )
     made.add_argument(
         "--group",
@@ -57,15 +59,15 @@ def parser(name: str = _PROGRAM) -> argparse.ArgumentParser:
         default=[],
         type=lambda name: "" if name == "core" else name,
         metavar="GROUP",
-        help="only this API group, and what it refers to; repeatable; core is the group without a name",
+        help="only this API group and the types it refers to; repeatable; core is the group without a name",
     )
-    made.add_argument("--docs", action="store_true", help="take the API's documentation over into docstrings")
-    made.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
+    made.add_argument("--docs", action="store_true", help="copy the API's documentation into docstrings")
+    made.add_argument("--check", action="store_true", help="write nothing, and fail if a file would change")
     made.add_argument(
         "--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server"
     )
     made.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
-    made.add_argument("--insecure", action="store_true", help="trust any certificate of the server")
+    made.add_argument("--insecure", action="store_true", help="do not verify the server's certificate")
     return made
 
 
@@ -98,16 +100,16 @@ def _options(arguments: Sequence[str] | None, name: str) -> argparse.Namespace:
     options = made.parse_args(arguments)
     is_live = options.server or options.kubeconfig or options.context
     if options.context and (options.server or options.crd or options.openapi):
-        made.error("--context is for a kubeconfig")
+        made.error("--context selects a context of a kubeconfig, and excludes other sources")
     if not (is_live or options.crd or options.openapi):
-        made.error("say what to generate from: --openapi, --server, --kubeconfig, --context or --crd")
+        made.error("name a source: --openapi, --server, --kubeconfig, --context or --crd")
     if options.token_file and not options.server:
-        made.error("--token-file goes with --server; a kubeconfig says itself who you are")
+        made.error("--token-file requires --server; a kubeconfig contains credentials")
     return options
 
 
 def _package_at(folder: Path) -> str:
-    """The name that a folder is imported by: those of the packages that it lies in, and its own."""
+    """The dotted name that a folder is imported by, with the packages that contain it."""
     is_inside = (folder.parent / "__init__.py").is_file()
     return f"{_package_at(folder.parent)}.{folder.name}" if is_inside else folder.name
 
@@ -121,19 +123,19 @@ def _spec(options: argparse.Namespace) -> Spec:
 
 
 def _config(options: argparse.Namespace) -> Config:
-    """Where the live server is, and who we are there."""
+    """The address of the live server, and the credentials for it."""
     from masthead._config.loader import load
     from masthead._config.model import Config
     from masthead._config.proxies import proxy_for
 
-    if options.server:  # then it is nobody that a kubeconfig knows: its token is for another server
+    if options.server:  # A kubeconfig's credentials are for another server.
         return Config(
             server=options.server,
             token_file=options.token_file,
             ca_file=options.ca_file,
             insecure=options.insecure,
             proxy_url=proxy_for(options.server, os.environ),
-            origin="what was given",
+            origin="the arguments",
         )
     return load(
         options.kubeconfig,

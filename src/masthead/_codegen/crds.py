@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions, as the manifests that users keep."""
+"""Reads CustomResourceDefinitions from manifests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from masthead.errors import GenerateError, NameFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What the server offers for every custom resource, and for the subresources that its definition asks for.
+# The verbs of every custom resource, and of the subresources that its definition enables.
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
@@ -57,7 +57,7 @@ class _Definition(msgspec.Struct):
 
 
 def definitions_in(document: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the definitions in a document of a manifest, which may be a list; others are passed over."""
+    """Yield the definitions in a document of a manifest, which may be a list; skip other objects."""
     if not isinstance(document, Mapping):
         return
     content = cast("Mapping[str, Any]", document)
@@ -91,7 +91,7 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
 
 
 def _without_nulls(value: object) -> object:
-    """The same without what is null, which to Kubernetes is as good as absent."""
+    """The value without nulls, which Kubernetes treats as absent."""
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value).items()
         return {key: _without_nulls(each) for key, each in entries if each is not None}
@@ -101,10 +101,10 @@ def _without_nulls(value: object) -> object:
 
 
 def _check_names(body: _Body) -> None:
-    """Check what becomes part of file names and of Python text.
+    """Check the names that become part of file names and of Python code.
 
     Raises:
-        NameFormatError: If the server would refuse it too.
+        NameFormatError: If a name is invalid; the server would reject it, too.
     """
     names.check_dns1123_subdomain(body.group)
     for each in (body.names.kind, body.names.list_kind or body.names.kind, body.names.plural):
@@ -122,7 +122,7 @@ def _add_version(spec: Spec, body: _Body, version: _Version) -> None:
     served = GroupVersion(body.group, version.name)
     kind = served.kind(body.names.kind)
     list_kind = served.kind(body.names.list_kind or f"{kind.kind}List")
-    # The names that the server gives the schemas in its own OpenAPI documents.
+    # The server names schemas in its OpenAPI documents this way.
     prefix = ".".join([*reversed(served.group.split(".")), served.version])
     root = version.schema.root
     spec.schemas[f"{prefix}.{kind.kind}"] = msgspec.structs.replace(

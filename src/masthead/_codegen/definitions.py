@@ -1,4 +1,4 @@
-"""Modules, classes and fields, defined but not yet written down."""
+"""The definitions of modules, classes and fields, from which `render` makes Python text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reference:
-    """A name and the module that it is imported from; a module of its own needs no import."""
+    """A name and the module that defines it."""
 
     module: str
     name: str
@@ -33,11 +33,11 @@ class FieldDef:
         annotation: Its type, as Python writes it.
         default: ``None``, ``""``, ``[]``, or the name of the class to make for a nested value.
         references: The names that the annotation uses.
-        takes_data: Whether plain data can be given for it: it holds a type of the API.
+        takes_data: Whether ``new`` accepts plain data for it, because it holds a type of the API.
         merge: How it merges, where that is not the default.
-        server_default: What the server fills in.
-        doc: What the API's documentation says, where that is wanted.
-        is_nullable: Whether null is a value of its own, which is not the same as leaving the field out.
+        server_default: The default that the server sets.
+        doc: The API's documentation; empty unless docstrings are requested.
+        is_nullable: Whether null differs from leaving the field out.
     """
 
     attribute: str
@@ -69,7 +69,7 @@ class ClassDef:
         item: What it lists, for a list.
         is_atomic: Whether it merges as one value.
         sensitive: The attributes that must not be shown.
-        doc: What the API's documentation says, where that is wanted.
+        doc: The API's documentation; empty unless docstrings are requested.
     """
 
     name: str
@@ -82,7 +82,7 @@ class ClassDef:
     doc: str = ""
 
     def needs(self, module: str) -> set[str]:
-        """The classes of the module, which is its own, that it refers to."""
+        """The classes of its own module that it refers to."""
         used = {each.name for one in self.fields for each in one.references if each.module == module}
         return used | ({self.item} if self.item else set())
 
@@ -94,10 +94,10 @@ class ModuleDef:
     Attributes:
         name: Its dotted name.
         group_version: What it holds.
-        is_custom: Whether it holds custom resources, whose schemas do not tell values from pointers.
+        is_custom: Whether it has custom resources, whose schemas do not distinguish values from pointers.
         classes: In an order in which each class comes after those that it needs.
         early: Pairs of classes of which the first must name the second in quotes, because it comes later.
-        aliases: What imports are called that have the name of another import, or of a class.
+        aliases: The local names of imports whose own name is taken.
     """
 
     name: str
@@ -108,7 +108,7 @@ class ModuleDef:
     aliases: dict[Reference, str] = field(default_factory=dict[Reference, str])
 
     def local(self, reference: Reference) -> str:
-        """What a name is called in this module."""
+        """The local name of a reference."""
         return self.aliases.get(reference, reference.name)
 
     @property
@@ -132,14 +132,14 @@ class ModuleDef:
         return removal_sentence(self.removed_in, *replacements) if replacements else ""
 
     def needs(self) -> set[str]:
-        """The modules that it imports from; itself may be one of them."""
+        """The modules that it refers to, perhaps itself among them."""
         return {used.module for each in self.classes for one in each.fields for used in one.references}
 
 
 def in_dependency_order(
     classes: Iterable[ClassDef], module: str
 ) -> tuple[list[ClassDef], set[tuple[str, str]]]:
-    """Sort the classes of a module so that each comes after those that it needs, else by name.
+    """Sort the classes of a module by name, each after the classes that it needs.
 
     Returns:
         The classes in order, and the pairs of which the first needs the second before it is defined.

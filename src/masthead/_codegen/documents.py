@@ -1,4 +1,4 @@
-"""The documents that a server describes itself with: OpenAPI v3 and aggregated discovery."""
+"""Reads OpenAPI v3 and aggregated discovery documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DISCOVERY: Final = "APIGroupDiscoveryList"
 
 
 class _Label(msgspec.Struct):
-    """What tells the documents apart."""
+    """The fields that identify the type of a document."""
 
     openapi: Any = None
     kind: Any = None
@@ -45,15 +45,15 @@ class _Index(msgspec.Struct):
 
 
 def add_document(spec: Spec, data: bytes, origin: str) -> None:
-    """Add an OpenAPI v3 or discovery document; JSON that is neither is passed over.
+    """Add an OpenAPI v3 or discovery document; ignore other JSON.
 
     Args:
-        spec: What to add to.
+        spec: The spec to add to.
         data: The document.
-        origin: Where it came from, for the message of an error.
+        origin: The source of the document, for error messages.
 
     Raises:
-        GenerateError: If it is not JSON, or not what it says it is.
+        GenerateError: If the document is malformed.
     """
     label = _label(data, origin)
     if label.openapi is not None:
@@ -66,10 +66,10 @@ def add_openapi(spec: Spec, data: bytes, origin: str) -> None:
     """Add a document that must be OpenAPI v3.
 
     Raises:
-        GenerateError: If it is not.
+        GenerateError: If it is something else, or malformed.
     """
     if _label(data, origin).openapi is None:
-        raise GenerateError(f"{origin}: this is no OpenAPI v3 document")
+        raise GenerateError(f"{origin}: not an OpenAPI v3 document")
     _add_schemas(spec, data, origin)
 
 
@@ -77,21 +77,21 @@ def add_discovery(spec: Spec, data: bytes, origin: str) -> None:
     """Add a document that must be aggregated discovery.
 
     Raises:
-        GenerateError: If it is not.
+        GenerateError: If it is something else, or malformed.
     """
     if _label(data, origin).kind != _DISCOVERY:
         raise GenerateError(
-            f"{origin}: this is no aggregated discovery, which Kubernetes serves from 1.27 on; "
+            f"{origin}: not aggregated discovery, which Kubernetes serves since 1.27; "
             "give --openapi a folder with the server's documents instead"
         )
     _add_resources(spec, data, origin)
 
 
 def locations(data: bytes, origin: str) -> dict[GroupVersion, str]:
-    """Where the document of each group and version is, as the index at ``/openapi/v3`` says.
+    """The path of the document of each group and version, from the index at ``/openapi/v3``.
 
     Raises:
-        GenerateError: If this is not such an index.
+        GenerateError: If the index is malformed.
     """
     found = _decode(data, _Index, origin).paths
     return {served: found[path].path for path in sorted(found) if (served := _group_version_at(path))}
@@ -111,14 +111,14 @@ def _group_version_at(path: str) -> GroupVersion | None:
 def _label(data: bytes, origin: str) -> _Label:
     try:
         return typeinfo.decode_json(data, _Label)
-    except msgspec.ValidationError:  # JSON, but no object
+    except msgspec.ValidationError:  # JSON, but not an object
         return _Label()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GenerateError(f"{origin}: {error}") from None
 
 
 def _add_schemas(spec: Spec, data: bytes, origin: str) -> None:
-    # Shared types stand in many documents; the first one will do, because they agree in what we read.
+    # Many documents contain shared types. They agree in all that is read here, so the first one wins.
     for name, schema in _decode(data, _OpenApi, origin).components.schemas.items():
         spec.schemas.setdefault(name, schema)
 
@@ -136,7 +136,7 @@ def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
 
 
 def _facts(found: ApiResource) -> Resource:
-    """What a kind knows of its resource; verbs are sorted, because servers list them in different orders."""
+    """The resource as a class describes it. Verbs are sorted, because servers list them in different orders."""
     return Resource(
         name=found.name,
         singular=found.singular,

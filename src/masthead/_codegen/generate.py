@@ -1,4 +1,4 @@
-"""The files of a package: what they should say, and how that differs from what is there."""
+"""Makes the files of a package, compares them with those in its folder, and replaces them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def files_for(
     docs: bool = False,
     command: str = render.COMMAND,
 ) -> dict[PurePosixPath, str]:
-    """Work out every file of the package.
+    """Make every file of the package.
 
     Args:
-        spec: What to generate from.
+        spec: The API to generate types for.
         package: The package's dotted name.
-        groups: Only these API groups, and what they refer to; none means all. The core group is ``""``.
-        docs: Take the API's documentation over into docstrings.
+        groups: Only these API groups and the types that they refer to; all if empty. The core group is ``""``.
+        docs: Copy the API's documentation into docstrings.
         command: The command that regenerates the files, for their first lines.
 
     Raises:
-        GenerateError: If there is nothing to generate, the package cannot be called so, or a schema refers
-            to one that is not there.
+        GenerateError: If there is nothing to generate, the name of the package is invalid, or a schema refers to a
+            missing one.
     """
     _check_package(package)
     modules = _chosen(types.modules_of(spec, package, docs=docs), frozenset(groups))
@@ -50,7 +50,7 @@ def files_for(
 
 
 def module_files(modules: Iterable[ModuleDef], command: str) -> dict[PurePosixPath, str]:
-    """Work out the files of these modules and of the packages that they lie in, but no index.
+    """Make the files of some modules and of the packages that contain them, without an index.
 
     Args:
         modules: The modules.
@@ -73,7 +73,7 @@ def _check_package(package: str) -> None:
 
 
 def _chosen(modules: list[ModuleDef], groups: frozenset[str]) -> list[ModuleDef]:
-    """The modules of these groups, and those that they import from."""
+    """The modules of these groups, and the modules that they import from."""
     there = {module.group_version.group for module in modules}
     if not modules or not groups <= there:
         missing, known = (
@@ -95,7 +95,7 @@ def _chosen(modules: list[ModuleDef], groups: frozenset[str]) -> list[ModuleDef]
 
 
 def _path(module: str) -> PurePosixPath:
-    """Where a module goes, from the package on."""
+    """The path of a module's file in the package."""
     return PurePosixPath(*module.split(".")[-2:]).with_suffix(".py")
 
 
@@ -104,16 +104,16 @@ def _group_title(module: ModuleDef) -> str:
 
 
 def changes(files: Mapping[PurePosixPath, str], folder: Path) -> list[PurePosixPath]:
-    """The files that differ from what is in the folder, and those of an earlier run that should go."""
+    """The files that differ from those in the folder, and files of an earlier run that are obsolete."""
     differing = [path for path, text in files.items() if _text_at(folder / path) != text]
     return sorted([*differing, *_leftovers(files, folder)])
 
 
 def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
-    """Bring the folder up to date; files that people wrote stay as they are.
+    """Bring the folder up to date; files that are not generated are left alone.
 
     Raises:
-        GenerateError: If a file that the generator did not write is in the way.
+        GenerateError: If a file to be written exists and is not generated.
     """
     for path in files:
         standing = _text_at(folder / path)
@@ -121,7 +121,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
             raise GenerateError(f"{folder / path} was not generated; move it out of the way")
     for path in list(_leftovers(files, folder)):
         (folder / path).unlink()
-        with contextlib.suppress(OSError):  # there is something else in it
+        with contextlib.suppress(OSError):  # not empty
             (folder / path).parent.rmdir()
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
 
 
 def _leftovers(files: Mapping[PurePosixPath, str], folder: Path) -> Iterator[PurePosixPath]:
-    """The files of an earlier run, which its index lists, that are not among those of this one."""
+    """The files of an earlier run, listed in its index, that this run does not write."""
     modules = [_path(module) for module in _indexed_modules(_text_at(folder / _INDEX))]
     for path in sorted({*modules, *(module.parent / _PACKAGE for module in modules)}):
         if path not in files and render.is_generated(_text_at(folder / path)):
@@ -137,7 +137,7 @@ def _leftovers(files: Mapping[PurePosixPath, str], folder: Path) -> Iterator[Pur
 
 
 def _indexed_modules(index: str) -> list[str]:
-    """The modules that an index names; none if it is not one that the generator wrote."""
+    """The modules listed in an index; empty if it is not a generated one."""
     if not render.is_generated(index):
         return []
     try:

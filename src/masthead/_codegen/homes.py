@@ -1,7 +1,7 @@
-"""Which class, or which value, stands for each schema.
+"""Assigns a class or a value type to each schema.
 
 A schema's full name says which package it is of: ``io.k8s.api.batch.v1.CronJob`` is of ``io.k8s.api.batch.v1``.
-Which group and version that is, the kinds among its schemas tell.
+The kinds among the schemas of a package determine its group and version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersion
 
 META_V1: Final = "masthead.meta.v1"
-"""Where the types of meta/v1 are imported from."""
+"""The module that exports the types of meta/v1."""
 
 
 def meta(name: str) -> Reference:
@@ -50,14 +50,14 @@ VALUES: Final[Mapping[str, Reference]] = {
     f"{_META}Patch": JSON,
     f"{_EXTENSIONS}JSON": JSON,
 }
-"""Schemas that are values, not classes of their own."""
+"""Schemas that map to value types instead of generated classes."""
 
 UNIONS: Final[Mapping[str, tuple[str, str]]] = {
     f"{_EXTENSIONS}JSONSchemaPropsOrArray": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | list[{0}]"),
     f"{_EXTENSIONS}JSONSchemaPropsOrBool": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | bool"),
     f"{_EXTENSIONS}JSONSchemaPropsOrStringArray": (f"{_EXTENSIONS}JSONSchemaProps", "{0} | list[str]"),
 }
-"""Schemas that say nothing, of which the API's Go types know that they are one of two things."""
+"""Schemas without a type whose Go types are unions of two types."""
 
 
 SENSITIVE: Final[Mapping[str, frozenset[str]]] = {
@@ -65,9 +65,9 @@ SENSITIVE: Final[Mapping[str, frozenset[str]]] = {
     "io.k8s.api.authentication.v1.TokenReviewSpec": frozenset({"token"}),
     "io.k8s.api.core.v1.Secret": frozenset({"stringData"}),
 }
-"""Fields that hold secrets in clear text; no schema says so."""
+"""Fields that contain secrets in clear text; no schema marks them."""
 
-# How custom resources' schemas say what Go's types are; both are what controller-gen makes of them.
+# The schemas that controller-gen writes for Quantity and Condition.
 _QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
@@ -76,24 +76,24 @@ _CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason",
 
 
 def is_quantity(schema: Schema) -> bool:
-    """Whether a schema written out is that of a quantity."""
+    """Whether an inline schema is that of a quantity."""
     return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
 
 
 def is_condition(schema: Schema) -> bool:
-    """Whether a schema written out is that of meta/v1's Condition."""
+    """Whether an inline schema is that of meta/v1's Condition."""
     fields = frozenset(schema.properties.keys() - {"observedGeneration"})
     return fields == _CONDITION_FIELDS and schema.required >= _CONDITION_FIELDS
 
 
 def meta_class(target: str) -> Reference | None:
-    """The class in `masthead.meta.v1` that stands for a schema, if there is one."""
+    """The class in `masthead.meta.v1` for a schema, or None."""
     name = target.removeprefix(_META)
     return Reference(META_V1, name) if name != target and name in v1.__all__ else None
 
 
 class Homes:
-    """The module and the name of every schema that gets a class of its own.
+    """The module and the class name of every schema that gets a generated class.
 
     Attributes:
         modules: By group and version.
@@ -101,10 +101,10 @@ class Homes:
     """
 
     def __init__(self, spec: Spec, package: str) -> None:
-        """Place every schema.
+        """Assign every schema.
 
         Raises:
-            GenerateError: If a group or version cannot be one.
+            GenerateError: If a group or version is invalid.
         """
         self.modules: dict[GroupVersion, ModuleDef] = {}
         self.classes: dict[str, tuple[ModuleDef, str]] = {}
@@ -126,14 +126,14 @@ class Homes:
     def _module(self, prefix: str, served: GroupVersion, package: str) -> ModuleDef:
         _check(served)
         is_custom = prefix == ".".join([*reversed(served.group.split(".")), served.version])
-        # Kubernetes' own groups go by client-go's short names, which are those of their Go packages.
+        # Kubernetes' own groups have the short names of client-go, which are those of their Go packages.
         is_short = prefix.startswith("io.k8s.") and not is_custom
         group = identifiers.module_name(prefix.split(".")[-2] if is_short else served.group)
         version = identifiers.module_name(served.version)
         return ModuleDef(f"{package}.{self._folder(served.group, group)}.{version}", served, is_custom)
 
     def _folder(self, group: str, name: str) -> str:
-        """A group's folder: two groups must not share one, and beside them lies ``index.py``."""
+        """The folder of a group; it must differ from those of other groups and from ``index.py``."""
         others = {
             module.name.split(".")[-2] for served, module in self.modules.items() if served.group != group
         }
@@ -141,7 +141,7 @@ class Homes:
 
 
 def reach_beyond(spec: Spec, groups: Container[str]) -> bool:
-    """Whether a class of these groups refers to one of another group, or to one whose group is not known."""
+    """Whether a class of these groups refers to a class of another or of an unknown group."""
     placed = Homes(spec, "").classes
     inside = {name for name, (module, _) in placed.items() if module.group_version.group in groups}
     return any(
@@ -152,16 +152,16 @@ def reach_beyond(spec: Spec, groups: Container[str]) -> bool:
 
 
 def _check(served: GroupVersion) -> None:
-    """Refuse what would break out of a file's name or of a docstring.
+    """Reject names that are unsafe in a file name or in a docstring.
 
     Raises:
-        GenerateError: If a group or version cannot be one.
+        GenerateError: If a group or version is invalid.
     """
     problem = names.problem_with_dns1035_label(served.version)
     if served.group:
         problem = names.problem_with_dns1123_subdomain(served.group) or problem
     if problem:
-        raise GenerateError(f'"{served}" is no group and version: it {problem}')
+        raise GenerateError(f'"{served}" is not a valid group and version: it {problem}')
 
 
 def _is_value(full_name: str) -> bool:
@@ -169,7 +169,7 @@ def _is_value(full_name: str) -> bool:
 
 
 def _packages(spec: Spec) -> dict[str, GroupVersion]:
-    """Which group and version the schemas under each prefix belong to, learnt from the kinds among them."""
+    """The group and version of each prefix of schema names, derived from the kinds among them."""
     return {
         name.rpartition(".")[0]: schema.kinds[0].group_version
         for name, schema in sorted(spec.schemas.items(), key=lambda each: each[0])

@@ -1,4 +1,4 @@
-"""What things are called in Python."""
+"""Derives Python identifiers from the names of the API."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _ARGUMENTS_OF_NEW: Final = frozenset({"name", "namespace", "generate_name", "lab
 
 
 def _public(cls: type) -> frozenset[str]:
-    """The names that a class, its instances or its metaclass answer to."""
+    """The public attributes of a class and its metaclass."""
     return frozenset(name for name in {*dir(cls), *dir(type(cls))} if not name.startswith("_"))
 
 
 RESERVED: Final = _public(Struct) | _USED_IN_BODIES | _FIRST_ARGUMENTS
-"""What no field may be called: every type has it already, or the class body needs the name itself."""
+"""Names that no field may have: attributes of every type, and names used in class bodies."""
 RESERVED_IN_KINDS: Final = RESERVED | _public(Object) | _ARGUMENTS_OF_NEW
-"""What no section of a kind may be called: besides, ``new`` takes it, or it is part of every object."""
+"""Names that no field of a kind may have: also the arguments of ``new`` and the fields of every object."""
 
 
 def attribute_name(wire: str, taken: Container[str] = RESERVED) -> str:
-    """The attribute for a field: ``clusterIPs`` becomes ``cluster_ips``, ``continue`` ``continue_``.
+    """The attribute of a field: ``cluster_ips`` for ``clusterIPs``, ``continue_`` for ``continue``.
 
     Args:
         wire: The field's name on the wire.
-        taken: What it must not be called; such a name gets an underscore at its end.
+        taken: Names that are taken; an underscore is appended to such a name.
     """
     singular = _PLURAL_ACRONYM.sub(
         lambda found: found[1].capitalize() + "s", _NOT_A_NAME.sub("_", wire).strip("_")
@@ -55,12 +55,12 @@ def attribute_name(wire: str, taken: Container[str] = RESERVED) -> str:
 
 
 def is_wire_name(wire: str) -> bool:
-    """Whether a field can be called so on the wire; msgspec takes no quote, backslash or control character."""
+    """Whether msgspec accepts a field's name on the wire: no quotes, backslashes or control characters."""
     return not _NOT_ON_THE_WIRE.search(wire)
 
 
 def class_name(text: str) -> str:
-    """A class name from any text: ``cron-tab`` becomes ``CronTab``; what is one already stays."""
+    """A class name from any text: ``CronTab`` for ``cron-tab``. A valid class name is unchanged."""
     words = [word for word in _NOT_A_NAME.split(text) if word]
     name = "".join(word[0].upper() + word[1:] for word in words) or "Unnamed"
     if name[0].isdigit():
@@ -69,7 +69,7 @@ def class_name(text: str) -> str:
 
 
 def nested_class_name(path: Sequence[str]) -> str:
-    """The name of a class inside another: the names on the way to it, or, if that gets long, the last of them."""
+    """The name of a nested class: the names along its path, or the last of them if that is too long."""
     kind, *steps = path
     while len(steps) > 1 and len(kind) + sum(map(len, steps)) > _LONG:
         steps.pop(0)
@@ -77,7 +77,7 @@ def nested_class_name(path: Sequence[str]) -> str:
 
 
 def module_name(text: str) -> str:
-    """A module name from a group or version: ``stable.example.com`` becomes ``stable_example_com``."""
+    """A module name from a group or version: ``stable_example_com`` for ``stable.example.com``."""
     name = _NOT_A_NAME.sub("_", text).strip("_").lower() or "core"
     if name[0].isdigit():
         name = f"v{name}"
@@ -85,7 +85,7 @@ def module_name(text: str) -> str:
 
 
 def numbered(name: str, taken: Container[str]) -> str:
-    """The name, or the first of ``name2``, ``name3`` and so on that is free."""
+    """The name, or the first of ``name2``, ``name3`` and so on that is not taken."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}{number}", number + 1
@@ -93,6 +93,6 @@ def numbered(name: str, taken: Container[str]) -> str:
 
 
 def camel(attribute: str) -> str:
-    """What msgspec's ``rename="camel"`` makes of an attribute; other wire names must be spelled out."""
+    """The wire name that msgspec's ``rename="camel"`` gives an attribute; other names must be declared."""
     first, *rest = attribute.split("_")
     return first + "".join(word.title() for word in rest)

@@ -1,4 +1,4 @@
-"""Lays out Python as the formatter would, so that generated code needs no formatter."""
+"""Lays out Python code in the style of the formatter, so that generated code needs no formatting."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WIDTH: Final = 110
-"""How long a line may get."""
+"""The maximum length of a line."""
 
-# Quotes that would end a docstring, or run into those at its ends.
+# Quotes that would end a docstring, or join those at its ends.
 _RUN_OF_QUOTES: Final = re.compile(r'("{3,}|\A"+|"+\Z)')
 _BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+|\s*")
 
@@ -42,7 +42,7 @@ Node: TypeAlias = "str | Brackets"
 
 
 def lay_out(head: str, node: Node, tail: str = "", *, indent: int = 0) -> list[str]:
-    """Write `head`, the node and `tail` as lines, which will be indented by so many columns."""
+    """Write `head`, the node and `tail` as lines; `indent` is the number of columns that they will be indented by."""
     if isinstance(node, str):
         return [f"{head}{node}{tail}"]
     is_flat = not _is_spread(node)
@@ -65,7 +65,7 @@ def _is_spread(node: Node) -> bool:
 
 
 def lay_out_field(attribute: str, annotation: str, value: Node, *, indent: int) -> list[str]:
-    """Write an annotated assignment as lines, which will be indented by so many columns."""
+    """Write an annotated assignment as lines; `indent` is the number of columns that they will be indented by."""
     head = f"{attribute}: {annotation} = "
     opened = value.opening if isinstance(value, Brackets) else value
     if _fits(f"{head}{opened}", indent):
@@ -92,12 +92,12 @@ def flat(node: Node) -> str:
 
 
 def quoted(values: Sequence[str]) -> list[str]:
-    """Strings as Python writes them."""
+    """The literals of strings."""
     return [text(value) for value in values]
 
 
 def text(value: str) -> str:
-    """A string as Python writes it: in double quotes, unless that takes more backslashes."""
+    """The literal of a string, in double quotes unless single quotes need fewer backslashes."""
     quote = "'" if value.count('"') > value.count("'") else '"'
     escaped = "".join(f"\\{each}" if each == quote else _escaped(each) for each in value)
     return f"{quote}{escaped}{quote}"
@@ -115,7 +115,7 @@ def tuple_of(values: Sequence[str], opening: str = "(") -> Brackets:
 
 
 def docstring(content: str, *, indent: int) -> list[str]:
-    """A docstring of any text, which may hold quotes, backslashes and long lines."""
+    """The docstring for any text, which may contain quotes, backslashes and long lines."""
     plain = inspect.cleandoc(
         "\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines())
     ).strip()
@@ -126,7 +126,7 @@ def docstring(content: str, *, indent: int) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """A line of prose in as many as it needs, which keep clear of its bullet."""
+    """Wrap a line of prose, indenting all but the first line by the width of its bullet."""
     if not line.strip():
         return [""]
     clear = _BULLET.match(line)
@@ -140,7 +140,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _between_quotes(content: str) -> str:
-    """The text with a backslash wherever it needs one to stand between quotes."""
+    """The text, escaped for a docstring."""
     parts = _RUN_OF_QUOTES.split(content)
     parts[::2] = ["\n".join("".join(map(_escaped, line)) for line in part.split("\n")) for part in parts[::2]]
     parts[1::2] = ['\\"' * len(part) for part in parts[1::2]]

@@ -1,4 +1,4 @@
-"""Where specs come from: a folder, a live server, or CRD manifests."""
+"""Reads specs from a folder, a live server, or CRD manifests."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ def from_folder(folder: Path) -> Spec:
     """Read every OpenAPI v3 and aggregated discovery document in a folder, and in the folders in it.
 
     Raises:
-        GenerateError: If documents of either sort are missing, or a file cannot be read or is not JSON.
+        GenerateError: If documents of either type are missing, or a file cannot be read or is not JSON.
     """
     spec = Spec()
     for path in sorted(folder.rglob("*.json")):
         documents.add_document(spec, _read(path), str(path))
     if not spec.schemas:
         raise GenerateError(
-            f"{folder} holds no OpenAPI v3 document: what a server has at /openapi/v3/apis/..."
+            f"{folder} has no OpenAPI v3 document, such as those of a server at /openapi/v3/apis/..."
         )
     if not spec.resources:
         raise GenerateError(
-            f"{folder} holds no discovery document, so that no kind would know its resource: save what a server "
-            f"answers at /api and /apis when asked to Accept: {ACCEPT.partition(',')[0]}"
+            f"{folder} has no discovery document, so that resources are unknown: save the responses of a server "
+            f"to /api and /apis with Accept: {ACCEPT.partition(',')[0]}"
         )
     return spec
 
 
 def from_manifests(paths: Iterable[Path]) -> Spec:
-    """Read the CustomResourceDefinitions in YAML or JSON files; other objects are passed over.
+    """Read the CustomResourceDefinitions in YAML or JSON files; other objects are ignored.
 
     Raises:
         GenerateError: If a file cannot be read, a definition is malformed, or none is found.
@@ -80,30 +80,30 @@ def from_manifests(paths: Iterable[Path]) -> Spec:
 def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
     """Read the documents of a live server.
 
-    It is asked through `masthead.Client`: credentials go over TLS or stay on this machine, and redirects are not followed.
+    Requests go through `masthead.Client`: credentials are sent over TLS or to this machine only, and redirects are not followed.
 
     Args:
-        config: Where it is, and who we are there.
-        groups: Read these groups, and what they refer to; none means all.
+        config: Its address, and the credentials.
+        groups: Read these groups, and the types that they refer to; all if empty.
 
     Raises:
-        GenerateError: If it does not answer, or not with what it should.
+        GenerateError: If a request fails, or a response is malformed.
         ConfigError: If the configuration cannot be used.
         AuthError: If the credentials cannot be used.
     """
-    from masthead._sync.client import Client  # most generate from files, and need none of it
+    from masthead._sync.client import Client  # not needed for files
 
     with Client(config, retries=1, timeout=_TIMEOUT) as client:
         server = _Server(client)
         spec = Spec()
         for path in ("/api", "/apis"):
             documents.add_discovery(spec, server.get(path, ACCEPT), server.describe(path))
-        # The index is JSON, but kube-apiserver calls it text/plain.
+        # The index is JSON, but kube-apiserver sends it as text/plain.
         index = documents.locations(server.get(_INDEX, "*/*"), server.describe(_INDEX))
         wanted = frozenset(groups) or frozenset(served.group for served in index)
         server.add_documents(spec, [path for served, path in index.items() if served.group in wanted])
         if homes.reach_beyond(spec, wanted):
-            # Types of other groups are in these documents, but not which group they are of, nor all of them.
+            # These documents contain types of other groups, but neither their groups nor all of them.
             server.add_documents(spec, [path for served, path in index.items() if served.group not in wanted])
     if not spec.schemas:
         raise GenerateError(
@@ -113,13 +113,13 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
 
 
 class _Server:
-    """Sends GET requests, and says in one sentence what went wrong."""
+    """Sends GET requests, and turns failures into a `GenerateError`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def add_documents(self, spec: Spec, paths: list[str]) -> None:
-        # Documents are some hundred kilobytes each and made on demand: a few at a time.
+        # Servers build these documents on demand, of some hundred kilobytes each: fetch a few at a time.
         with ThreadPoolExecutor(max_workers=4) as pool:
             for path, data in zip(paths, pool.map(self.get, paths), strict=True):
                 documents.add_openapi(spec, data, self.describe(path))
@@ -127,7 +127,7 @@ class _Server:
     def get(self, path: str, accept: str = JSON) -> bytes:
         if not path.startswith("/"):
             raise GenerateError(
-                f'{self._client.config.server} has an OpenAPI document at "{path}", which is no path'
+                f'{self._client.config.server} has an OpenAPI document at "{path}", which is not a path'
             )
         try:
             return self._client.rest.get(path, accept=accept).body

@@ -1,6 +1,6 @@
-"""What the generator works from: schemas and resources, whatever they came from.
+"""The input of the generator: schemas and resources, from any source.
 
-Only what the generator reads of a schema is declared here; msgspec checks that much and passes over the rest.
+Only those fields of a schema are declared that the generator reads; msgspec validates them and ignores the rest.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
     """An OpenAPI v3 schema, or that of a CustomResourceDefinition.
 
     Attributes:
-        type: ``string``, ``object`` and so on; empty where it may be anything.
-        format: What a string or number is in particular: ``byte``, ``date-time``.
+        type: ``string``, ``object`` and so on; empty for any type.
+        format: The format of a string or number: ``byte``, ``date-time``.
         description: The API's documentation.
         nullable: Whether null is a value of it.
-        pattern: What a text must match.
-        default: What the server fills in.
-        required: The properties that must be there.
+        pattern: The pattern of a string.
+        default: The default that the server sets.
+        required: The required properties.
         properties: The fields of an object.
         additional_properties: The values of a map.
         items: The items of a list.
-        ref: The full name of another schema that stands here, behind ``#/components/schemas/``.
-        all_of: With a single entry, the way to put a default or a description beside a `ref`.
+        ref: A reference to another schema: ``#/components/schemas/`` and its full name.
+        all_of: A single entry combines a `ref` with a default or a description.
         kinds: The kinds that it is the schema of.
         list_type: How server-side apply merges a list.
         list_map_keys: The fields that name an item of a list of type ``map``.
         map_type: How server-side apply merges a map or an object.
-        patch_strategy: How a strategic merge patch merges it; several are parted by commas.
+        patch_strategy: How a strategic merge patch merges it; several are separated by commas.
         patch_merge_key: The field that names an item to a strategic merge patch.
-        int_or_string: Whether it is a number or a text.
+        int_or_string: Whether it is a number or a string.
         embedded_resource: Whether it is a whole object of some kind.
     """
 
@@ -87,16 +87,16 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
 
     @property
     def is_map(self) -> bool:
-        """Whether it is an object with any names for its fields, all of one type."""
+        """Whether it is a map: an object with arbitrary keys and values of one type."""
         return not self.properties and isinstance(self.additional_properties, Schema)
 
     @property
     def is_class(self) -> bool:
-        """Whether it is an object with fields of its own, or one that has none yet."""
+        """Whether it is an object with declared fields, or without any fields yet."""
         return bool(self.properties or self.kinds) or (self.type == "object" and not self.is_map)
 
     def targets(self) -> Iterator[str]:
-        """The full names of all schemas that it refers to, here or further inside."""
+        """The full names of all schemas that it refers to, directly or in nested schemas."""
         if self.target:
             yield self.target
         if self.items is not None:
@@ -109,7 +109,7 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
 
 @dataclass(slots=True)
 class Spec:
-    """Everything that is known about an API.
+    """The schemas and resources of an API.
 
     Attributes:
         schemas: By their full names, such as ``io.k8s.api.core.v1.Pod``.

@@ -1,13 +1,13 @@
-"""From schemas to definitions of modules, classes and fields.
+"""Turns schemas into definitions of modules, classes and fields.
 
-Which fields are values and which may be None:
+Fields that are values, and fields that may be None:
 
 * Lists and maps are values: unset, they are empty.
 * A nested type is a value where the API's Go type is one, which its ``default: {}`` shows, and where it is
   required. ``spec`` and ``status`` of a custom resource are values by convention: nothing in its schema says so.
 * A string, number or boolean is a value where its zero means the same as nothing: it is required, or its
   default is that zero.
-* All else is None while it is unset; and what may be null is None when it is.
+* All other fields are None while they are unset; nullable ones also when they are null.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FRAME: Final = (
     *(MAPPING, SEQUENCE, CLASS_VAR, FINAL, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
     *(DATA, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
 )
-"""What a module may import whatever its fields are."""
+"""The names that any module may import, whatever its fields are."""
 
 _EVERY_OBJECT_HAS: Final = frozenset({"apiVersion", "kind", "metadata"})
 _SECTIONS: Final = frozenset({"spec", "status"})
@@ -60,15 +60,15 @@ _SCALARS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def modules_of(spec: Spec, package: str, *, docs: bool = False) -> list[ModuleDef]:
-    """Define a module for every group and version that the spec has kinds of.
+    """Define a module for every group and version with kinds.
 
     Args:
-        spec: What to generate from.
+        spec: The API to generate types for.
         package: The package that the modules go into.
-        docs: Take the API's documentation over into docstrings.
+        docs: Copy the API's documentation into docstrings.
 
     Raises:
-        GenerateError: If a schema refers to one that is not there.
+        GenerateError: If a schema refers to a missing one.
     """
     places = homes.Homes(spec, package)
     scopes = {module.name: _Scope(module, spec, places, docs=docs) for module in places.modules.values()}
@@ -80,7 +80,7 @@ def modules_of(spec: Spec, package: str, *, docs: bool = False) -> list[ModuleDe
 
 
 class _Scope:
-    """Defines the classes of one module, and knows what each name in it stands for."""
+    """Defines the classes of one module, and resolves names in it."""
 
     def __init__(self, module: ModuleDef, spec: Spec, places: homes.Homes, *, docs: bool) -> None:
         self.module = module
@@ -91,13 +91,13 @@ class _Scope:
         self.own: dict[str, str] = {}  # class names by schema
 
     def bind(self, class_name: str, schema_name: str = "") -> None:
-        """Take a name for a class of this module."""
+        """Reserve the name of a class of this module."""
         self.bound[class_name] = Reference(self.module.name, class_name)
         if schema_name:
             self.own[schema_name] = class_name
 
     def define(self) -> None:
-        """Define every class that has been bound, and those that turn out to be needed."""
+        """Define every class with a reserved name, and nested classes as they are found."""
         for reference in FRAME:
             self.use(reference)
         for schema_name, class_name in list(self.own.items()):
@@ -108,22 +108,22 @@ class _Scope:
         module = self.module
         module.classes, module.early = in_dependency_order(module.classes, module.name)
         for each in module.classes:
-            # A class cannot make a value of one that does not exist yet.
+            # The default of a field cannot be an instance of a class that is defined later.
             late = {second for first, second in module.early if first == each.name}
             each.fields = [_optional(one) if one.default in late else one for one in each.fields]
 
     def use(self, reference: Reference) -> str:
-        """What a name is called here; it gets another one if its own is taken."""
+        """The local name of a reference; an alias if the name is taken."""
         if self.bound.setdefault(reference.name, reference) != reference:
             origin = "_".join(reference.module.split(".")[-2:])
             self.module.aliases[reference] = f"{origin}_{reference.name}"
         return self.module.local(reference)
 
     def class_of(self, target: str) -> Reference:
-        """The class that stands for a schema.
+        """The class of a schema.
 
         Raises:
-            GenerateError: If there is no such schema.
+            GenerateError: If the schema is missing.
         """
         if reference := homes.meta_class(target):
             return reference
@@ -138,14 +138,14 @@ class _Scope:
         """A schema by its full name.
 
         Raises:
-            GenerateError: If there is none.
+            GenerateError: If it is missing.
         """
         if target not in self.spec.schemas:
-            raise GenerateError(f"{self.module.name} refers to {target}, of which there is no schema")
+            raise GenerateError(f"{self.module.name} refers to {target}; there is no schema of that name")
         return self.spec.schemas[target]
 
     def define_nested(self, path: tuple[str, ...], schema: Schema) -> Reference:
-        """Define a class for a schema that is written out inside another."""
+        """Define a class for an inline schema."""
         name = identifiers.numbered(identifiers.nested_class_name(path), self.bound)
         self.bind(name)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
@@ -154,11 +154,11 @@ class _Scope:
         return Reference(self.module.name, name)
 
     def doc_of(self, schema: Schema) -> str:
-        """What the API's documentation says, where that is wanted."""
+        """The API's documentation; empty unless docstrings are requested."""
         return schema.description.strip() if self.docs else ""
 
     def _adopt(self, target: str) -> Reference:
-        """Define a class here for a schema that is of no group and version."""
+        """Define a class in this module for a schema without a group and version."""
         schema = self.schema_of(target)
         name = identifiers.numbered(identifiers.class_name(target.rpartition(".")[2]), self.bound)
         self.bind(name, target)
@@ -179,7 +179,7 @@ class _Scope:
         self._fill(definition, (name,), schema)
 
     def _item(self, schema: Schema) -> str:
-        """The class that a list is of; nothing for a list that is not of a kind of this module."""
+        """The class of a list's items; empty unless they are a kind of this module."""
         items = schema.properties["items"].items
         target = items.target if items else ""
         return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
@@ -188,7 +188,7 @@ class _Scope:
         taken = set(identifiers.RESERVED_IN_KINDS if into.gvk else identifiers.RESERVED)
         skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
         for wire, property_ in sorted(schema.properties.items()):
-            # A name that msgspec cannot have on the wire stays a field that the type does not know.
+            # A name that msgspec does not accept on the wire remains an unknown field.
             if wire in skipped or not identifiers.is_wire_name(wire):
                 continue
             attribute = identifiers.attribute_name(wire, taken)
@@ -200,7 +200,7 @@ class _Scope:
 
 
 class _Field:
-    """Works out one field, collecting the names that its annotation uses."""
+    """Defines one field, and collects the names in its annotation."""
 
     def __init__(self, scope: _Scope, path: tuple[str, ...]) -> None:
         self.scope = scope
@@ -233,7 +233,7 @@ class _Field:
         return defined if empty and is_value else _optional(defined)
 
     def _of(self, schema: Schema) -> tuple[str, str]:
-        """The annotation of a schema and its empty value: the class' own name for a nested type, or nothing."""
+        """The annotation of a schema and its empty value: the name of the class for a nested type; empty for no value."""
         if schema.target:
             return self._named(schema.target)
         if schema.int_or_string:
@@ -274,7 +274,7 @@ class _Field:
             return pattern.format(self._class(self.scope.class_of(member))[0]), ""
         if homes.meta_class(target) or self.scope.schema_of(target).is_class:
             return self._class(self.scope.class_of(target))
-        # A name for a list, a map or a scalar.
+        # A named schema of a list, a map or a scalar.
         if target in self.expanding:
             return self._use(homes.JSON), ""
         self.expanding.append(target)
@@ -306,7 +306,7 @@ def _is_list(schema: Schema) -> bool:
 
 
 def _merge_of(schema: Schema) -> Merge | None:
-    """How a field merges; None where it merges as its type would by itself."""
+    """How a field merges; None for the default of its type."""
     merge = Merge(
         list_type=schema.list_type,
         keys=schema.list_map_keys,

@@ -236,7 +236,7 @@ def test_the_token_is_sent_with_every_request(server: Server) -> None:
 def test_a_redirect_is_not_followed(server: Server) -> None:
     server.answers |= {"/api": 302, "/elsewhere": EMPTY_DISCOVERY}
 
-    with pytest.raises(GenerateError, match="a redirect to /elsewhere, and those are not followed"):
+    with pytest.raises(GenerateError, match="a redirect to /elsewhere; redirects are not followed"):
         sources.from_server(server.config(token="secret"))
 
     assert "/elsewhere" not in server.asked
@@ -300,8 +300,11 @@ def test_an_index_that_is_called_plain_text_is_read_all_the_same(server: Server)
         (b'{"openapi": "\xff"}', "utf-8|missing"),
         (b'{"openapi":' * 100_000, "recursion|missing"),
         ("hang up", "closed the connection without a response"),
-        ([], "no aggregated discovery|got `array`|no OpenAPI v3 document"),
-        ({"kind": "APIGroupList", "groups": []}, "no aggregated discovery|missing|no OpenAPI v3 document"),
+        ([], "not aggregated discovery|got `array`|not an OpenAPI v3 document"),
+        (
+            {"kind": "APIGroupList", "groups": []},
+            "not aggregated discovery|missing|not an OpenAPI v3 document",
+        ),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_named(server: Server, path: str, answer: Any, said: str) -> None:
@@ -322,7 +325,7 @@ def test_documents_that_are_malformed_inside_are_named(server: Server) -> None:
         sources.from_server(server.config())
 
     server.answers["/openapi/v3"] = {"paths": {"api/v1": {"serverRelativeURL": "@evil.example.com/"}}}
-    with pytest.raises(GenerateError, match=r'"@evil\.example\.com/", which is no path'):
+    with pytest.raises(GenerateError, match=r'"@evil\.example\.com/", which is not a path'):
         sources.from_server(server.config())
 
 
@@ -375,7 +378,7 @@ def test_a_folder_without_documents_is_named(tmp_path: Path) -> None:
     (tmp_path / "discovery.json").write_text(json.dumps(DISCOVERY), "utf-8")
 
     for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(GenerateError, match=f"^{folder} holds no OpenAPI v3 document"):
+        with pytest.raises(GenerateError, match=f"^{folder} has no OpenAPI v3 document"):
             sources.from_folder(folder)
 
 
@@ -383,7 +386,7 @@ def test_a_folder_without_discovery_is_named(tmp_path: Path) -> None:
     (tmp_path / "fruit.json").write_text(json.dumps(FRUIT), "utf-8")
 
     with pytest.raises(
-        GenerateError, match=f"^{tmp_path} holds no discovery document, .* Accept: application/"
+        GenerateError, match=f"^{tmp_path} has no discovery document, .* Accept: application/"
     ):
         sources.from_folder(tmp_path)
 

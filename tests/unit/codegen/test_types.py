@@ -369,7 +369,7 @@ def test_groups_whose_names_come_to_the_same_get_folders_of_their_own() -> None:
 
 def test_a_group_or_version_that_is_none_is_an_error() -> None:
     for group, version in (('"""\nimport os', "v1"), ("example.com", "1\nx")):
-        with pytest.raises(GenerateError, match="is no group and version"):
+        with pytest.raises(GenerateError, match="is not a valid group and version"):
             modules_of({f"{GO}Apple": {"type": "object", **gvk("Apple", group, version)}})
 
 

@@ -252,4 +252,4 @@ def test_the_command_says_what_is_wrong(tmp_path: Any, capsys: pytest.CaptureFix
     status = clientset.main(["--openapi", str(tmp_path), "--legacy", str(tmp_path), "--out", str(tmp_path)])
 
     assert status == 2
-    assert "holds no OpenAPI v3 document" in capsys.readouterr().err
+    assert "has no OpenAPI v3 document" in capsys.readouterr().err

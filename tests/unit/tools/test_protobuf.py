@@ -154,7 +154,7 @@ def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.Capture
     status = protobuf.main(["--facts", str(tmp_path), "--out", str(tmp_path / "table.py")])
 
     assert status == 2
-    assert "protobuf-fields.json does not tell the fields of messages" in capsys.readouterr().err
+    assert "protobuf-fields.json does not have the fields of messages" in capsys.readouterr().err
     assert not (tmp_path / "table.py").exists()
 
 
