@@ -68,7 +68,7 @@ UNREADABLE: dict[str, Expected] = {
     "an encoding that was not asked for": (
         answer(b"?", JSON, "Content-Encoding: br"),
         ProtocolError,
-        "'br', which was not asked for",
+        "'br', which was not requested",
     ),
     "json that is cut off": (answer(WHOLE[-40:-9], JSON), DecodeError, ""),
     "json that stops": (said(config_map())[:-1] + b" ", DecodeError, ""),
@@ -245,7 +245,7 @@ async def test_reading_is_tried_again_and_writing_is_not(facade: str) -> None:
     async with client_of(handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         assert (await maps.get("settings")).data == {"color": "red"}
-        with pytest.raises(ProtocolError, match="look whether the request was carried out"):
+        with pytest.raises(ProtocolError, match="check whether the request was carried out"):
             await maps.create(ConfigMap.new("settings"))
 
     assert requests[-1] == "POST"

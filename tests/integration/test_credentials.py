@@ -156,7 +156,7 @@ async def test_a_server_that_misses_a_certificate_is_understood(
 ) -> None:
     async with serving(gate.shut) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, {"token": TOKEN})
-        with pytest.raises(TransportError, match="does not accept our client certificate, or wants one"):
+        with pytest.raises(TransportError, match="does not accept our client certificate, or requires one"):
             await ask(config, facade, retries=0)
 
     assert not gate.seen

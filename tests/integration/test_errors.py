@@ -282,7 +282,7 @@ async def test_no_answer_in_time_is_a_timeout_error_too(facade: str) -> None:
     assert isinstance(error, DeadlineError)
     assert (error.verb, error.url) == ("GET", "/api/v1/namespaces/shop/pods/web")
     assert str(error).startswith("get pods shop/web: ")
-    assert "allow more time, or ask for less" in str(error)
+    assert "raise the timeout, or request less" in str(error)
     assert the_same(error, pickle.loads(pickle.dumps(error)))
 
 

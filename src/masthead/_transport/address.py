@@ -1,4 +1,4 @@
-"""A server's address, taken apart once."""
+"""Server addresses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where requests go.
+    """The parsed address of a server.
 
     Attributes:
-        is_secure: Whether it speaks TLS.
-        host: Its name or address, as the network knows it.
-        port: On which port.
-        prefix: The path that goes before every target; it does not end with a slash.
+        is_secure: Whether it is an https address.
+        host: The host name, in its IDNA form, or the IP address.
+        port: The port.
+        prefix: The path that precedes every target; it does not end with a slash.
     """
 
     is_secure: bool
@@ -31,15 +31,15 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, url: str) -> ServerAddress:
-        """Read a server's address, such as ``https://host:6443/k8s``. A user and a password in it are left out.
+        """Parse an address, such as ``https://host:6443/k8s``. A user and a password in it are ignored.
 
         Raises:
-            ConfigError: If it is not one.
+            ConfigError: If the address is invalid.
         """
         try:
             parts = urlsplit(url)
             port = parts.port
-            name = (parts.hostname or "").replace("%25", "%")  # so is an address' zone escaped
+            name = (parts.hostname or "").replace("%25", "%")  # the escape of an IPv6 zone
             host = name if name.isascii() else name.encode("idna").decode()
         except ValueError as error:
             raise ConfigError(
@@ -61,12 +61,12 @@ class ServerAddress:
 
     @property
     def authority(self) -> str:
-        """What a ``Host`` header says: without the port that goes without saying, or the zone of an address."""
+        """The ``Host`` header: without the scheme's default port, and without the zone of an address."""
         scheme = "https" if self.is_secure else "http"
         host = bracketed(self.host.partition("%")[0])
         return host if self.port == _PORTS[scheme] else f"{host}:{self.port}"
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands before a colon and a port."""
+    """A host as it is written before a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host

@@ -1,4 +1,4 @@
-"""A body: all of it, or as it comes, unpacked on the way."""
+"""Response bodies: read at once or streamed, decompressed on the way."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["HttpResponse"]
 
 
 class HttpResponse:
-    """The contract's `Response`, and the iterator over its own body.
+    """The `TransportResponse` of HTTP, and the iterator over its own body.
 
-    Whatever ends the reading early, cancellation included, closes the connection. So does losing the last reference.
+    Ending the read early, by cancellation too, closes the connection. So does dropping the last reference.
     """
 
     __slots__ = ("_failures", "_loop", "_request", "_response", "_unpack")
@@ -45,26 +45,26 @@ class HttpResponse:
 
     @property
     def status(self) -> int:
-        """The HTTP code."""
+        """The HTTP status code."""
         return self._response.status
 
     def header(self, name: str) -> str:
-        """A header's value, whatever the case of its name; empty if it is not there."""
+        """A header's value, whatever the case of its name; empty if absent."""
         found = self._response.headers.get(name.lower().encode())
         return "" if found is None else _text(found[0])
 
     def headers_of(self, name: str) -> list[str]:
-        """Every value of a header that may come more than once."""
+        """All values of a header that may occur more than once."""
         return [_text(each) for each in self._response.headers.get(name.lower().encode(), ())]
 
     async def read(self) -> bytes:
-        """The whole body; the connection then goes back to the pool.
+        """Read the whole body, and return the connection to the pool.
 
         Raises:
-            DeadlineError: if it does not come in time.
-            ProtocolError: if it is cut short.
-            ResponseTooLargeError: if it is larger than the transport takes, packed or unpacked.
-            ClosedError: if it was closed meanwhile.
+            DeadlineError: If the timeout expires.
+            ProtocolError: If the body is cut short.
+            ResponseTooLargeError: If the body exceeds the transport's limit, compressed or decompressed.
+            ClosedError: If the response was closed meanwhile.
         """
         limit = self._failures.max_response_bytes
         whole = await self._gathered(limit)
@@ -75,9 +75,9 @@ class HttpResponse:
         return whole
 
     async def _gathered(self, limit: float) -> bytes:
-        """All that came over the wire and was not taken."""
+        """The rest of the body as it was sent."""
         response = self._response
-        if response.is_complete:  # as most are: it came together with the head
+        if response.is_complete:  # the usual case: it arrived together with the head
             return response.take()
         try:
             whole = await response.gather(limit)
@@ -86,7 +86,7 @@ class HttpResponse:
             raise
         if response.fault is None:
             return whole
-        del whole  # the beginning of an answer, perhaps of one that issues tokens: no frame is to show it
+        del whole  # the beginning of a response, perhaps with a token: tracebacks must not show it
         raise self._broken(response.fault)
 
     async def _unpacked(self, unpack: Gunzip, whole: bytes, limit: float) -> bytes:
@@ -94,18 +94,18 @@ class HttpResponse:
         try:
             return await decompress_all(unpack, limit)
         except zlib.error as error:
-            failure: MastheadError = self._failures.not_unpacked(error, self._request)
+            failure: MastheadError = self._failures.not_decompressed(error, self._request)
         except TooLargeError:
             failure = self._broken(TransportFault.TOO_LARGE)
-        raise failure  # here, so that it drags along no other error
+        raise failure  # outside the except clause, so that it has no context
 
     def chunks(self) -> HttpResponse:
-        """The body as it comes, in pieces of any length.
+        """The body as it arrives, in chunks of any length.
 
         Raises:
-            DeadlineError: if the server is silent for too long.
-            ProtocolError: if it is cut short.
-            ClosedError: if it was closed meanwhile.
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the body is cut short.
+            ClosedError: If the response was closed meanwhile.
         """
         return self
 
@@ -125,19 +125,19 @@ class HttpResponse:
                 raise StopAsyncIteration
         except zlib.error as error:
             response.drop()
-            failure = self._failures.not_unpacked(error, self._request)
+            failure = self._failures.not_decompressed(error, self._request)
         except (asyncio.CancelledError, GeneratorExit):
             response.drop()
             raise
-        raise failure  # here, so that it drags along no other error
+        raise failure  # outside the except clause, so that it has no context
 
     async def _next_piece(self) -> bytes:
-        """What comes next; nothing once it is over."""
+        """The next piece, decompressed; empty at the end."""
         response, unpack = self._response, self._unpack
         is_new = False
         while True:
             if unpack is not None and unpack.is_waiting:
-                if not is_new:  # a little may unpack to very much: others have their turn in between
+                if not is_new:  # a few bytes may decompress to many: let other tasks run in between
                     await asyncio.sleep(0)
                 is_new = False
                 if piece := unpack.step():
@@ -153,20 +153,20 @@ class HttpResponse:
                 await response.changed()
 
     def close(self) -> None:
-        """Drop what was not read, and the connection with it; does nothing where all was read."""
+        """Close the connection unless the whole body was read."""
         self._response.drop()
 
     def _broken(self, fault: TransportFault) -> MastheadError:
         if fault is TransportFault.CLOSED:
             return ClosedError(
-                f"{self._failures.what(self._request)}: closed before all of the answer was read"
+                f"{self._failures.what(self._request)}: closed before all of the response was read"
             )
         return self._failures.broken(fault, self._response.cause, self._request)
 
     def __del__(self) -> None:
-        # Its connection still holds an answer that nobody reads; only this object knows that nobody will.
+        # The connection still holds a response without a reader; only this object knows that.
         if not self._response.is_over:
-            with suppress(RuntimeError):  # the loop is closed, and so is everything
+            with suppress(RuntimeError):  # the loop is closed, and with it the connection
                 self._loop.call_soon_threadsafe(self._response.drop)
 
 

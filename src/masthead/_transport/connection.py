@@ -1,4 +1,4 @@
-"""One connection: a request goes out, its answer comes in, and then the next."""
+"""One HTTP/1.1 connection: sends requests and receives responses, one exchange at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masthead._transport.coalescer import ReadCoalescer, can_coalesce
 from masthead._transport.failures import TransportFault
 from masthead._transport.incoming_response import IncomingResponse
 from masthead._transport.parser import Parser
-from masthead._transport.sockets import has_news
+from masthead._transport.sockets import has_unread
 
 if TYPE_CHECKING:
     import ssl
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "ConnectionOwner"]
 
 _READ_SIZE: Final = 2**16
-"""How many bytes are read at once. Having room ready halves what a small answer costs: without, the loop allocates a
-quarter of a megabyte for each."""
+"""How many bytes are read at once. A buffer of our own halves the cost of a small response: without, the loop allocates
+a quarter of a megabyte for each."""
 _MAX_READ_SIZE: Final = 2**18
-"""How many, once a read has filled the room: whoever sends that much has more. A busy watch takes 2 µs an event less."""
+"""How many, once a read has filled the buffer: a server that sends that much has more. Saves a busy watch 2 µs an event."""
 _RECORD: Final = 2**14
-"""How many bytes of a TLS record may be on their way inside OpenSSL, where the loop does not see them."""
-_MOST_HELD: Final = 2**19
-"""How many bytes may wait for a reader before the server is made to wait."""
-_ALL_AT_ONCE: Final = 2**16
-"""Up to how many bytes a body is sent in one piece with the head; above, copying costs more than a system call."""
+"""How many bytes of a TLS record may be buffered inside OpenSSL, where the loop does not see them."""
+_MAX_HELD: Final = 2**19
+"""How many bytes may wait for the reader before reading is paused."""
+_JOIN_UP_TO: Final = 2**16
+"""Up to this size a body is sent in one piece with the head; above, copying costs more than a system call."""
 
 _CAN_COALESCE: Final = can_coalesce()
 
 
 class ConnectionOwner(Protocol):
-    """Whoever keeps connections."""
+    """The owner of connections: the pool."""
 
     def done(self, connection: Connection) -> None:
-        """An exchange is over. The connection can be used again if it is still open."""
+        """An exchange is over. The connection can be reused if it is still open."""
         ...
 
     def gone(self, connection: Connection) -> None:
-        """The connection is closed, or will be in a moment. May be told more than once."""
+        """The connection is closed, or is about to be. May be called more than once."""
         ...
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A connection to a server, or to a proxy that passes on.
+    """A connection to a server, or to a forwarding proxy.
 
-    One exchange at a time. It has one timer, for the limits of all exchanges and for the time between them: where a
-    limit moves away, as it does with each request, the timer is left to ring too early, and is wound up again then.
+    One exchange at a time. One timer serves the timeouts of all exchanges and the idle timeout between them: when a
+    timeout moves later, as with each request, the timer is left to fire early and is then set again.
 
     Args:
-        loop: Whose it is.
-        owner: Who is told of the end of each exchange, and of its own end.
-        context: With which TLS settings it is made; None without TLS.
-        idle: How many seconds it may stay open without use.
+        loop: Its event loop.
+        owner: Notified of the end of each exchange, and of the connection's own end.
+        context: Its TLS context; None without TLS.
+        idle: The idle timeout in seconds.
 
     Attributes:
-        context: With which TLS settings it was made.
+        context: Its TLS context.
         is_open: Whether it can be used.
         is_reused: Whether the exchange is not its first one.
-        is_counted: Whether the exchange is one of those of which there may be so many at once.
+        is_counted: Whether the exchange counts against the pool's limit; streams do not.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class Connection(asyncio.BufferedProtocol):
         self._coalescer: ReadCoalescer | None = None
 
     def send(self, head: SecretValue[bytes], request: TransportRequest, deadline: float) -> IncomingResponse:
-        """Send a request whose head is ready.
+        """Send a request whose head is encoded already.
 
         Args:
-            head: The request line and headers, to the last line break.
-            request: What else there is to know.
-            deadline: Until when all of the answer must have come, by the loop's clock.
+            head: The request line and headers, with the final line break.
+            request: The request.
+            deadline: When the whole response must have arrived, by the loop's clock.
 
         Returns:
-            The answer, of which nothing has come yet.
+            The response, of which nothing has arrived yet.
         """
         response = IncomingResponse(self, self._loop)
         transport = self._transport
@@ -124,22 +124,21 @@ class Connection(asyncio.BufferedProtocol):
         self._read_timeout = math.inf if request.read_timeout is None else request.read_timeout
         self._last_read = self._loop.time()
         self._set_timer(min(deadline, self._last_read + self._read_timeout))
-        if (
-            request.read_timeout is not None and _CAN_COALESCE
-        ):  # a stream; other responses are not worth a delay
+        # Only for streams: other responses are not worth a delay.
+        if request.read_timeout is not None and _CAN_COALESCE:
             self._coalescer = ReadCoalescer(self._loop, transport.get_extra_info("socket"))
         _write(transport, head, request)
         return response
 
     def is_quiet(self) -> bool:
-        """Whether it can be used, and nothing came over it that nobody asked for, such as the server's goodbye."""
+        """Whether it can be used, and no unexpected data has arrived, such as the server's close."""
         transport = self._transport
-        return self.is_open and transport is not None and not has_news(transport.get_extra_info("socket"))
+        return self.is_open and transport is not None and not has_unread(transport.get_extra_info("socket"))
 
     def give_up(
         self, response: IncomingResponse, fault: TransportFault, cause: OSError | None = None
     ) -> None:
-        """Close the connection in the middle of an answer; does nothing if it has another one by now."""
+        """Close the connection in the middle of a response; does nothing if it has moved on to another one."""
         if response is not self._response:
             return
         self._response = None
@@ -148,40 +147,42 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.done(self)
 
     def close(self) -> None:
-        """Close it, whatever it is doing."""
+        """Close it, even during an exchange."""
         if self._response is not None:
             self.give_up(self._response, TransportFault.CLOSED)
         else:
             self.abort()
 
     def abort(self) -> None:
-        """Close it at once: waiting for the other side's goodbye might take long."""
+        """Close it at once: a graceful TLS shutdown might take long."""
         self.is_open = False
         self._cancel_timer()
         self._stop_coalescing()
         self._owner.gone(self)
         if self._transport is not None:
-            with suppress(AttributeError):  # of early 3.11, where what was closed has lost its protocol
+            with suppress(AttributeError):  # early 3.11: a closed transport has lost its protocol
                 self._transport.abort()
 
     def resume(self, response: IncomingResponse) -> None:
-        """There is room for more of an answer."""
+        """Resume reading, if it was paused for this response."""
         if self._is_paused and response is self._response and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
-            self._last_read = self._loop.time()  # the server was made to wait, which is not its silence
+            self._last_read = (
+                self._loop.time()
+            )  # the pause was ours: it does not count against the read timeout
             self._set_timer(self._due())
 
-    # -- What the loop calls -------------------------------------------------------------------------------
+    # Called by the loop:
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         self._transport = cast("asyncio.Transport", transport)
         self.is_open = True
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where to put what comes."""
-        # A loop that unpacks TLS asks once more when the other side has hung up, and drops what does not fit in then.
+        """The buffer for the next read."""
+        # With TLS, the loop reads once more after the peer's close, and drops what does not fit into the buffer.
         needed = sizehint + _RECORD if self.context is not None else 0
         self._buffer = (
             self._read_buffer if needed <= len(self._read_buffer) else memoryview(bytearray(needed))
@@ -189,9 +190,9 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Something has come."""
+        """Bytes have arrived."""
         response = self._response
-        if response is None:  # nobody asked, so it would pass for the answer to the next question
+        if response is None:  # unsolicited bytes would be taken for the response to the next request
             self.abort()
             return
         response.is_begun = True
@@ -205,7 +206,7 @@ class Connection(asyncio.BufferedProtocol):
         elif response.is_complete:
             self._finish(response)
         else:
-            if response.held > _MOST_HELD and not self._is_paused and self._transport is not None:
+            if response.held > _MAX_HELD and not self._is_paused and self._transport is not None:
                 self._is_paused = True
                 self._transport.pause_reading()
             if self._coalescer is not None:
@@ -213,18 +214,19 @@ class Connection(asyncio.BufferedProtocol):
             response.wake()
 
     def eof_received(self) -> None:
-        """No more will come; the loop then closes the connection."""
+        """The peer has closed its side; the loop then closes the connection."""
         self.is_open = False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
+        """The connection is closed."""
         self._cancel_timer()
         self._stop_coalescing()
         self._transport = None
         self._cause = exc if isinstance(exc, OSError) else None
         response = self._response
         if response is not None:
-            # Where no end was announced, uvloop may have thrown away what TLS still held for a slow reader.
+            # Without a preceding EOF, uvloop may have discarded what TLS still held for a slow reader, so the body
+            # must not count as complete.
             if exc is None and not self.is_open and self._parser.end():
                 self._finish(response)
             else:
@@ -233,15 +235,13 @@ class Connection(asyncio.BufferedProtocol):
         self._parser.close()
         self._owner.gone(self)
 
-    # -- Inside --------------------------------------------------------------------------------------------
-
     def _finish(self, response: IncomingResponse) -> None:
         self._response = None
         self._stop_coalescing()
         transport = self._transport
-        # An answer that comes before all of the question was sent ends the conversation: the rest would be misread.
+        # A response that arrives before the whole request was sent ends the connection: the rest would be misread.
         if self.is_open and (
-            not self._parser.can_go_on or transport is None or transport.get_write_buffer_size()
+            not self._parser.can_reuse or transport is None or transport.get_write_buffer_size()
         ):
             self.abort()
         if self.is_open:
@@ -275,7 +275,7 @@ class Connection(asyncio.BufferedProtocol):
         self._timer_at = math.inf
 
     def _on_timer(self) -> None:
-        # By the time that was set, not by the clock: a loop that was held up has to read first what came meanwhile.
+        # By the timer's own time, not by the clock: a loop that was blocked has to read first what arrived meanwhile.
         now, due, response = self._timer_at, self._due(), self._response
         self._cancel_timer()
         if now < due:
@@ -284,7 +284,7 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()
         else:
             self.give_up(
-                response, TransportFault.LATE if now >= self._deadline else TransportFault.NO_WARNINGS
+                response, TransportFault.LATE if now >= self._deadline else TransportFault.READ_TIMEOUT
             )
 
 
@@ -292,7 +292,7 @@ def _write(transport: asyncio.WriteTransport, head: SecretValue[bytes], request:
     body = request.body
     if not body:
         transport.write(head.reveal())
-    elif len(reveal(body)) <= _ALL_AT_ONCE:
+    elif len(reveal(body)) <= _JOIN_UP_TO:
         transport.write(head.reveal() + reveal(body))
     else:
         transport.write(head.reveal())

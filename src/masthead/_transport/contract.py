@@ -1,6 +1,6 @@
-"""What the rooms above know of HTTP: a request, its response, and something that turns the one into the other.
+"""The interface of a transport: a request, its response, and `Transport`, which sends one and returns the other.
 
-Nothing here, and nothing above this room, names the HTTP library. A test or a user may bring a transport of their
+Nothing here, and nothing above this package, names the HTTP library. Tests and users may bring a transport of their
 own.
 """
 
@@ -23,14 +23,14 @@ class TransportRequest:
     """One HTTP request.
 
     Attributes:
-        method: ``GET`` and so on.
-        target: The path and query as they go over the wire: escaped already, from the first slash on.
-        headers: What to send beside what the transport adds itself (``Host``, lengths, ``Accept-Encoding``), as pairs,
-            because some come more than once. Credentials are Secrets, and are reveal where the bytes are written. The
+        method: The HTTP method.
+        target: The escaped path and query.
+        headers: Headers besides those that the transport adds itself (``Host``, lengths, ``Accept-Encoding``), as pairs,
+            because some occur more than once. Credentials are Secrets, and are revealed where the bytes are written. The
             repr leaves all of them out.
-        body: What to send, hidden if it holds credentials; None for nothing.
-        timeout: How many seconds the whole exchange may take, the response's body included; None for as long as it takes.
-        read_timeout: How many seconds may pass without a byte from the server; None for as long as it takes.
+        body: The body, a secret value if it holds credentials; None for none.
+        timeout: Timeout of the whole exchange in seconds, the response's body included; None for no limit.
+        read_timeout: How many seconds may pass without a byte from the server; None for no limit. Set for streams.
     """
 
     method: str
@@ -42,74 +42,74 @@ class TransportRequest:
 
 
 class TransportResponse(Protocol):
-    """A response whose head has come. Read it to the end, or close it."""
+    """A response whose head has arrived. Read it to the end, or close it."""
 
     @property
     def status(self) -> int:
-        """The HTTP code."""
+        """The HTTP status code."""
         ...
 
     def header(self, name: str) -> str:
-        """A header's value, whatever the case of its name; empty if it is not there."""
+        """A header's value, whatever the case of its name; empty if absent."""
         ...
 
     def headers_of(self, name: str) -> list[str]:
-        """Every value of a header that may come more than once."""
+        """All values of a header that may occur more than once."""
         ...
 
     async def read(self) -> bytes:
-        """The whole body; the connection then goes back to the pool.
+        """Read the whole body, and return the connection to the pool.
 
         Raises:
-            DeadlineError: If it does not come in time.
-            ProtocolError: If it is cut short.
-            ResponseTooLargeError: If it is larger than the transport takes.
-            ClosedError: If it was closed meanwhile.
+            DeadlineError: If the timeout expires.
+            ProtocolError: If the body is cut short.
+            ResponseTooLargeError: If the body exceeds the transport's limit.
+            ClosedError: If the response was closed meanwhile.
         """
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes, in pieces of any length.
+        """The body as it arrives, in chunks of any length.
 
         Raises:
-            DeadlineError: If the server is silent for too long.
-            ProtocolError: If it is cut short.
-            ClosedError: If it was closed meanwhile.
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the body is cut short.
+            ClosedError: If the response was closed meanwhile.
         """
         ...
 
     def close(self) -> None:
-        """Drop what was not read, and the connection with it; does nothing where all was read."""
+        """Close the connection unless the whole body was read."""
         ...
 
 
 class Transport(Protocol):
-    """Sends requests to one server, over connections that it keeps."""
+    """Sends requests to one server, over pooled connections."""
 
     async def send(self, request: TransportRequest) -> TransportResponse:
-        """Send a request and wait for the head of its response; any status is a response.
+        """Send a request and wait for the head of its response, whatever the status.
 
         Raises:
-            ConnectError: If no connection was made, so that the server cannot have seen the request.
-            DeadlineError: If no response came in time.
-            ProtocolError: If the connection was lost, or what came is not HTTP: the server may have seen the request.
+            ConnectError: If connecting failed, so that the server cannot have seen the request.
+            DeadlineError: If no response arrived in time.
+            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen the request.
             ClosedError: If the transport is closed.
         """
         ...
 
     async def close(self) -> None:
-        """Close every connection. Closing twice does nothing."""
+        """Close all connections. Closing twice does nothing."""
         ...
 
 
 class TlsSource(Protocol):
-    """Where a transport gets its TLS settings."""
+    """The source of a transport's TLS contexts."""
 
     async def context(self) -> ssl.SSLContext:
-        """What to connect with now: the same object as before, until certificates have changed.
+        """The current TLS context: the same object as before, until certificates change.
 
         Raises:
             AuthError: If a certificate or key cannot be read.
-            ConfigError: If the authority's certificate cannot be read.
+            ConfigError: If the CA certificate cannot be read.
         """
         ...

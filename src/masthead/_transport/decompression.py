@@ -1,6 +1,6 @@
-"""Compressed bodies, unpacked in steps.
+"""Step-by-step decompression of bodies.
 
-A thousand bytes of gzip may stand for a megabyte: neither memory nor the event loop is a server's to fill.
+A thousand bytes of gzip may decompress to a megabyte: a server must not fill our memory or block the event loop.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import io
 import zlib
 from typing import Final
 
-__all__ = ["PACKINGS", "Gunzip", "TooLargeError", "decompress_all"]
+__all__ = ["DECODERS", "Gunzip", "TooLargeError", "decompress_all"]
 
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _READ: Final = 2**14
-"""How many packed bytes a step takes. What follows the end of a gzip file is copied, once for each file: a body may be
-strung together of thousands of empty ones."""
+"""How many compressed bytes a step takes. The bytes after the end of a gzip member are copied once per member, and a
+body may be a concatenation of thousands of empty ones."""
 _WRITTEN: Final = 2**18
-"""How many bytes a step may unpack to; that takes about a millisecond."""
+"""How many bytes a step may produce; that takes about a millisecond."""
 _ON_THE_LOOP: Final = 8
-"""How many steps are taken before a thread takes the others. Zlib lets go of the interpreter meanwhile."""
+"""How many steps run on the event loop before a thread takes over. Zlib releases the GIL."""
 
 
 class TooLargeError(Exception):
-    """A body unpacks to more than it may; it becomes an error of ours on the way out."""
+    """A body exceeds the limit; turned into a `ResponseTooLargeError` by the caller."""
 
 
 class Gunzip:
-    """Unpacks a gzip stream step by step, holding back nothing that can be unpacked already."""
+    """Decompresses a gzip stream step by step, without holding back complete data."""
 
     __slots__ = ("_at", "_begun", "_inflate", "_input", "_is_full", "_tail")
 
@@ -40,7 +40,7 @@ class Gunzip:
         self._is_full = False
 
     def put(self, piece: bytes) -> None:
-        """Take what came next."""
+        """Add compressed bytes."""
         self._begun = self._begun or bool(piece)
         rest = self._input[self._at :]
         self._input = memoryview(bytes(rest) + piece if rest else piece)
@@ -49,11 +49,11 @@ class Gunzip:
     @property
     def is_waiting(self) -> bool:
         """Whether another step can be taken."""
-        # Zlib may have read all, and still have something to write.
+        # Zlib may have consumed all input, and still have output.
         return bool(self._tail) or self._at < len(self._input) or (self._is_full and not self._inflate.eof)
 
     def step(self) -> bytes:
-        """Unpack on; gives at most a quarter of a megabyte, and perhaps nothing yet.
+        """Decompress one step; returns at most a quarter of a megabyte, and perhaps nothing yet.
 
         Raises:
             zlib.error: If it is not gzip.
@@ -62,7 +62,7 @@ class Gunzip:
         if not piece:
             piece = self._input[self._at : self._at + _READ]
             self._at += len(piece)
-        if self._inflate.eof and piece:  # gzip files may be strung together
+        if self._inflate.eof and piece:  # a gzip stream may have several members
             self._inflate = zlib.decompressobj(_GZIP_WINDOW)
         plain = self._inflate.decompress(piece, _WRITTEN)
         self._tail = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
@@ -70,26 +70,26 @@ class Gunzip:
         return plain
 
     def finish(self) -> None:
-        """The stream has ended.
+        """Check that the stream is complete.
 
         Raises:
-            zlib.error: If something is missing. No stream at all misses nothing: so a ``HEAD`` is answered.
+            zlib.error: If the end is missing. An empty stream is complete, as in the response to a ``HEAD``.
         """
         if self._begun and not self._inflate.eof:
             raise zlib.error("the end is missing")
 
 
-PACKINGS: Final[dict[str, type[Gunzip] | None]] = {
+DECODERS: Final[dict[str, type[Gunzip] | None]] = {
     "": None,
     "identity": None,
     "gzip": Gunzip,
     "x-gzip": Gunzip,
 }
-"""What unpacks a ``Content-Encoding``."""
+"""The decoder of each ``Content-Encoding``; None for none."""
 
 
 class _Whole:
-    """A body on its way to being unpacked, by whichever thread has it."""
+    """A body while it is decompressed, by the loop's thread or another."""
 
     def __init__(self, unpack: Gunzip, limit: float) -> None:
         self.unpacked = io.BytesIO()
@@ -98,7 +98,7 @@ class _Whole:
         self._limit = limit
 
     def go_on(self, steps: int | None = None) -> bool:
-        """Take so many steps, or all; whether that was all."""
+        """Take so many steps, or all; returns whether it is done."""
         unpack, unpacked = self._unpack, self.unpacked
         while unpack.is_waiting and not self.is_given_up:
             if steps == 0:
@@ -112,10 +112,10 @@ class _Whole:
 
 
 async def decompress_all(unpack: Gunzip, limit: float) -> bytes:
-    """All that was put into it, unpacked; what is large, in a thread, which stops when the caller is cancelled.
+    """Decompress everything that was put in; large bodies in a thread, which stops when the caller is cancelled.
 
     Raises:
-        TooLargeError: If that is more bytes than the limit.
+        TooLargeError: If the result exceeds the limit.
         zlib.error: If it is not gzip.
     """
     whole = _Whole(unpack, limit)

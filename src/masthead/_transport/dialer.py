@@ -1,4 +1,4 @@
-"""Ways to a server: straight, through an HTTP proxy, through SOCKS5; with TLS and without."""
+"""Connects to a server: directly, through an HTTP proxy or SOCKS5; with and without TLS."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["Dialer"]
 
 _HEAD_START_S: Final = 0.25
-"""How long one address is tried before the next one is, too (RFC 8305)."""
+"""How long one address is tried before the next one is tried as well (RFC 8305)."""
 
 
 class Dialer:
-    """Makes connections to one server.
+    """Dials connections to one server.
 
     Args:
-        server: Where it is.
-        server_name: The name that its certificate must have; empty for the one that it is reached by.
-        proxy: Through whom to go, if through anybody.
-        sockets: Where sockets come from.
-        connect_timeout: For how many seconds it will be waited at the most; whoever dials is to stop it then.
+        server: The server's address.
+        server_name: The name that its certificate must have; empty for the address's host.
+        proxy: The proxy; None to connect directly.
+        sockets: Opens the sockets.
+        connect_timeout: The connect timeout in seconds, which the caller enforces.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class Dialer:
         self._handshake = connect_timeout + 1
 
     async def dial(self, connection: Connection, agent: str) -> None:
-        """Connect, with the TLS settings of the connection, which is open then.
+        """Open a connection, with its TLS context.
 
         Args:
-            connection: What to open.
-            agent: What to tell a proxy that we are; empty for nothing.
+            connection: The connection to open.
+            agent: The ``User-Agent`` for a proxy; empty for none.
 
         Raises:
-            DialError: If there is no way to the server.
+            DialError: If connecting fails.
         """
         server, proxy = self._server, self._proxy
         context = connection.context if server.is_secure else None
@@ -73,7 +73,7 @@ class Dialer:
         elif proxy.is_socks:
             reached = await self._reach_proxy(proxy)
             try:
-                with _blaming(server.place):
+                with _dial_errors(server.place):
                     await connect_through_socks(reached, proxy, server.host, server.port)
             except BaseException:
                 reached.close()
@@ -83,7 +83,7 @@ class Dialer:
             outer = connection.context if proxy.scheme == "https" else None
             _check_name(outer, proxy.host, proxy.place)
             reached = await self._reach_proxy(proxy)
-            if context is None:  # then the proxy passes on each request itself
+            if context is None:  # without TLS, the proxy forwards each request itself
                 await self._attach(reached, connection, outer, proxy.host, proxy.place)
             else:
                 await self._tunnel(reached, connection, outer, proxy, agent)
@@ -98,14 +98,14 @@ class Dialer:
         raise DialError(f"the proxy {proxy.place} cannot be reached{detail(cause)}; check proxy-url", cause)
 
     async def _reach(self, host: str, port: int) -> socket.socket:
-        with _blaming(f"{bracketed(host)}:{port}"):
+        with _dial_errors(f"{bracketed(host)}:{port}"):
             addresses = _literal(host, port) or await asyncio.get_running_loop().getaddrinfo(
                 host, port, type=socket.SOCK_STREAM
             )
-            return await self._race(_mixed(addresses))
+            return await self._race(_interleaved(addresses))
 
     async def _race(self, addresses: Sequence[AddressInfo]) -> socket.socket:
-        """Connect to whichever address answers first, with a head start for those that stand first."""
+        """Connect to the address that accepts first, with a head start for earlier ones ("happy eyeballs")."""
         if len(addresses) == 1:
             return await self._connect(addresses[0])
         won: list[socket.socket] = []
@@ -161,8 +161,8 @@ class Dialer:
         name: str,
         place: str,
     ) -> asyncio.Transport:
-        """Hand a socket to the loop, which closes it from then on."""
-        with _blaming(place):
+        """Hand a socket to the loop, which owns it from then on."""
+        with _dial_errors(place):
             transport, _ = await asyncio.get_running_loop().create_connection(
                 lambda: protocol,
                 sock=reached,
@@ -180,7 +180,7 @@ class Dialer:
         proxy: Proxy,
         agent: str,
     ) -> None:
-        """Have an HTTP proxy open a tunnel, and speak TLS with the server inside, perhaps in TLS with the proxy."""
+        """Open a tunnel through an HTTP proxy, and start TLS with the server inside it, perhaps within TLS to the proxy."""
         loop = asyncio.get_running_loop()
         tunnel = Tunnel(loop, proxy)
         transport = await self._attach(reached, tunnel, outer, proxy.host, proxy.place)
@@ -190,7 +190,7 @@ class Dialer:
         try:
             await tunnel.open(transport, self._server.place, headers)
             assert connection.context is not None
-            with _blaming(self._server.place):
+            with _dial_errors(self._server.place):
                 secure = await loop.start_tls(
                     transport,
                     connection,
@@ -198,7 +198,7 @@ class Dialer:
                     server_hostname=self._name,
                     ssl_handshake_timeout=self._handshake,
                 )
-                # A proxy may hang up right after its yes. Loops do not call that an error, and never tell it later.
+                # A proxy may close the connection right after accepting. Loops do not raise that, then or later.
                 if secure is None or secure.is_closing():
                     raise ConnectionResetError
         except BaseException:
@@ -208,39 +208,37 @@ class Dialer:
 
 
 @contextmanager
-def _blaming(place: str) -> Generator[None]:
+def _dial_errors(place: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
         raise DialError(unreachable(place, error), error) from None
-    except ValueError:  # no name is like that: two dots in a row, or too long between them
-        raise DialError(
-            f"{place} has no name that can be used; check the address, and tls-server-name"
-        ) from None
+    except ValueError:  # the name cannot be encoded: an empty label, or one that is too long
+        raise DialError(f"{place} is not a valid name; check the address, and tls-server-name") from None
 
 
 def _check_name(context: ssl.SSLContext | None, name: str, place: str) -> None:
-    """Try a server's name out before there is a socket, since no loop closes it over a name that is none."""
+    """Check a server's name before there is a socket: with an invalid name, loops would not close it."""
     if context is not None:
-        with _blaming(place):
+        with _dial_errors(place):
             context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname=name)
 
 
 def _literal(host: str, port: int) -> list[AddressInfo]:
-    """The address that needs no looking up."""
+    """The address of a host that is an IP address; empty if it must be resolved."""
     try:
         version = ipaddress.ip_address(host).version
     except ValueError:
         return []
-    if "%" in host:  # its zone does
+    if "%" in host:  # its zone must be resolved
         return []
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     where = (host, port) if version == 4 else (host, port, 0, 0)
     return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", where)]
 
 
-def _mixed(addresses: Sequence[AddressInfo]) -> list[AddressInfo]:
-    """One of each family in turn, so that a family that leads nowhere costs one head start only."""
+def _interleaved(addresses: Sequence[AddressInfo]) -> list[AddressInfo]:
+    """Interleave the address families, so that an unreachable family costs one head start only."""
     families: dict[int, list[AddressInfo]] = {}
     for address in addresses:
         families.setdefault(address[0], []).append(address)

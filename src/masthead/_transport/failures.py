@@ -1,7 +1,7 @@
-"""What went wrong between us and a server, in our words.
+"""Faults of exchanges, and the errors that explain them.
 
-Only what the operating system and OpenSSL say is kept as a cause. What the parser says may repeat what was sent, and
-what was sent may hold credentials.
+Only errors of the operating system and of OpenSSL are kept as causes. The parser's may repeat what was sent, and that
+may hold credentials.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ __all__ = ["DialError", "ErrorFactory", "TransportFault", "detail", "unreachable
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
-_BROKE_OFF: Final = "broke off while the connection was made; check that the API server listens on that port"
+_BROKE_OFF: Final = (
+    "closed the connection during the handshake; check that the API server listens on that port"
+)
 _BY_ERRNO: Final = {
     errno.ECONNREFUSED: "refused the connection; check that the API server runs there and that the port is right",
     errno.ECONNRESET: _BROKE_OFF,
     errno.EHOSTUNREACH: "cannot be reached; check the network, a VPN, or whether a proxy is needed",
     errno.ENETUNREACH: "cannot be reached; check the network, a VPN, or whether a proxy is needed",
-    errno.ETIMEDOUT: "does not answer; check the network, a VPN, or whether a proxy is needed",
+    errno.ETIMEDOUT: "does not respond; check the network, a VPN, or whether a proxy is needed",
     errno.EMFILE: "was not tried: this process has too many open files; raise its limit (ulimit -n)",
 }
 
 # OpenSSL's X509_V_ERR_* numbers.
 _UNKNOWN_AUTHORITY: Final = "is signed by an authority that is not trusted; set certificate-authority (ca_file, ca_data) to the cluster's"
 _OTHER_NAME: Final = (
-    "is for another name; use one of its names as the address, or set tls-server-name. If it has a common name only, which "
-    "does not count, have it issued anew with a subject alternative name (SAN)"
+    "is for another name; use one of its names as the address, or set tls-server-name. If it has only a common name, "
+    "which does not count, have it reissued with a subject alternative name (SAN)"
 )
 _BY_VERIFY_CODE: Final = {
     9: "is not valid yet; check this machine's clock",
@@ -59,9 +61,9 @@ _BY_VERIFY_CODE: Final = {
     64: _OTHER_NAME,
 }
 
-# Parts of OpenSSL's reasons, the first that fits counts.
+# Parts of OpenSSL's reasons; the first match counts.
 _OUR_CERTIFICATE: Final = (
-    "does not accept our client certificate, or wants one; check client-certificate and client-key"
+    "does not accept our client certificate, or requires one; check client-certificate and client-key"
 )
 _BY_TLS_REASON: Final = {
     "WRONG_VERSION_NUMBER": "does not speak TLS; perhaps its address begins with http://",
@@ -70,36 +72,36 @@ _BY_TLS_REASON: Final = {
     "CERTIFICATE_EXPIRED": _OUR_CERTIFICATE,
     "UNKNOWN_CA": _OUR_CERTIFICATE,
     "ALERT_HANDSHAKE_FAILURE": _OUR_CERTIFICATE,
-    "PROTOCOL_VERSION": "speaks no version of TLS that we do",
+    "PROTOCOL_VERSION": "supports no version of TLS that we do",
 }
 
 
 class TransportFault(enum.Enum):
-    """How an exchange that had begun came to nothing."""
+    """Why an exchange failed after it had begun."""
 
     CLOSED = enum.auto()
     """We closed it ourselves."""
     HUNG_UP = enum.auto()
-    """The other side ended the connection before it had said all of the head."""
+    """The peer closed the connection before the end of the head."""
     LOST = enum.auto()
-    """The connection broke before all of the head had come."""
+    """The connection broke before the end of the head."""
     NOT_HTTP = enum.auto()
-    """What came is not the head of a response."""
+    """The bytes are not the head of a response."""
     CUT_SHORT = enum.auto()
-    """The head came, and the body did not come to its end."""
-    NO_WARNINGS = enum.auto()
-    """Nothing came for too long."""
+    """The connection ended after the head, and before the end of the body."""
+    READ_TIMEOUT = enum.auto()
+    """The read timeout expired."""
     LATE = enum.auto()
-    """The whole took too long."""
+    """The timeout of the whole exchange expired."""
     TOO_LARGE = enum.auto()
-    """The body is longer than we take."""
+    """The body exceeds the limit."""
 
 
 class DialError(Exception):
-    """No connection was made. The message is ours, and holds no password.
+    """Connecting failed. The message is ours, and holds no password.
 
     Attributes:
-        cause: What the operating system or OpenSSL said, if it was one of them.
+        cause: The error of the operating system or of OpenSSL, if there is one.
     """
 
     def __init__(self, problem: str, cause: OSError | None = None) -> None:
@@ -108,13 +110,13 @@ class DialError(Exception):
 
 
 class ErrorFactory:
-    """Words for what went wrong with one server.
+    """Creates the errors for one server.
 
     Args:
         server: The server's ``host:port``.
-        proxy: Through whom it is reached, if through anybody.
-        connect_timeout: How many seconds connecting may take.
-        max_response_bytes: How long a body may be.
+        proxy: The proxy; None for a direct connection.
+        connect_timeout: The connect timeout in seconds.
+        max_response_bytes: The maximum size of a body.
     """
 
     def __init__(
@@ -129,55 +131,55 @@ class ErrorFactory:
             TransportFault.LOST: self._lost,
             TransportFault.NOT_HTTP: self._not_http,
             TransportFault.CUT_SHORT: self._cut_short,
-            TransportFault.NO_WARNINGS: self._silent,
+            TransportFault.READ_TIMEOUT: self._read_timeout,
             TransportFault.LATE: self._late,
             TransportFault.TOO_LARGE: self._too_large,
         }
 
     def what(self, request: TransportRequest) -> str:
-        """The request, as messages name it."""
+        """The request's name in messages."""
         return f"{request.method} {_path(request)}"
 
     def broken(
         self, fault: TransportFault, cause: OSError | None, request: TransportRequest
     ) -> TransportError:
-        """Why no response came, or only a part of one; not for what we closed ourselves."""
+        """The error for a fault other than CLOSED."""
         return self._explanations[fault](request, cause)
 
     def not_dialled(self, error: DialError, request: TransportRequest) -> ConnectError:
-        """Why no connection was made."""
+        """The error for a failed dial."""
         is_certificate = isinstance(error.cause, ssl.SSLCertVerificationError)
         return self._make(
             CertificateError if is_certificate else ConnectError, str(error), request, error.cause
         )
 
     def not_connected(self, request: TransportRequest) -> ConnectError:
-        """No connection was made in time."""
+        """The connect timeout expired."""
         waited = f"no connection to {self.server}{self._via} within {self._connect_timeout:g} s"
-        advice = "check the network, a VPN, or whether a proxy is needed; if the port is open, its TLS does not answer"
+        advice = "check the network, a VPN, or whether a proxy is needed; if the port is open, its TLS does not respond"
         return self._make(ConnectError, f"{waited}; {advice}", request)
 
     def crowded(self, request: TransportRequest, connections: int) -> ConnectError:
-        """Every connection that may be opened was in use for too long."""
+        """The connect timeout expired while waiting for the pool."""
         return self._make(
             ConnectError,
-            f"all {connections} connections to {self.server} were in use for as long as it could wait; make fewer calls"
-            " at once, or allow more connections",
+            f"all {connections} connections to {self.server} were in use until the connect timeout; make fewer concurrent"
+            " calls, or allow more connections",
             request,
         )
 
     def out_of_time(self, request: TransportRequest) -> DeadlineError:
-        """The caller's time was over before anything was sent."""
-        return self._make(DeadlineError, "not sent: no time was left for it", request)
+        """The deadline was over before anything was sent."""
+        return self._make(DeadlineError, "not sent: its deadline is over", request)
 
-    def unknown_packing(self, encoding: str, request: TransportRequest) -> ProtocolError:
-        """The response is compressed in a way that nobody asked for."""
-        problem = f"{self.server} answered in the encoding {encoding!r}, which was not asked for"
+    def unknown_encoding(self, encoding: str, request: TransportRequest) -> ProtocolError:
+        """The response has a content encoding that was not requested."""
+        problem = f"{self.server} responded in the encoding {encoding!r}, which was not requested"
         return self._make(ProtocolError, f"{problem}; look for a proxy that changes responses", request)
 
-    def not_unpacked(self, error: zlib.error, request: TransportRequest) -> ProtocolError:
-        """The body is not compressed as the head says."""
-        problem = f"what {self.server} compressed cannot be unpacked ({error})"
+    def not_decompressed(self, error: zlib.error, request: TransportRequest) -> ProtocolError:
+        """The body cannot be decompressed."""
+        problem = f"the response of {self.server} cannot be decompressed ({error})"
         return self._make(ProtocolError, f"{problem}; disable-compression may help", request)
 
     def _make(
@@ -190,7 +192,7 @@ class ErrorFactory:
     def _hung_up(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"{self.server}{self._via} closed the connection without a response"
         return self._make(
-            ProtocolError, f"{problem}; look whether the request was carried out", request, cause
+            ProtocolError, f"{problem}; check whether the request was carried out", request, cause
         )
 
     def _lost(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
@@ -200,37 +202,39 @@ class ErrorFactory:
             if refused
             else (
                 f"the connection to {self.server}{self._via} was lost{detail(cause)}"
-                "; look whether the request was carried out"
+                "; check whether the request was carried out"
             )
         )
         return self._make(ProtocolError, problem, request, cause)
 
     def _not_http(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
-        problem = f"what {self.server}{self._via} answered is not HTTP, or its header is too long"
+        problem = f"the response of {self.server}{self._via} is not HTTP, or its header is too long"
         return self._make(ProtocolError, f"{problem}; check that an API server listens there", request, cause)
 
     def _cut_short(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"the response of {self.server}{self._via} was cut short or garbled{detail(cause)}"
-        return self._make(ProtocolError, f"{problem}; ask again", request, cause)
+        return self._make(ProtocolError, f"{problem}; try again", request, cause)
 
-    def _silent(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
+    def _read_timeout(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
         waited = f"{self.server} sent nothing for {request.read_timeout or 0:g} s"
         return self._make(
-            DeadlineError, f"{waited}; the connection may be dead, so ask again", request, cause
+            DeadlineError, f"{waited}; the connection may be dead, so try again", request, cause
         )
 
     def _late(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
         waited = f"no complete response from {self.server} within {request.timeout or 0:g} s"
-        return self._make(DeadlineError, f"{waited}; allow more time, or ask for less", request, cause)
+        return self._make(DeadlineError, f"{waited}; raise the timeout, or request less", request, cause)
 
     def _too_large(self, request: TransportRequest, cause: OSError | None) -> ResponseTooLargeError:
-        problem = f"the response of {self.server} has more than {self.max_response_bytes:,.0f} bytes once it is unpacked"
-        advice = "ask for less at once (page_size, a selector), or raise max_response_bytes"
+        problem = (
+            f"the response of {self.server} has more than {self.max_response_bytes:,.0f} bytes decompressed"
+        )
+        advice = "request less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
 
 
 def unreachable(place: str, error: OSError) -> str:
-    """Why there is no connection to ``host:port``, and what to do."""
+    """Why connecting to ``host:port`` failed, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         problem = _BY_VERIFY_CODE.get(error.verify_code, f"cannot be verified: {error.verify_message}")
         return f"the certificate of {place} {problem}"
@@ -247,7 +251,7 @@ def unreachable(place: str, error: OSError) -> str:
 
 
 def detail(error: OSError | None) -> str:
-    """What the operating system calls it, in brackets."""
+    """The operating system's text for an error, in parentheses."""
     return f" ({os.strerror(error.errno)})" if error is not None and error.errno else ""
 
 

@@ -1,4 +1,4 @@
-"""The contract over HTTP/1.1: one server, and a pool of connections to it."""
+"""The HTTP/1.1 transport: one server, and a pool of connections to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._transport.address import ServerAddress
 from masthead._transport.body import HttpResponse
 from masthead._transport.connection import Connection
-from masthead._transport.decompression import PACKINGS
+from masthead._transport.decompression import DECODERS
 from masthead._transport.dialer import Dialer
 from masthead._transport.failures import DialError, ErrorFactory, TransportFault
 from masthead._transport.pool import ConnectionPool
@@ -26,47 +26,47 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_RESPONSE_BYTES", "HttpTransport"]
 
-_REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-"""What changes nothing, and so may be sent again when a connection that was kept turns out to be dead."""
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Safe methods, which may be sent again when a pooled connection turns out to be dead."""
 MAX_RESPONSE_BYTES: Final = 2**30
-"""How long a body may be unless somebody says otherwise: a list of a hundred thousand pods has half of it."""
+"""The default maximum size of a body: a list of a hundred thousand pods has half of it."""
 _DEAD: Final = frozenset({TransportFault.HUNG_UP, TransportFault.LOST})
 
 
 class HttpTransport:
-    """Sends requests to one server over HTTP/1.1, on connections that it keeps.
+    """Sends requests to one server over HTTP/1.1, on pooled connections.
 
     Guarantees:
-        Redirects are not followed: they could carry the credentials elsewhere. Proxies and credentials come from the
-        arguments alone, never from the environment. A request that changes something is sent at most once; a ``GET``
-        is repeated once, on a new connection, when a kept one breaks before a byte of the answer has come.
+        Redirects are not followed: they could send the credentials elsewhere. Proxies and credentials come from the
+        arguments only, never from the environment. A write is sent at most once; a ``GET`` is sent once more, on a new
+        connection, when a pooled one breaks before a byte of the response has arrived.
 
     Cancellation:
-        Cancelling `send`, or the reading of an answer, closes the connection that was in use and no other.
+        Cancelling `send`, or the reading of a response, closes the connection in use and no other.
 
     Threads:
         Belongs to the event loop that first sends with it.
 
     Args:
-        server: The server's address, perhaps with a path, which goes before every target.
-        tls: Where TLS settings come from; None for what the machine trusts. Asked before each request that needs
-            TLS: when it has other settings, requests use new connections, idle ones are closed, and running streams
-            go on.
-        server_name: The name that the server's certificate must have, if it is not the address'.
-        proxy_url: Through whom to go: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if need
-            be. The same TLS settings count for an ``https`` proxy.
-        compression: Whether to ask for compressed answers.
-        connections: How many connections may be in use at once, streams aside; 0 for any number.
-        connect_timeout: How many seconds connecting may take, the wait for a free connection included.
-        idle: How many seconds a connection is kept without use.
-        max_response_bytes: How long a body that is read at once may be, packed and unpacked; ``math.inf`` for any
-            length. Of a stream, only so much is unpacked as its reader takes.
+        server: The server's address, perhaps with a path, which precedes every target.
+        tls: The source of TLS contexts; None for the machine's trust store. Called before each request that needs TLS:
+            after a change of the context, requests use new connections, idle ones are closed, and running streams
+            continue.
+        server_name: The name that the server's certificate must have; empty for the address's.
+        proxy_url: The proxy: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if needed. The same
+            TLS context is used for an ``https`` proxy.
+        compression: Whether to request compressed responses.
+        connections: The maximum number of connections in use, streams not counted; 0 for no limit.
+        connect_timeout: The connect timeout in seconds, the wait for the pool included.
+        idle: The idle timeout of a connection in seconds.
+        max_response_bytes: The maximum size of a body that is read at once, compressed and decompressed; ``math.inf``
+            for no limit. A stream is decompressed only as far as it is read.
 
     Raises:
-        ConfigError: if an address is not one.
+        ConfigError: If an address is invalid.
     """
 
-    def __init__(  # noqa: PLR0913 - how it behaves
+    def __init__(  # noqa: PLR0913 - settings
         self,
         server: str,
         *,
@@ -97,16 +97,16 @@ class HttpTransport:
         self._closed = False
 
     async def send(self, request: TransportRequest) -> HttpResponse:
-        """Send a request and wait for the head of its answer; any status is an answer.
+        """Send a request and wait for the head of its response, whatever the status.
 
         Raises:
-            ConnectError: if no connection was made, so that the server cannot have seen the request.
-            DeadlineError: if no answer came in time.
-            ProtocolError: if the connection was lost, or what came is not HTTP: the server may have seen the request.
-            ClosedError: if the transport is closed.
-            InvalidValueError: if a header holds what cannot be sent.
-            AuthError: if the TLS settings cannot be had.
-            ConfigError: if the TLS settings cannot be had.
+            ConnectError: If connecting failed, so that the server cannot have seen the request.
+            DeadlineError: If no response arrived in time.
+            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen the request.
+            ClosedError: If the transport is closed.
+            InvalidValueError: If a header holds characters that cannot be sent.
+            AuthError: If a client certificate or key cannot be read.
+            ConfigError: If the CA certificate cannot be read.
         """
         self._ensure_open()
         timeout, read_timeout = request.timeout, request.read_timeout
@@ -120,11 +120,13 @@ class HttpTransport:
             request, context, deadline, anew=False
         )
         response = await _round_trip(connection, head, request, deadline)
+        # A pooled connection may have been closed by the server at the moment of sending. Nothing of a response has
+        # arrived, so a safe request can be sent once more, on a fresh connection.
         if (
             response.fault in _DEAD
             and not response.is_begun
             and connection.is_reused
-            and request.method in _REPEATABLE
+            and request.method in _SAFE
             and not self._closed
         ):
             connection = await self._connect(request, context, deadline, anew=True)
@@ -132,7 +134,7 @@ class HttpTransport:
         return self._received(response, request, loop)
 
     async def close(self) -> None:
-        """Close every connection, and wake whoever reads from one. Closing twice does nothing."""
+        """Close all connections; pending reads fail with ClosedError. Closing twice does nothing."""
         self._closed = True
         loop = asyncio.get_running_loop()
         for scope in self._connecting:
@@ -143,14 +145,14 @@ class HttpTransport:
         await self._sockets.finish()
 
     def _start(self) -> tuple[ConnectionPool, asyncio.AbstractEventLoop]:
-        """Open the pool, inside the loop that it will belong to."""
-        self._ensure_open()  # it may have been closed while the TLS settings were waited for
+        """Create the pool on first use, in the event loop that it will belong to."""
+        self._ensure_open()  # it may have been closed while waiting for the TLS context
         loop = asyncio.get_running_loop()
         if self._pool is None:
             self._pool, self._loop = ConnectionPool(loop, self._connections), loop
         elif self._loop is not loop:
             raise RuntimeError(
-                f"the client of {self._failures.server} belongs to another event loop; make one for each"
+                f"the client of {self._failures.server} belongs to another event loop; create one for each"
             )
         return self._pool, loop
 
@@ -165,7 +167,7 @@ class HttpTransport:
     async def _connect(
         self, request: TransportRequest, context: ssl.SSLContext | None, deadline: float, *, anew: bool
     ) -> Connection:
-        """Wait for a connection, or make one."""
+        """Wait for an idle connection, or dial."""
         pool, loop = self._start()
         limit = loop.time() + self._connect_timeout
         counts = request.read_timeout is None
@@ -190,7 +192,7 @@ class HttpTransport:
             self._connecting.discard(scope)
         if self._closed:
             failure = self._closed_error()
-        raise failure  # here, so that it drags along no other error
+        raise failure  # outside the except clause, so that it has no context
 
     async def _dial(
         self,
@@ -202,7 +204,7 @@ class HttpTransport:
         connection = Connection(loop, pool, context, self._idle)
         connection.is_counted = request.read_timeout is None
         try:
-            await self._dialer.dial(connection, _agent(request))
+            await self._dialer.dial(connection, _user_agent(request))
         except BaseException:
             connection.abort()
             if connection.is_counted:
@@ -219,28 +221,28 @@ class HttpTransport:
             if fault is None or fault is TransportFault.CLOSED or self._closed:
                 raise self._closed_error()
             raise self._failures.broken(fault, response.cause, request)
-        packed = response.headers.get(b"content-encoding")
-        if packed is None:
+        encodings = response.headers.get(b"content-encoding")
+        if encodings is None:
             return HttpResponse(response, request, self._failures, None, loop)
-        encoding = b",".join(packed).decode("latin-1").strip().lower()
-        if encoding not in PACKINGS:
+        encoding = b",".join(encodings).decode("latin-1").strip().lower()
+        if encoding not in DECODERS:
             response.drop()
-            raise self._failures.unknown_packing(encoding, request)
-        packing = PACKINGS[encoding]
-        return HttpResponse(response, request, self._failures, packing() if packing else None, loop)
+            raise self._failures.unknown_encoding(encoding, request)
+        decoder = DECODERS[encoding]
+        return HttpResponse(response, request, self._failures, decoder() if decoder else None, loop)
 
     def _ensure_open(self) -> None:
         if self._closed:
             raise self._closed_error()
 
     def _closed_error(self) -> ClosedError:
-        return ClosedError(f"the client of {self._failures.server} is closed; make another one")
+        return ClosedError(f"the client of {self._failures.server} is closed; create another one")
 
 
 async def _round_trip(
     connection: Connection, head: SecretValue[bytes], request: TransportRequest, deadline: float
 ) -> IncomingResponse:
-    """Send a request, and wait for the head of its answer, or for the news that there will be none."""
+    """Send a request, and wait for the head of its response or for a fault."""
     response = connection.send(head, request, deadline)
     try:
         while not response.status and response.fault is None:
@@ -251,8 +253,8 @@ async def _round_trip(
     return response
 
 
-def _agent(request: TransportRequest) -> str:
-    """Who is asking, for a proxy."""
+def _user_agent(request: TransportRequest) -> str:
+    """The request's ``User-Agent``, for a proxy."""
     found = next((value for name, value in request.headers if name.lower() == "user-agent"), "")
     return found if isinstance(found, str) else ""
 

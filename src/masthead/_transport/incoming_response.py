@@ -1,4 +1,4 @@
-"""One answer as it comes in: its connection fills it, and whoever asked empties it."""
+"""A response while it arrives: filled by its connection, emptied by its reader."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["IncomingResponse"]
 
 
 class IncomingResponse:
-    """What has come of a response so far.
+    """The part of a response that has arrived so far.
 
-    Nothing here raises what went wrong: it is kept, so that whoever reads hears of it after all that was fine, and in
-    a frame of their own.
+    A fault is stored, not raised here, so that the reader gets it after all bytes that arrived before it, and in a
+    frame of its own.
 
     Attributes:
-        status: The HTTP code; 0 until the whole head has come.
-        headers: Their values, by names in lower case. All are there once the status is.
-        is_begun: Whether a byte of it has come.
-        is_complete: Whether all of it has come.
-        fault: Why no more will come, if it is not complete.
-        cause: What the operating system said of that.
-        held: How many bytes wait for a reader; those that are gathered do not count.
-        is_too_large: Whether more came than is to be gathered.
+        status: The HTTP status code; 0 until the whole head has arrived.
+        headers: The values by lower-case names; complete once the status is set.
+        is_begun: Whether a byte of the response has arrived.
+        is_complete: Whether the whole response has arrived.
+        fault: Why no more will arrive, if it is not complete.
+        cause: The operating system's error of the fault.
+        held: How many bytes wait for the reader, apart from those that `gather` collects.
+        is_too_large: Whether more arrived than `gather` allows.
     """
 
     __slots__ = (
@@ -68,13 +68,13 @@ class IncomingResponse:
 
     @property
     def is_over(self) -> bool:
-        """Whether no more will come."""
+        """Whether no more will arrive."""
         return self.is_complete or self.fault is not None
 
-    # -- For the connection --------------------------------------------------------------------------------
+    # Called by the connection:
 
     def put(self, piece: bytes) -> None:
-        """Add to the body."""
+        """Append to the body."""
         if self._whole is None:
             self._pieces.append(piece)
             self.held += len(piece)
@@ -83,24 +83,24 @@ class IncomingResponse:
             self.is_too_large = self._whole.tell() > self._limit
 
     def fail(self, fault: TransportFault, cause: OSError | None = None) -> None:
-        """No more will come."""
+        """End the response with a fault."""
         self.fault = fault
         self.cause = cause
         self.wake()
 
     def wake(self) -> None:
-        """Tell whoever waits that there is something new; with all to be gathered, the end alone is new."""
+        """Wake the reader; during `gather`, only at the end."""
         changed = self._changed
         if changed is not None and not changed.done() and (self._whole is None or self.is_over):
             changed.set_result(None)
 
-    # -- For whoever asked ---------------------------------------------------------------------------------
+    # Called by the reader:
 
     def changed(self) -> asyncio.Future[None]:
-        """Wait for something new. Look first whether it is there already.
+        """A future for the next change; check for data before waiting for it.
 
         Raises:
-            RuntimeError: If somebody else waits for the same response.
+            RuntimeError: If another reader waits for the same response.
         """
         if self._changed is not None and not self._changed.done():
             raise RuntimeError("a response has one reader; another one is waiting for it already")
@@ -108,7 +108,7 @@ class IncomingResponse:
         return self._changed
 
     def take(self) -> bytes:
-        """What of the body has come, and was not taken; then there is room for more."""
+        """Take the bytes of the body that have arrived, and resume reading if it was paused."""
         pieces = self._pieces
         if not pieces:
             return b""
@@ -119,13 +119,13 @@ class IncomingResponse:
         return taken
 
     async def gather(self, limit: float = math.inf) -> bytes:
-        """All of the body that was not taken, or as much of it as came before a fault.
+        """Collect the rest of the body, or as much of it as arrived before a fault.
 
         Args:
-            limit: How many bytes there may be; one more is a fault.
+            limit: The maximum number of bytes; more is a fault.
         """
         self._limit = limit
-        # Its buffer grows in place and becomes the result, where joining pieces would hold everything twice.
+        # BytesIO grows in place and shares its buffer with the result, where joining pieces would hold the body twice.
         whole = io.BytesIO()
         whole.write(self.take())
         self._whole = whole
@@ -135,6 +135,6 @@ class IncomingResponse:
         return whole.getvalue()
 
     def drop(self) -> None:
-        """Give it up, and its connection with it; does nothing where all has come."""
+        """Abandon the response and close its connection, unless it is over."""
         if not self.is_over:
             self._connection.give_up(self, TransportFault.CLOSED)

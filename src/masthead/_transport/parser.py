@@ -1,7 +1,7 @@
-"""Bytes in, answers out: HTTP/1.1 as llhttp reads it, and what it leaves to its user.
+"""Parses HTTP/1.1 responses with llhttp, and checks what llhttp leaves to its user.
 
-llhttp is strict about lengths that contradict each other. What is left: which answers have no body, where a body ends
-that says nothing about it, how much is too much, and what may not come at all.
+llhttp rejects contradicting lengths. Left to us: which responses have no body, where a body without a length ends, size
+limits, and unsolicited responses.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 __all__ = ["Parser"]
 
 _LONGEST: Final = 2**17
-"""How many bytes of a head, or between two pieces of a body, are put up with."""
+"""The maximum size of a head, and of the framing between two pieces of a body, in bytes."""
 _HEADER: Final = 32
-"""What each header counts beside its letters, so that there are not ten thousands of empty ones."""
+"""What each header counts besides its characters, so that there cannot be tens of thousands of empty ones."""
 _FIRST_FINAL: Final = 200
 _SWITCHING: Final = 101
 
 
 class _RefusedError(Exception):
-    """Stops llhttp; it never gets further than that."""
+    """Stops llhttp; it never leaves this module."""
 
 
 class Parser:
-    """Fills one answer after the other with what comes over a connection.
+    """Parses the bytes of a connection into one response after the other.
 
     Attributes:
-        can_go_on: Whether another answer may follow the one that is complete.
+        can_reuse: Whether the connection can be reused after the complete response.
     """
 
     def __init__(self) -> None:
-        self.can_go_on = False
+        self.can_reuse = False
         self._response: IncomingResponse | None = None
         self._is_bodiless = False
         self._has_moved = False
@@ -44,7 +44,7 @@ class Parser:
         self._llhttp: HttpResponseParser | None = HttpResponseParser(self)
 
     def begin(self, response: IncomingResponse, method: str) -> None:
-        """The next bytes are the answer to a request of this method."""
+        """Start with the response to a request of this method."""
         if self._is_bodiless:  # llhttp does not know of HEAD, and waits for the body
             self._llhttp = HttpResponseParser(self)
         self._response = response
@@ -52,10 +52,10 @@ class Parser:
         self._idle_bytes = self._header_bytes = 0
 
     def feed(self, data: bytes | memoryview) -> bool:
-        """Read on.
+        """Parse more bytes.
 
         Returns:
-            Whether it makes sense. What comes after a complete answer does not matter to that answer.
+            Whether the response is valid so far. Bytes after a complete response do not invalidate it.
         """
         response = self._response
         assert response is not None
@@ -64,13 +64,13 @@ class Parser:
         try:
             self._llhttp.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            self.can_go_on = False
+            self.can_reuse = False
             return response.is_complete
         self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
         return self._idle_bytes <= _LONGEST
 
     def end(self) -> bool:
-        """There are no more bytes. Whether that completes the answer, because nothing else tells its length."""
+        """The connection has ended. Returns whether that completes the response, because its length is not declared."""
         response = self._response
         assert response is not None
         if (
@@ -83,18 +83,18 @@ class Parser:
         return True
 
     def close(self) -> None:
-        """Let go of llhttp, which holds on to its user, so that both can go at once."""
+        """Release llhttp, to break the reference cycle with it."""
         self._llhttp = None
 
-    # -- What llhttp calls ---------------------------------------------------------------------------------
+    # Called by llhttp:
 
     def on_message_begin(self) -> None:
-        """Something begins: an answer, or what nobody asked for."""
+        """A response begins, perhaps an unsolicited one."""
         if self._response is None or self._response.is_complete:
-            self.can_go_on = False
+            self.can_reuse = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which nobody reads."""
+        """A header, or a trailer, which is ignored."""
         self._header_bytes += len(name) + len(value) + _HEADER
         if self._header_bytes > _LONGEST:
             raise _RefusedError
@@ -103,13 +103,13 @@ class Parser:
             response.headers.setdefault(name.lower(), []).append(value)
 
     def on_headers_complete(self) -> None:
-        """The head of an answer, or of one that only says that the answer is on its way."""
+        """The head of a response, final or informational, is complete."""
         response, llhttp = self._response, self._llhttp
         if response is None or llhttp is None or response.status:
             return
         status = llhttp.get_status_code()
         if status < _FIRST_FINAL:
-            if status < 100 or status == _SWITCHING:  # nobody asked to switch
+            if status < 100 or status == _SWITCHING:  # no request asks for an upgrade
                 raise _RefusedError
             response.headers.clear()
             return
@@ -118,20 +118,20 @@ class Parser:
             raise _RefusedError
         response.status = status
         self._has_moved = True
-        self.can_go_on = llhttp.should_keep_alive()
+        self.can_reuse = llhttp.should_keep_alive()
         if self._is_bodiless:
             response.is_complete = True
 
     def on_body(self, piece: bytes) -> None:
-        """A piece of the body; or of one that there may not be."""
+        """A piece of the body, perhaps of one that must not be there."""
         response = self._response
         if response is None or response.is_complete:
-            self.can_go_on = False
+            self.can_reuse = False
             return
         self._has_moved = True
         response.put(piece)
 
     def on_message_complete(self) -> None:
-        """The end, unless only of a word in between."""
+        """The end of a response, final or informational."""
         if self._response is not None and self._response.status:
             self._response.is_complete = True

@@ -1,4 +1,4 @@
-"""The connections of one transport: those in use, those that wait for a use, and who waits for them."""
+"""The connection pool of a transport."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["ConnectionPool"]
 
 
 class ConnectionPool:
-    """Keeps connections, and sees to it that there are not too many.
+    """Keeps idle connections, and limits the number in use.
 
-    Whoever wants a connection takes one that is idle, or else enters and makes one. Where all that may be are in use,
-    they wait in line. The one that was used last is used first, so that those that are not needed grow old and go.
-    Streams do not count: they last for hours, and calls would wait for them in vain.
+    A caller takes an idle connection, or else enters and dials one. At the limit, callers wait in a FIFO queue. The most
+    recently used connection is taken first, so that surplus ones reach their idle timeout. Streams do not count against
+    the limit: they last for hours, and calls would wait for them in vain.
 
     Args:
-        loop: Whose it is.
-        limit: How many connections may be in use at once, streams aside; 0 for any number.
+        loop: Its event loop.
+        limit: The maximum number of connections in use, streams not counted; 0 for no limit.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
@@ -32,18 +32,18 @@ class ConnectionPool:
         self._in_use = 0
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self._context: ssl.SSLContext | None = None
 
     @property
     def is_full(self) -> bool:
-        """Whether no connection can be had without waiting."""
+        """Whether the limit is reached."""
         return 0 < self._limit <= self._in_use
 
     def take(self, context: ssl.SSLContext | None, *, counts: bool = True) -> Connection | None:
-        """An idle connection that was made with these TLS settings; None if there is none, or others come first.
+        """Take an idle connection with this TLS context; None if there is none, or the limit is reached.
 
-        Idle connections with other settings are closed: nobody will want them again.
+        Idle connections with another context are closed: it is outdated.
         """
         if counts and self.is_full:
             return None
@@ -55,16 +55,16 @@ class ConnectionPool:
     async def enter(
         self, context: ssl.SSLContext | None, *, anew: bool, counts: bool = True
     ) -> Connection | None:
-        """Wait until there may be one connection more in use.
+        """Wait until the limit allows another connection in use.
 
         Args:
-            context: With which TLS settings.
-            anew: Whether it may not be one that was used before.
-            counts: Whether it is one of those of which there may be so many; a stream is not.
+            context: The TLS context.
+            anew: Whether the connection must be a new one.
+            counts: Whether it counts against the limit; a stream does not.
 
         Returns:
-            One that has become idle meanwhile; None where the caller is to make one. In both cases it counts as in use
-            until `done`, or `leave`, is called.
+            A connection that has become idle meanwhile; None if the caller must dial one. In both cases it counts as in
+            use until `done` or `leave` is called.
         """
         if counts:
             if self.is_full:
@@ -73,33 +73,32 @@ class ConnectionPool:
                 self._in_use += 1
         if not anew:
             return self._pick(context, counts=counts)
+        # Make space for the new connection: the oldest idle one goes.
         if self._idle and 0 < self._limit < self._in_use + len(self._idle):
             self._idle.pop(0).abort()
         return None
 
     def add(self, connection: Connection) -> None:
-        """Whoever entered has made a connection."""
+        """Add a connection that a caller of `enter` has dialled."""
         if connection.is_open:
             self._open.add(connection)
 
     def leave(self) -> None:
-        """One connection less is in use: the next in line may enter."""
-        while self._line:
-            turn = self._line.popleft()
+        """Count one connection less in use, and let the next waiter enter."""
+        while self._waiters:
+            turn = self._waiters.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
         self._in_use -= 1
 
     def close(self) -> None:
-        """Close all connections, whatever they are doing."""
+        """Close all connections, even during exchanges."""
         for each in list(self._open):
             each.close()
 
-    # -- What connections tell -----------------------------------------------------------------------------
-
     def done(self, connection: Connection) -> None:
-        """An exchange is over."""
+        """Keep a connection whose exchange is over."""
         if connection.is_open:
             if connection.context is self._context:
                 self._idle.append(connection)
@@ -109,7 +108,7 @@ class ConnectionPool:
             self.leave()
 
     def gone(self, connection: Connection) -> None:
-        """A connection is closed."""
+        """Remove a closed connection."""
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
@@ -124,17 +123,17 @@ class ConnectionPool:
             if found.is_quiet():
                 found.is_counted = counts
                 return found
-            found.abort()  # whatever came, it would pass for the response, or it was the end
+            found.abort()  # unsolicited bytes would be taken for the response, or the server has closed it
         return None
 
     async def _queue(self) -> None:
         turn: asyncio.Future[None] = self._loop.create_future()
-        self._line.append(turn)
+        self._waiters.append(turn)
         try:
             await turn
         except BaseException:
-            if turn.done() and not turn.cancelled():  # it came, but too late
+            if turn.done() and not turn.cancelled():  # admitted, but cancelled before it could run
                 self.leave()
-            elif turn in self._line:
-                self._line.remove(turn)
+            elif turn in self._waiters:
+                self._waiters.remove(turn)
             raise

@@ -1,4 +1,4 @@
-"""A proxy's address, taken apart once."""
+"""Proxy addresses."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def basic(user: Secret, password: Secret) -> Secret:
-    """The value of a header that shows a name and a password."""
+    """The value of a header for basic authentication."""
     pair = f"{user.reveal()}:{password.reveal()}".encode()
     return Secret(f"Basic {base64.b64encode(pair).decode()}")
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Through whom to go.
+    """The parsed address of a proxy.
 
     Attributes:
-        scheme: How it is spoken to: ``http``, ``https``, ``socks5`` or ``socks5h``.
-        host: Where it is.
-        port: On which port.
-        user: Who we are to it; empty if it does not ask. Some proxies take a token here.
-        password: What goes with that.
+        scheme: ``http``, ``https``, ``socks5`` or ``socks5h``.
+        host: The host.
+        port: The port.
+        user: The user; empty for no authentication. Some proxies take a token here.
+        password: The password.
     """
 
     scheme: str
@@ -41,17 +41,17 @@ class Proxy:
 
     @classmethod
     def parse(cls, url: str | Secret) -> Proxy:
-        """Read a proxy's address, such as ``http://user:password@proxy:3128``.
+        """Parse an address, such as ``http://user:password@proxy:3128``.
 
         Raises:
-            ConfigError: If it is not one. The message does not repeat it: it may hold a password.
+            ConfigError: If the address is invalid. The message does not repeat it: it may hold a password.
         """
         url = url if isinstance(url, Secret) else Secret(url)
         try:
             made = cls._split(url)
         except ValueError:
             made = None
-        if made is None:  # here, so that no frame that takes it apart comes along
+        if made is None:  # raised here, so that the traceback has no frame with the password
             raise ConfigError("proxy-url is not an address; write it as http://proxy.example:3128")
         if made.scheme not in _PORTS:
             raise ConfigError(
@@ -91,7 +91,7 @@ class Proxy:
         return self.scheme.startswith("socks")
 
     def headers(self) -> dict[str, str | Secret]:
-        """What to send to an HTTP proxy, so that it knows who we are."""
+        """The headers that authenticate with an HTTP proxy."""
         if not self.user and not self.password:
             return {}
         return {"Proxy-Authorization": basic(self.user, self.password)}

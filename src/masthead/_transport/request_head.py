@@ -1,4 +1,4 @@
-"""The head of a request, as it goes over the wire."""
+"""Encodes request lines and headers."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["RequestHeadEncoder"]
 
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods that say nothing of a length when they have no body."""
+"""Methods without a ``Content-Length`` when they have no body."""
 _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 
-# A blank behind a name, or a colon in one, and servers disagree about which header it is.
+# Servers disagree about a header whose name has a blank after it or a colon inside.
 _NAMES: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9a-z-]+\n)*")
-"""Names of headers in small letters, one to a line (RFC 9110, section 5.6.2)."""
+"""Header names in lower case, one per line (RFC 9110, section 5.6.2)."""
 _USUAL: Final = frozenset({"user-agent", "accept", "authorization", "content-type"})
 
 
 class RequestHeadEncoder:
-    """Puts together what stands before the body.
+    """Encodes the head of a request.
 
-    Nothing here gives a name to what is secret: where a request is refused, its frames may be shown.
+    No variable here holds a secret: when a request is rejected, its frames may appear in a traceback.
 
     Args:
-        base: What goes before every target.
-        headers: What every request says, unless it says otherwise itself.
+        base: Precedes every target.
+        headers: The headers of every request, unless it sets them itself.
     """
 
     def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
@@ -44,17 +44,17 @@ class RequestHeadEncoder:
         self._special = frozenset(self._headers) | _LENGTHS
 
     def write(self, request: TransportRequest) -> SecretValue[bytes]:
-        """The request line and all headers, to the last line break.
+        """The request line and all headers, with the final line break.
 
         Raises:
-            InvalidValueError: If one of them cannot be sent. The message repeats no value.
+            InvalidValueError: If one of them is invalid. The message repeats no value.
         """
         headers = request.headers
         names = [name.lower() for name, _ in headers]
         if not _USUAL.issuperset(names) and not _NAMES.fullmatch("".join([f"{name}\n" for name in names])):
             raise InvalidValueError(
-                f"{_what(request)}: a header cannot be sent: its name is empty, or holds a blank or something else that "
-                "is neither a letter, a digit nor one of !#$%&'*+-.^_`|~"
+                f"{_what(request)}: a header cannot be sent: its name is empty, or holds something other than letters, "
+                "digits and !#$%&'*+-.^_`|~"
             )
         special = self._special.intersection(names)
         if special & _LENGTHS:
@@ -71,9 +71,9 @@ class RequestHeadEncoder:
             first = line.encode()
         except UnicodeEncodeError:
             given, first = None, b""
-        if given is None:  # here, because Python's error holds the text
-            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it is no text")
-        if _breaks_out("".join([value if type(value) is str else reveal(value) for _, value in headers])):
+        if given is None:  # raised here, because Python's error holds the text
+            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
+        if _has_line_break("".join([value if type(value) is str else reveal(value) for _, value in headers])):
             raise InvalidValueError(
                 f"{_what(request)}: a header cannot be sent: it holds a line break or NUL"
             )
@@ -86,8 +86,8 @@ class RequestHeadEncoder:
         )
 
 
-def _breaks_out(values: str) -> bool:
-    """Whether a value would begin a header, or a request, that nobody wrote."""
+def _has_line_break(values: str) -> bool:
+    """Whether a value could inject a header or a request."""
     return "\n" in values or "\r" in values or "\0" in values
 
 

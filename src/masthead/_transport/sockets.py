@@ -1,4 +1,4 @@
-"""Sockets that notice when the other side has gone without a word."""
+"""Sockets with keepalive, which detect a dead peer."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 from weakref import WeakSet
 
-__all__ = ["AddressInfo", "HasDescriptor", "SocketTracker", "has_news"]
+__all__ = ["AddressInfo", "HasDescriptor", "SocketTracker", "has_unread"]
 
 AddressInfo: TypeAlias = (
     "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
 )
-"""An address, as ``getaddrinfo`` gives it."""
+"""An address, as ``getaddrinfo`` returns it."""
 
-# client-go pings an HTTP/2 connection after 30 s without a byte and gives it 15 s to answer. HTTP/1.1 has no ping, so
-# the kernel does the same one floor below; else a watch over a dead link would wait for a quarter of an hour.
+# client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no ping, so
+# TCP keepalive does the same; without it, a watch over a dead link would wait for a quarter of an hour.
 _IDLE_S: Final = 30
 _INTERVAL_S: Final = 15
 _PROBES: Final = 3
-_UNANSWERED_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
+_USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
 
 _TURNS: Final = 20
-"""How often the loop may turn until what was cut off is closed. A handful is enough, with TLS too."""
+"""How many iterations the loop gets to close what was shut down. A handful is enough, with TLS too."""
 
-# By name, since each platform knows some of these only. Darwin calls the idle time TCP_KEEPALIVE.
+# By name, since no platform has all of these. Darwin calls the idle time TCP_KEEPALIVE.
 _TCP_OPTIONS: Final = {
     "TCP_KEEPIDLE": _IDLE_S,
     "TCP_KEEPALIVE": _IDLE_S,
     "TCP_KEEPINTVL": _INTERVAL_S,
     "TCP_KEEPCNT": _PROBES,
-    "TCP_USER_TIMEOUT": _UNANSWERED_MS,
+    "TCP_USER_TIMEOUT": _USER_TIMEOUT_MS,
 }
 
 
 class HasDescriptor(Protocol):
-    """A socket, or what a loop shows of one."""
+    """A socket, or a loop's wrapper of one."""
 
     def fileno(self) -> int:
-        """Its number."""
+        """Its file descriptor."""
         ...
 
 
-def has_news(connected: HasDescriptor) -> bool:
-    """Whether there is something that the loop has not read yet, if only that the other side has hung up.
+def has_unread(connected: HasDescriptor) -> bool:
+    """Whether there is something that the loop has not read yet, data or the peer's close.
 
     Takes less than a microsecond, with the system call.
     """
-    if not hasattr(select, "poll"):  # as on Windows, where no number is too high for this
+    if not hasattr(select, "poll"):  # Windows, where select has no limit on descriptors
         return bool(select.select([connected], [], [], 0)[0])
     waiting = select.poll()
     waiting.register(connected.fileno(), select.POLLIN)
@@ -57,16 +57,16 @@ def has_news(connected: HasDescriptor) -> bool:
 
 
 class SocketTracker:
-    """Opens the sockets of one transport, and sees to it that all of them are closed in the end."""
+    """Opens the sockets of one transport, and closes all of them in the end."""
 
     def __init__(self) -> None:
         self._opened: WeakSet[socket.socket] = WeakSet()
 
     def open(self, address: AddressInfo) -> socket.socket:
-        """Make a non-blocking, unconnected socket for an address, with keepalive on.
+        """Create a non-blocking, unconnected socket for an address, with keepalive.
 
         Raises:
-            OSError: If there can be no such socket.
+            OSError: If the socket cannot be created.
         """
         family, kind, protocol, _, _ = address
         made = socket.socket(family, kind, protocol)
@@ -84,10 +84,9 @@ class SocketTracker:
         return made
 
     async def finish(self) -> None:
-        """Cut off every connection that is still there, and let the loop close it.
+        """Shut down all sockets that are still open, and let the loop close them.
 
-        A TLS connection that was given up lingers until the other side has said goodbye, which a server that hangs
-        never does.
+        An aborted TLS connection lingers until the peer has sent its close, which a hanging server never does.
         """
         for each in self._open():
             with suppress(OSError):  # it was never connected

@@ -1,7 +1,7 @@
-"""The words that a SOCKS5 proxy wants to hear (RFC 1928, and RFC 1929 for its passwords).
+"""The client side of SOCKS5 (RFC 1928, and RFC 1929 for passwords).
 
-By hand, and small: the libraries for it verify the server's certificate against the address and not against
-``tls-server-name``, or lose a socket when a connection is given up half-way.
+Our own, and small: the libraries for it verify the server's certificate against the address and not against
+``tls-server-name``, or leak a socket when a connection is cancelled half-way.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ _REFUSALS: Final = {
     3: "the network cannot be reached",
     4: "the host cannot be reached",
     5: "the connection was refused",
-    6: "it took too long",
-    7: "it cannot connect to others",
-    8: "it does not know this kind of address",
+    6: "the TTL expired",
+    7: "it does not support the command",
+    8: "it does not support this type of address",
 }
 
 
 async def connect_through_socks(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Have a proxy connect a socket with a server.
+    """Connect a socket to a server through a proxy.
 
-    The proxy resolves the server's name, for ``socks5`` as for ``socks5h``: so does client-go.
+    The proxy resolves the server's name, for ``socks5`` as for ``socks5h``, as in client-go.
 
     Raises:
-        DialError: If it does not.
+        DialError: If the proxy does not connect.
     """
     try:
         await _greet(connection, proxy)
         await _request(connection, proxy, host, port)
     except OSError as error:
-        problem = f"the proxy {proxy.place} broke off ({error.strerror or 'end of stream'})"
+        problem = f"the proxy {proxy.place} closed the connection ({error.strerror or 'end of stream'})"
         raise DialError(f"{problem}; check that proxy-url is a SOCKS5 proxy's", error) from None
 
 
 async def _greet(connection: socket.socket, proxy: Proxy) -> None:
-    """Agree on how to show who we are, and show it."""
+    """Negotiate an authentication method, and authenticate."""
     has_password = bool(proxy.user or proxy.password)
     methods = bytes([_NO_PASSWORD, _WITH_PASSWORD] if has_password else [_NO_PASSWORD])
     await _send(connection, bytes([_VERSION, len(methods)]) + methods)
@@ -70,19 +70,19 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
         return
     if method != _WITH_PASSWORD or not has_password:
         raise DialError(
-            f"the proxy {proxy.place} wants to know who we are;"
+            f"the proxy {proxy.place} requires authentication;"
             " write proxy-url as socks5://user:password@host:port"
         )
     if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
         raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
-    await _send(connection, SecretValue(_shown_to(proxy)))
+    await _send(connection, SecretValue(_password_message(proxy)))
     _, status = await _receive(connection, 2)
     if status != 0:
         raise DialError(f"the proxy {proxy.place} refused proxy-url's user or password")
 
 
 async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Have the proxy connect to the server."""
+    """Request the connection to the server."""
     await _send(connection, bytes([_VERSION, _CONNECT, 0]) + _address(host) + port.to_bytes(2, "big"))
     _, reply, _, kind = await _receive(connection, 4)
     if reply != 0:
@@ -91,7 +91,7 @@ async def _request(connection: socket.socket, proxy: Proxy, host: str, port: int
     length = _ADDRESS_LENGTHS.get(kind)
     if length is None:
         (length,) = await _receive(connection, 1)
-    await _receive(connection, length + 2)  # where it connected from, which nobody needs
+    await _receive(connection, length + 2)  # the bound address, which is not used
 
 
 def _address(host: str) -> bytes:
@@ -105,7 +105,7 @@ def _address(host: str) -> bytes:
     return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
 
 
-def _shown_to(proxy: Proxy) -> bytes:
+def _password_message(proxy: Proxy) -> bytes:
     user, password = proxy.user.reveal().encode(), proxy.password.reveal().encode()
     return bytes([_PASSWORD_VERSION, len(user)]) + user + bytes([len(password)]) + password
 

@@ -1,4 +1,4 @@
-"""A tunnel through an HTTP proxy, as ``CONNECT`` opens it."""
+"""A tunnel through an HTTP proxy, opened with ``CONNECT``."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ __all__ = ["Tunnel"]
 
 _LONGEST: Final = 2**16
 _END: Final = b"\r\n\r\n"
-_WANTS_A_PASSWORD: Final = 407
+_AUTHENTICATION_REQUIRED: Final = 407
 
 
 class Tunnel(asyncio.Protocol):
-    """The talk with a proxy before the server is on the line.
+    """The exchange with a proxy that opens a tunnel.
 
     Args:
-        loop: Whose it is.
-        proxy: Who is talked to.
+        loop: Its event loop.
+        proxy: The proxy.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, proxy: Proxy) -> None:
         self._proxy = proxy
-        self._said = bytearray()
+        self._received = bytearray()
         self._error: Exception | None = None
         self._over: asyncio.Future[None] = loop.create_future()
 
     async def open(
         self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str | Secret]
     ) -> None:
-        """Have the proxy connect to a server, ``host:port``.
+        """Open a tunnel to a server, ``host:port``.
 
         Raises:
-            DialError: If it does not.
+            DialError: If the proxy does not connect.
         """
         transport.write(_head(server, headers))
         await self._over
-        self._judge(server)
+        self._check_response(server)
 
     def data_received(self, data: bytes) -> None:
-        """The proxy says something."""
-        self._said += data
-        if _END in self._said or len(self._said) > _LONGEST:
+        """Bytes of the proxy's response."""
+        self._received += data
+        if _END in self._received or len(self._received) > _LONGEST:
             self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The proxy has hung up."""
+        """The proxy has closed the connection."""
         self._error = exc
         self._end()
 
@@ -62,21 +62,21 @@ class Tunnel(asyncio.Protocol):
         if not self._over.done():
             self._over.set_result(None)
 
-    def _judge(self, server: str) -> None:
-        head, end, rest = bytes(self._said).partition(_END)
+    def _check_response(self, server: str) -> None:
+        head, end, rest = bytes(self._received).partition(_END)
         place = self._proxy.place
         version, _, after = head.partition(b" ")
         status = after[:3]
         if not end and len(head) <= _LONGEST:
             error = self._error if isinstance(self._error, OSError) else None
-            problem = f"the proxy {place} broke off{detail(error)}"
+            problem = f"the proxy {place} closed the connection{detail(error)}"
             raise DialError(f"{problem}; check that proxy-url is an HTTP proxy's", error)
         is_http = end and version.startswith(b"HTTP/1.") and status.isdigit()
         if not is_http or (status[:1] == b"2" and rest):
             raise DialError(f"the proxy {place} does not speak HTTP; check proxy-url")
         if status[:1] != b"2":
-            advice = "ask who runs it, or go without it"
-            if int(status) == _WANTS_A_PASSWORD:
+            advice = "ask its operator, or connect without it"
+            if int(status) == _AUTHENTICATION_REQUIRED:
                 advice = "write proxy-url as http://user:password@host:port, with the right ones"
             refusal = f"the proxy {place} refused to connect to {server} (HTTP {int(status)})"
             raise DialError(f"{refusal}; {advice}")

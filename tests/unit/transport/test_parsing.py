@@ -63,7 +63,7 @@ def test_an_answer_is_the_same_however_it_is_cut(
     assert makes_sense
     assert made.is_complete
     assert made.take() == body
-    assert parser.can_go_on
+    assert parser.can_reuse
     assert b"link" not in made.headers
     assert b"y" not in made.headers
 
@@ -89,11 +89,11 @@ def test_what_follows_an_answer_is_not_part_of_it_and_ends_the_connection(
 
     assert makes_sense
     assert made.take() == (b"body" if method == "GET" else b"")
-    assert (made.status, made.is_complete, parser.can_go_on) == (200, True, False)
+    assert (made.status, made.is_complete, parser.can_reuse) == (200, True, False)
 
 
 @pytest.mark.parametrize(
-    ("head", "can_go_on"),
+    ("head", "can_reuse"),
     [
         (b"HTTP/1.1 200 OK\r\n", True),
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n", False),
@@ -103,11 +103,11 @@ def test_what_follows_an_answer_is_not_part_of_it_and_ends_the_connection(
     ],
 )
 def test_the_head_says_whether_the_connection_goes_on(
-    loop: asyncio.AbstractEventLoop, head: bytes, *, can_go_on: bool
+    loop: asyncio.AbstractEventLoop, head: bytes, *, can_reuse: bool
 ) -> None:
     made, parser, _ = parsed(loop, [head + b"Content-Length: 2\r\n\r\nok"])
 
-    assert (made.take(), parser.can_go_on) == (b"ok", can_go_on)
+    assert (made.take(), parser.can_reuse) == (b"ok", can_reuse)
 
 
 def test_the_end_of_the_connection_ends_only_a_body_of_unknown_length(

@@ -224,8 +224,8 @@ async def test_a_proxy_that_refuses(authority: Authority) -> None:
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        (b"", "broke off; check that proxy-url is an HTTP proxy's"),
-        (b"HTTP/1.1 200", "broke off"),
+        (b"", "closed the connection; check that proxy-url is an HTTP proxy's"),
+        (b"HTTP/1.1 200", "closed the connection"),
         (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "does not speak HTTP; check proxy-url"),
         (b"HTTP/1.1 2xx\r\n\r\n", "does not speak HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "does not speak HTTP"),
@@ -383,7 +383,7 @@ async def test_a_socks_proxy_that_refuses(reply: int, problem: str) -> None:
 
 @pytest.mark.parametrize(
     ("user", "problem"),
-    [("", "wants to know who we are"), ("me:s3cret@", "refused proxy-url's user or password")],
+    [("", "requires authentication"), ("me:s3cret@", "refused proxy-url's user or password")],
 )
 async def test_a_socks_proxy_that_wants_another_password(user: str, problem: str) -> None:
     async with serving(SocksProxy(locked=True).handle) as through:
@@ -419,7 +419,7 @@ async def test_a_socks_proxy_that_hangs_up() -> None:
             HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
         )
 
-    assert f"the proxy 127.0.0.1:{through.port} broke off" in said
+    assert f"the proxy 127.0.0.1:{through.port} closed the connection" in said
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])

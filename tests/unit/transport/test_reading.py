@@ -116,7 +116,7 @@ async def test_a_body_without_a_length_ends_with_the_connection() -> None:
 async def test_an_encoding_that_nobody_asked_for_is_a_protocol_error() -> None:
     async with serving(always(answer(b"?", "Content-Encoding: br"))) as server:
         transport = HttpTransport(server.url, tls=None)
-        with pytest.raises(ProtocolError, match="'br', which was not asked for"):
+        with pytest.raises(ProtocolError, match="'br', which was not requested"):
             await transport.send(TransportRequest("GET", "/"))
         await transport.close()
 

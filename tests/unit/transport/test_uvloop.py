@@ -88,7 +88,7 @@ def test_a_proxy_that_hangs_up_after_its_yes_is_told(authority: Authority) -> No
             transport = HttpTransport(
                 "https://127.0.0.1:1", tls=authority.client(), proxy_url=f"https://127.0.0.1:{through.port}"
             )
-            with pytest.raises(ConnectError, match="broke off while the connection was made"):
+            with pytest.raises(ConnectError, match="closed the connection during the handshake"):
                 await transport.send(GET)
             await transport.close()
 
