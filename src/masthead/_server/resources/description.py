@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersion
 
 __all__ = ["NOT_STORED", "ResourceDescription", "builtin_behavior"]
-
-
 _PLAIN_STRATEGY: Final = Strategy()
 _METADATA_FIELDS: Final = SelectableFields()
 

@@ -21,8 +21,6 @@ Rule: TypeAlias = Callable[[str], list[str]]
 
 NameRule: TypeAlias = Callable[[str, bool, Plain], list[str]]
 """What is wrong with a name, whether it is only the beginning of one, and the object that is to bear it."""
-
-
 LONGEST_KEPT: Final = 256
 """Characters of the longest text whose findings are remembered; hardly any that is right is longer."""
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def protect(obj: Plain, finalizer: str) -> None:
+    """Add a finalizer to a new object."""
     meta = metadata(obj)
     held = words(meta, "finalizers")
     if finalizer not in held:

@@ -31,8 +31,6 @@ WHOLE: Final = "whole"
 """Stands in `Strategy.rechecks` for the validation of the whole metadata."""
 UPDATE: Final = "update"
 """Stands in `Strategy.rechecks` for the validation of the changes of the metadata."""
-
-
 Dependents: TypeAlias = Literal["delete", "orphan", "ignore"]
 
 

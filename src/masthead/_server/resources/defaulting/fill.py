@@ -92,8 +92,6 @@ def round_up(amounts: Plain) -> None:
 
 
 _MILLI = 10**6
-
-
 _LONGEST_KEPT = 64
 
 

@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _FILE_MODE: Final = 0o644
-
-
 _WORD: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-
-
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-
-
 _IMAGE: Final = re.compile(
     rf"(?:(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?"
     rf"{_WORD}(?:/{_WORD})*"
@@ -29,8 +23,6 @@ _IMAGE: Final = re.compile(
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
-
-
 _LONGEST_IMAGE: Final = 1024
 """Characters of an image's name; what is longer is invalid."""
 
@@ -60,17 +52,11 @@ def _fill_image_volume(image: Plain) -> None:
 
 
 _HTTP_GET: Final = shape(blank={"path": "/", "scheme": "HTTP"})
-
-
 _PROBE: Final = shape(
     blank={"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
     inside={"httpGet": _HTTP_GET, "grpc": shape(unset={"service": ""})},
 )
-
-
 _HANDLER: Final = shape(inside={"httpGet": _HTTP_GET})
-
-
 _FIELD_REFS: Final = shape(
     inside={
         "fieldRef": shape(blank={"apiVersion": "v1"}),
@@ -78,8 +64,6 @@ _FIELD_REFS: Final = shape(
         "resourceFieldRef": shape(blank={"divisor": "0"}),
     }
 )
-
-
 CONTAINER: Final = shape(
     blank={"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"},
     inside={
@@ -94,29 +78,17 @@ CONTAINER: Final = shape(
     then=_fill_pull_policy,
 )
 """A container of any sort."""
-
-
 _RBD: Final = shape(blank={"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"})
-
-
 CLAIM_SPEC: Final = shape(unset={"volumeMode": "Filesystem"}, inside={"resources": AMOUNTS})
 """What a claim of storage asks for."""
-
-
 _DOWNWARD: Final = {"items": each(_FIELD_REFS)}
-
-
 _PROJECTION: Final = shape(
     inside={
         "downwardAPI": shape(inside=_DOWNWARD),
         "serviceAccountToken": shape(unset={"expirationSeconds": 3600}),
     }
 )
-
-
 _IN_MODE: Final = {"defaultMode": _FILE_MODE}
-
-
 STORAGE: Final[dict[str, Fill]] = {
     "hostPath": shape(unset={"type": ""}),
     "rbd": _RBD,
@@ -171,7 +143,5 @@ POD_SPEC: Final = shape(
     then=_fill_account,
 )
 """What a pod or its template asks for."""
-
-
 TEMPLATE: Final = shape(always={"spec": POD_SPEC})
 """A template of pods."""

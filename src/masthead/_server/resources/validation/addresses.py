@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_ip(value: str) -> bool:
+    """Tell whether a text is an IP address."""
     try:
         ip_address(value)
     except ValueError:
@@ -22,11 +23,7 @@ def is_ip(value: str) -> bool:
 
 
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-
-
 _NOT_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-
-
 _NOT_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 

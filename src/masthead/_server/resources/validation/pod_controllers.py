@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _UNMATCHED: Final = "`selector` does not match template `labels`"
-
-
 TEMPLATE: Final = "spec.template"
 
 
 def number_errors(spec: Plain, *fields: str) -> Errors:
+    """Return the errors of the numbers in the spec of a controller."""
     return [error for field in fields for error in not_negative(f"spec.{field}", spec.get(field))]
 
 
 def selector_errors(spec: Plain, kind: str) -> Errors:
+    """Return the errors of the selector of a controller."""
     selector = spec.get("selector")
     if selector is None:
         return [required("spec.selector")]
@@ -62,6 +62,7 @@ def restart_policy_errors(spec: Plain, kind: str) -> Errors:
 
 
 def controller_template_errors(spec: Plain, kind: str) -> Errors:
+    """Return the errors of the pod template of a controller."""
     template, selector = part(spec, "template"), spec.get("selector")
     if label_selector("", selector or {}):
         return [invalid("spec.selector", shown_selector(selector), "invalid label selector")]
@@ -79,11 +80,13 @@ def shown_strategy(strategy: Plain) -> Plain:
     return {"Type": strategy.get("type"), "RollingUpdate": rolling}
 
 
-def size_errors(value: object) -> int:
+def size_of(value: object) -> int:
+    """Return the number of a rolling update setting; a percentage counts as its number."""
     digits = re.match("0*([0-9]{0,10})", str(value or 0))
     return int(digits[1] or 0) if digits else 0
 
 
 def selector_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of the selector, which is immutable."""
     now, then = (shown_selector(part(each, "spec").get("selector")) for each in (new, old))
     return immutable("spec.selector", now, then)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _COLLISIONS: Final = "collisionCount"
-
-
 _REASON: Final = names.Format(
     "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?",
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
@@ -26,8 +24,6 @@ _REASON: Final = names.Format(
     limit=1024,
     unit="bytes",
 )
-
-
 _LONGEST_MESSAGE: Final = 32 * 1024
 
 
@@ -68,8 +64,6 @@ def _collision_errors(after: Plain, before: Plain) -> Errors:
 
 
 _LABELED: Final = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-
-
 replica_status_errors: Final = counters(
     "replicas", *_LABELED, "observedGeneration", "terminatingReplicas", bounded=_LABELED
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_balancer_status_warnings(new: Plain, _: Plain) -> list[str]:
+    """Return the warnings about the addresses in a load balancer status."""
     balancer = part(part(new, "status"), "loadBalancer")
     found: list[str] = []
     for index, each in enumerate(items(balancer, "ingress")):

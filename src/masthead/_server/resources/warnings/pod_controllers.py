@@ -18,13 +18,16 @@ _USED_IN_PODS: Final = (
 
 
 def name_warnings(obj: Plain) -> list[str]:
+    """Return the warning about a name that cannot be used in the names of pods."""
     said = label(text(part(obj, "metadata"), "name"))
     return [f"{_USED_IN_PODS}: [{' '.join(said)}]"] if said else []
 
 
 def template_warnings_of(obj: Plain) -> list[str]:
+    """Return the warnings about the pod template of a controller."""
     return template_warnings("spec.template", part(part(obj, "spec"), "template"))
 
 
 def new_controller_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a new controller: its name and its pod template."""
     return name_warnings(obj) + template_warnings_of(obj)

@@ -14,6 +14,7 @@ _STATIC: Final = ".static.k8s.io"
 
 
 def admission_warnings(obj: Plain) -> list[str]:
+    """Return the warning about names that are reserved for static configuration."""
     if not text(part(obj, "metadata"), "name").endswith(_STATIC):
         return []
     why = "are reserved for static manifest-based configurations and cannot be managed via the API"

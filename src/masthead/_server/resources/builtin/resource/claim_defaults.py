@@ -27,11 +27,7 @@ def _fill_old_request(request: Plain) -> None:
 
 
 _REQUEST: Final = shape(inside=_TOLERATIONS, then=_fill_count)
-
-
 DEVICE_REQUEST: Final = shape(inside={"exactly": _REQUEST, "firstAvailable": each(_REQUEST)})
-
-
 OLD_REQUEST: Final = shape(inside={**_TOLERATIONS, "firstAvailable": each(_REQUEST)}, then=_fill_old_request)
 
 

@@ -12,5 +12,6 @@ TIME_ADDED: Final = "timeAdded"
 
 
 def set_time_added(taint: Plain, allocate: Allocator) -> None:
+    """Set the time of a taint that has none."""
     if taint.get(TIME_ADDED) is None:
         taint[TIME_ADDED] = allocate.now()

@@ -35,8 +35,6 @@ def _fill_stored_versions(definition: Plain) -> None:
 _CONVERSION: Final = shape(
     inside={"webhook": shape(inside={"clientConfig": shape(inside={"service": SERVICE_REFERENCE})})}
 )
-
-
 DEFAULTS: Final[Fill] = shape(
     always={
         "spec": shape(

@@ -43,8 +43,6 @@ _STRING_FORMATS: Final = frozenset(
     }
 )
 """The formats of text that mean something, without their dashes."""
-
-
 _FORMATS: Final = {
     "": _STRING_FORMATS,
     "string": _STRING_FORMATS,
@@ -54,6 +52,7 @@ _FORMATS: Final = {
 
 
 def format_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return warnings about formats in schemas that are unknown, and were not there before."""
     known = set(_unknown_formats(old))
     fresh = [each for each in dict.fromkeys(_unknown_formats(new)) if each not in known]
     return [f"unrecognized format {quoted(each)}" for each in fresh]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def revision_errors(revision: Plain) -> Errors:
+    """Return the errors of a ControllerRevision."""
     errors, data = not_negative("revision", revision.get("revision")), revision.get("data")
     if data is None:
         errors.append(required("data", "data is mandatory"))
@@ -22,5 +23,6 @@ def revision_errors(revision: Plain) -> Errors:
 
 
 def revision_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a ControllerRevision."""
     errors, data = not_negative("revision", new.get("revision")), new.get("data")
     return errors if data == old.get("data") else [*errors, invalid("data", data, IMMUTABLE)]

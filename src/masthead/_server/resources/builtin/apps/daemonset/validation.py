@@ -17,7 +17,7 @@ from masthead._server.resources.validation.pod_controllers import (
     restart_policy_errors,
     selector_changes,
     shown_strategy,
-    size_errors,
+    size_of,
 )
 from masthead._server.resources.validation.pod_spec import template_errors
 from masthead._server.wire.failures import invalid, required
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def daemon_set_errors(daemon_set: Plain) -> Errors:
+    """Return the errors of a DaemonSet."""
     spec = part(daemon_set, "spec")
     selector, template = spec.get("selector"), part(spec, "template")
     errors = label_selector("spec.selector", selector or {})
@@ -51,12 +52,13 @@ def _daemon_strategy_errors(strategy: Plain) -> Errors:
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
     errors += up_to_all(f"{path}.maxUnavailable", down) + up_to_all(f"{path}.maxSurge", surge)
-    if size_errors(down) and size_errors(surge):
+    if size_of(down) and size_of(surge):
         errors.append(invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
-    elif not size_errors(down) and not size_errors(surge):
+    elif not size_of(down) and not size_of(surge):
         errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
     return errors
 
 
 def daemon_set_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a DaemonSet."""
     return selector_changes(new, old) + daemon_set_errors(new)

@@ -14,6 +14,8 @@ _DAEMONS_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def change_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a DaemonSet."""
+
     def generation(obj: Plain) -> object:
         return part(part(obj, "metadata"), "annotations").get(_DAEMONS_GENERATION)
 

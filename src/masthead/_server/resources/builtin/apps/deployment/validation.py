@@ -11,7 +11,7 @@ from masthead._server.resources.validation.pod_controllers import (
     selector_changes,
     selector_errors,
     shown_strategy,
-    size_errors,
+    size_of,
 )
 from masthead._server.wire.failures import forbidden, invalid
 from masthead._server.wire.plain import part
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def deployment_errors(deployment: Plain) -> Errors:
+    """Return the errors of a Deployment."""
     spec = part(deployment, "spec")
     errors = number_errors(spec, "replicas") + selector_errors(spec, "deployment")
     errors += controller_template_errors(spec, "ReplicaSet")
@@ -46,10 +47,11 @@ def _strategy_errors(strategy: Plain) -> Errors:
     rolling, path = part(strategy, "rollingUpdate"), f"{path}.rollingUpdate"
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
-    if not size_errors(down) and not size_errors(surge):
+    if not size_of(down) and not size_of(surge):
         errors.append(invalid(f"{path}.maxUnavailable", down, "may not be 0 when `maxSurge` is 0"))
     return errors + up_to_all(f"{path}.maxUnavailable", down)
 
 
 def deployment_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Deployment."""
     return deployment_errors(new) + selector_changes(new, old)

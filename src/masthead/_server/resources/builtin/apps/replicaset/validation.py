@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def replica_set_errors(replica_set: Plain) -> Errors:
+    """Return the errors of a ReplicaSet."""
     spec = part(replica_set, "spec")
     errors = number_errors(spec, "replicas", "minReadySeconds")
     # The kind that the real server names here is not the one that it checks.
@@ -25,4 +26,5 @@ def replica_set_errors(replica_set: Plain) -> Errors:
 
 
 def replica_set_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a ReplicaSet."""
     return replica_set_errors(new) + selector_changes(new, old)

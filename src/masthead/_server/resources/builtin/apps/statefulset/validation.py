@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 def stateful_set_errors(stateful_set: Plain) -> Errors:
+    """Return the errors of a StatefulSet."""
     return _stateful_errors(part(stateful_set, "spec"), is_new=True)
 
 
@@ -104,8 +105,6 @@ _MUTABLE: Final = frozenset(
         "minReadySeconds",
     }
 )
-
-
 _FIXED: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',"
     " 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -113,6 +112,7 @@ _FIXED: Final = (
 
 
 def stateful_set_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a StatefulSet."""
     errors = _stateful_errors(part(new, "spec"), is_new=False)
     now, then = (
         {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE}

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 
 def new_stateful_set_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a StatefulSet."""
     return template_warnings_of(obj) + _claim_warnings(obj, "") + _history(obj)
 
 
 def stateful_set_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a StatefulSet."""
     # The path of a claim's spec is spelled differently in an update, and wrongly in both cases.
     return when_changed(template_warnings_of)(new, old) + _claim_warnings(new, ".Spec") + _history(new)
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _CPU_PERCENT: Final = 80
-
-
 _UP: Final = {
     "stabilizationWindowSeconds": 0,
     "selectPolicy": "Max",
@@ -23,17 +21,11 @@ _UP: Final = {
         {"type": "Percent", "value": 100, "periodSeconds": 15},
     ],
 }
-
-
 _DOWN: Final = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
-
-
 _CPU_METRIC: Final = {
     "type": "Resource",
     "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": _CPU_PERCENT}},
 }
-
-
 _METRICS_ANNOTATION: Final = "autoscaling.alpha.kubernetes.io/metrics"
 
 
@@ -50,8 +42,6 @@ def _fill_utilization(scaler: Plain) -> None:
 
 
 V1_DEFAULTS: Final[Fill] = shape(always={"spec": shape(unset={"minReplicas": 1})}, then=_fill_utilization)
-
-
 V2_DEFAULTS: Final[Fill] = shape(
     always={
         "spec": shape(

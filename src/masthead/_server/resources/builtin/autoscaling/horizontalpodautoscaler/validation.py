@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def scaler_errors(scaler: Plain) -> Errors:
+    """Return the errors of a HorizontalPodAutoscaler."""
     spec = part(scaler, "spec")
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     errors: Errors = []
@@ -71,11 +72,7 @@ _METRICS: Final = {
     "Pods": "pods",
     "Resource": "resource",
 }
-
-
 _BOTH: Final = "may not set both a target raw value and a target utilization"
-
-
 _EITHER: Final = "must set either a target raw value or a target utilization"
 
 

@@ -16,6 +16,4 @@ _CRON: Final = shape(
     unset={"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1},
     always={"jobTemplate": shape(always={"spec": shape(always={"template": TEMPLATE}, inside=JOB_INSIDE)})},
 )
-
-
 DEFAULTS: Final[Fill] = shape(always={"spec": _CRON})

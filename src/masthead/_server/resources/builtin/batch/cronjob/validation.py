@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def cron_errors(cron_job: Plain) -> Errors:
+    """Return the errors of a CronJob."""
     spec = part(cron_job, "spec")
     errors = _schedule_errors(spec)
     errors += not_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))

@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 
 def cron_job_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a CronJob."""
     spec = part(part(part(obj, "spec"), "jobTemplate"), "spec")
     return job_spec_warnings("spec.jobTemplate.spec", spec)

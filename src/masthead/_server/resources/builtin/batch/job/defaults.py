@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _MOST: Final = 2**31 - 1
-
-
 _FAILURE_PATTERN: Final = shape(blank={"status": "True"})
-
-
 _FAILURE_RULES: Final = shape(
     inside={"rules": each(shape(inside={"onPodConditions": each(_FAILURE_PATTERN)}))}
 )
@@ -43,8 +39,6 @@ def _copy_labels(job: Plain) -> None:
 
 
 JOB_INSIDE: Final = {"podFailurePolicy": _FAILURE_RULES}
-
-
 DEFAULTS: Final[Fill] = shape(
     always={
         "spec": shape(

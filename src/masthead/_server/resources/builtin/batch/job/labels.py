@@ -10,12 +10,11 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
-
-
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 
 
 def expected_labels(job: Plain) -> dict[str, str]:
+    """Return the labels that the pods of a Job have."""
     meta = metadata(job)
     return {
         **dict.fromkeys(NAME_LABELS, text(meta, "name")),

@@ -167,8 +167,6 @@ def _index_errors(change: _Change) -> Errors:
 
 
 _INTERVALS: Final = re.compile("[0-9]{1,18}+(?:-[0-9]{1,18}+)?(?:,[0-9]{1,18}+(?:-[0-9]{1,18}+)?)*+")
-
-
 _MOST_INTERVALS: Final = 50_000
 """Half as many as there can be: a job that says how often an index may fail has 100,000 indexes at most."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _INDEXED: Final = "requires indexed completion mode"
-
-
 _NUMBERS: Final = (
     "parallelism",
     "completions",
@@ -63,12 +61,11 @@ def _generated_errors(job: Plain, *needed: str) -> Errors:
 
 
 _OLD_LABELS: Final = (UID_LABELS[0], NAME_LABELS[0])
-
-
 _NEW_LABELS: Final = (UID_LABELS[1], NAME_LABELS[1])
 
 
 def job_errors(job: Plain) -> Errors:
+    """Return the errors of a Job."""
     errors = _generated_errors(job, *_OLD_LABELS, *_NEW_LABELS)
     return errors + _whole_spec_errors(part(job, "spec"))
 
@@ -86,6 +83,7 @@ def _whole_spec_errors(spec: Plain) -> Errors:
 
 
 def spec_errors(spec: Plain, path: str) -> Errors:
+    """Return the errors of the spec of a Job, or of the template in a CronJob."""
     errors: Errors = []
     for field in _NUMBERS:
         errors += not_negative(f"{path}.{field}", spec.get(field))
@@ -145,6 +143,7 @@ def _restart_errors(spec: Plain, path: str) -> Errors:
 
 
 def job_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Job."""
     after, before = part(new, "spec"), part(old, "spec")
     # The real server checks the job as a whole, and its spec once more.
     known = part(part(part(before, "template"), "metadata"), "labels")

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _MANY_COMPLETIONS: Final = 100_000
-
-
 _MUCH_PARALLELISM: Final = 10_000
-
-
 _MANY_INDEXES: Final = (
     "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4,"
     " Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
@@ -23,6 +19,7 @@ _MANY_INDEXES: Final = (
 
 
 def job_spec_warnings(path: str, spec: Plain) -> list[str]:
+    """Return the warnings about the spec of a Job, or of the template in a CronJob."""
     is_large = (
         spec.get("completionMode") == "Indexed"
         and (spec.get("completions") or 0) > _MANY_COMPLETIONS
@@ -33,4 +30,5 @@ def job_spec_warnings(path: str, spec: Plain) -> list[str]:
 
 
 def job_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a Job."""
     return job_spec_warnings("spec", part(obj, "spec"))

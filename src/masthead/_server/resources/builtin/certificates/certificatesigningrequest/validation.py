@@ -15,21 +15,14 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
-
-
 _BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)
-
-
 VERDICTS: Final = ("Approved", "Denied")
-
-
 _FINAL: Final = (*VERDICTS, "Failed")
-
-
 _CONDITIONS: Final = "status.conditions"
 
 
 def request_errors(request: Plain) -> Errors:
+    """Return the errors of a CertificateSigningRequest."""
     spec = part(request, "spec")
     errors: Errors = []
     if not _PEM.search(base64.b64decode(text(spec, "request"))):
@@ -55,6 +48,7 @@ def _signer_errors(signer: str) -> Errors:
 
 
 def of_type(request: Plain, kind: str) -> list[Plain]:
+    """Return the conditions of a type."""
     return [each for each in items(part(request, "status"), "conditions") if each.get("type") == kind]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def lease_errors(lease: Plain) -> Errors:
+    """Return the errors of a Lease."""
     spec = part(lease, "spec")
     errors: Errors = []
     seconds = spec.get("leaseDurationSeconds")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def config_map_errors(config_map: Plain) -> Errors:
+    """Return the errors of a ConfigMap."""
     data, binary = part(config_map, "data"), part(config_map, "binaryData")
     errors: Errors = []
     for key in data:
@@ -35,4 +36,5 @@ def config_map_errors(config_map: Plain) -> Errors:
 
 
 def config_map_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a ConfigMap."""
     return immutable_errors(new, old, "data", "binaryData") + config_map_errors(new)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def subset_errors(endpoints: Plain) -> Errors:
+    """Return the errors of the subsets of Endpoints."""
     errors: Errors = []
     for index, subset in enumerate(items(endpoints, "subsets")):
         at = f"subsets[{index}]"
@@ -54,4 +55,5 @@ def _endpoint_port_errors(each: Plain, path: str, *, many: bool) -> Errors:
 
 
 def endpoints_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of Endpoints."""
     return [] if same(new.get("subsets"), old.get("subsets")) else subset_errors(new)

@@ -15,6 +15,7 @@ _MANAGED: Final = ("endpoints.kubernetes.io/managed-by", "endpoint-controller")
 
 
 def endpoints_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about Endpoints."""
     label, controller = _MANAGED
     if part(part(obj, "metadata"), "labels").get(label) == controller:
         return []

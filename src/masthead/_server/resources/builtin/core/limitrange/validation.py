@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _LIMITED: Final = frozenset({"Pod", "Container", "PersistentVolumeClaim"})
-
-
 _ORDERED: Final = (
     ("min", "min", "max", "min value {} is greater than max value {}"),
     ("defaultRequest", "min", "defaultRequest", "min value {} is greater than default request value {}"),
@@ -31,8 +29,6 @@ _ORDERED: Final = (
     ("default", "default", "max", "default value {} is greater than max value {}"),
 )
 """Where it is said, what must not be greater than what, and the words for it."""
-
-
 _SHOWN: Final = {
     ("default", "default", "max"): "max",
     ("defaultRequest", "min", "defaultRequest"): "defaultRequest",
@@ -41,6 +37,7 @@ _SHOWN: Final = {
 
 
 def limit_range_errors(limit_range: Plain) -> Errors:
+    """Return the errors of a LimitRange."""
     errors: Errors = []
     seen: set[str] = set()
     for at, limit in each_of(part(limit_range, "spec"), "limits", "spec"):

@@ -19,6 +19,7 @@ _NO_CHANGE: Final = 'node updates may not change {} except from "" to valid'
 
 
 def node_errors(node: Plain) -> Errors:
+    """Return the errors of a Node."""
     spec = part(node, "spec")
     errors = _taint_errors(spec) + _supply_errors(node)
     for at, network in texts_of(spec, "podCIDRs", "spec"):
@@ -62,11 +63,13 @@ def _shown_taint(taint: Plain) -> Plain:
 
 
 def node_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Node."""
     # The real server looks at most of a node twice, and says twice what is wrong with it.
     return node_errors(new) + node_status_errors(new, old)
 
 
 def node_status_errors(new: Plain, old: Plain) -> Errors:
+    """Return the errors of the status of a Node."""
     after, before = part(new, "spec"), part(old, "spec")
     errors = _supply_errors(new)
     seen: set[tuple[str, str]] = set()

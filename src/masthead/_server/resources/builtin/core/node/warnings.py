@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def node_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a Node."""
     spec = part(obj, "spec")
     found: list[str] = []
     if spec.get("externalID"):

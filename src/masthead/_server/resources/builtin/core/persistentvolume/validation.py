@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
-
-
 _VOLUME_SOURCES: Final = (
     "hostPath",
     "gcePersistentDisk",
@@ -53,6 +51,7 @@ _VOLUME_SOURCES: Final = (
 
 
 def volume_errors(volume: Plain) -> Errors:
+    """Return the errors of a PersistentVolume."""
     spec = part(volume, "spec")
     errors: Errors = [] if spec.get("accessModes") else [required("spec.accessModes")]
     errors += mode_errors("spec.accessModes", spec)
@@ -94,6 +93,7 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
 
 
 def volume_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a PersistentVolume."""
     after, before = part(new, "spec"), part(old, "spec")
     # The real server checks the volume twice, and says twice what is wrong with it.
     errors = volume_errors(new) + volume_errors(new)

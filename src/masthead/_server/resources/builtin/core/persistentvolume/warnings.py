@@ -20,12 +20,8 @@ _VOLUME_ANNOTATIONS: Final = {
     CLASS_ANNOTATION: CLASS_FIELD_WARNING,
     "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
-
-
 _VOLUME_SOURCES: Final = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
 """The sources that a volume is warned of: not all that a pod is warned of."""
-
-
 _RECYCLED: Final = (
     "The Recycle reclaim policy is deprecated."
     " Instead, the recommended approach is to use dynamic provisioning."
@@ -33,6 +29,7 @@ _RECYCLED: Final = (
 
 
 def volume_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a PersistentVolume."""
     spec = part(obj, "spec")
     found = annotation_warnings(obj, _VOLUME_ANNOTATIONS)
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def claim_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a PersistentVolumeClaim."""
     after, before = part(new, "spec"), part(old, "spec")
     errors = claim_spec_errors(after, "spec")
     bound = part(new, "status").get("phase") == "Bound"

@@ -12,21 +12,14 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _PATIENCE_SECONDS: Final = 300
-
-
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-
-
 _SYSTEM_CLASSES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-
-
 _ORDINARY: Final[Plain] = {"value": 0}
-
-
 _PREEMPT: Final = "PreemptLowerPriority"
 
 
 def tolerate_lost_nodes(spec: Plain) -> None:
+    """Add the default tolerations for nodes that are not ready or unreachable."""
     tolerations = items(spec, "tolerations")
     tolerated = {text(each, "key") for each in tolerations if each.get("effect") in {None, "", "NoExecute"}}
     added = [
@@ -54,6 +47,7 @@ def _system_class(name: str) -> Plain | None:
 
 
 def admit_pod(pod: Plain, allocate: Allocator) -> StatusFailure | None:
+    """Set the priority of a new Pod; return why the Pod is refused, or None."""
     spec, name = pod["spec"], text(metadata(pod), "name")
     wanted = text(spec, "priorityClassName")
     found = _class_of(wanted, allocate)

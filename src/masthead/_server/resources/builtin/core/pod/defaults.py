@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _CONTAINER_STATUS: Final = shape(inside={"allocatedResources": round_up, "resources": AMOUNTS})
-
-
 _STATUS: Final = shape(
     inside={
         "initContainerStatuses": each(_CONTAINER_STATUS),

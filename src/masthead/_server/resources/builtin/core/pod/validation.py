@@ -24,6 +24,7 @@ _LONGEST_KEPT: Final = 16 * 1024
 
 
 def validate_create(pod: Plain) -> Errors:
+    """Return the errors of a new Pod."""
     spec = part(pod, "spec")
     errors = _pod_errors(spec)
     if spec.get("ephemeralContainers"):
@@ -57,6 +58,7 @@ def _spec_errors(spec: Plain) -> Errors:
 
 
 def validate_update(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Pod."""
     after, before = part(new, "spec"), part(old, "spec")
     if after == before:  # what is stored was found to be right; most updates change something else
         return []
@@ -105,8 +107,6 @@ def _gate_changes(after: Plain, before: Plain) -> Errors:
 
 
 _MAY_CHANGE: Final = frozenset({"activeDeadlineSeconds", "schedulingGates", "tolerations"})
-
-
 _FIXED: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"

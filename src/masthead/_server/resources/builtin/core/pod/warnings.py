@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def pod_status_warnings(new: Plain, _: Plain) -> list[str]:
+    """Return the warnings about the status of a Pod."""
     found: list[str] = []
     for name in ("podIPs", "hostIPs"):
         for index, each in enumerate(items(part(new, "status"), name)):

@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 
 
 def pod_template_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a PodTemplate."""
     return template_warnings("template", part(obj, "template"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def controller_errors(controller: Plain) -> Errors:
+    """Return the errors of a ReplicationController."""
     spec = part(controller, "spec")
     errors = number_errors(spec, "minReadySeconds")
     if not spec.get("selector"):

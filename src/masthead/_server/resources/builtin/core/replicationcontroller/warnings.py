@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 
 def change_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a ReplicationController."""
     # A ReplicationController's update is told what was questionable before it.
     return template_warnings_of(old) if has_changed(new, old) else []

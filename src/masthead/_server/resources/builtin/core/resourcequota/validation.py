@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _OF_PODS: Final = frozenset(
     {"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}
 )
-
-
 _SCOPES: Final = {
     **dict.fromkeys(
         ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
@@ -34,6 +32,7 @@ _SCOPES: Final = {
 
 
 def quota_errors(quota: Plain) -> Errors:
+    """Return the errors of a ResourceQuota."""
     spec = part(quota, "spec")
     errors: Errors = []
     for name, value in part(spec, "hard").items():
@@ -53,6 +52,7 @@ def quota_errors(quota: Plain) -> Errors:
 
 
 def quota_status_errors(new: Plain, _old: Plain) -> Errors:
+    """Return the errors of the status of a ResourceQuota."""
     errors: Errors = []
     for side in ("hard", "used"):
         for name, value in sorted(part(part(new, "status"), side).items()):
@@ -62,6 +62,7 @@ def quota_status_errors(new: Plain, _old: Plain) -> Errors:
 
 
 def quota_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a ResourceQuota."""
     now, then = (words(part(each, "spec"), "scopes") for each in (new, old))
     errors = quota_errors(new)
     return errors if set(now) == set(then) else [*errors, invalid("spec.scopes", now, "field is immutable")]

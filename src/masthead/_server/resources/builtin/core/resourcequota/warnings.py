@@ -19,6 +19,7 @@ _QUOTAS: Final = (
 
 
 def quota_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a ResourceQuota."""
     hard = part(part(obj, "spec"), "hard")
     found: list[str] = []
     for names, limit in _QUOTAS:

@@ -28,6 +28,7 @@ _NEEDED: Final = {
 
 
 def secret_errors(secret: Plain) -> Errors:
+    """Return the errors of a Secret."""
     data, kind = part(secret, "data"), text(secret, "type")
     errors = data_key_errors("data", data)
     if sum(len(decoded_data(value)) for value in data.values()) > MEGABYTE:
@@ -66,5 +67,6 @@ def _other_than_object(start: bytes) -> str:
 
 
 def secret_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Secret."""
     errors = immutable("type", new.get("type"), old.get("type"))
     return errors + immutable_errors(new, old, "data") + secret_errors(new)

@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _CERTIFICATE: Final = "CERTIFICATE"
-
-
 _KEY: Final = "PRIVATE KEY"
-
-
 _SEQUENCE: Final = 0x30
 """The first byte of whatever a certificate or a key may be."""
-
-
 _MARK: Final = re.compile(rb"^-----(BEGIN|END) ([^\n]*?)-----[ \t]*\r?$", re.MULTILINE)
 """The first or last line of a block."""
 
@@ -37,6 +31,7 @@ class _Block(NamedTuple):
 
 # differs from kube-apiserver: it reads certificate and key, and says whether they belong together.
 def tls_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about the certificate and the key of a TLS Secret."""
     if obj.get("type") != "kubernetes.io/tls":
         return []
     data = part(obj, "data")

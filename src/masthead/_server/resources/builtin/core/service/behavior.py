@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _NODE_PORT_TYPES: Final = frozenset({"NodePort", "LoadBalancer"})
-
-
 _OUR_FAMILY: Final = "IPv4"
-
-
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 

@@ -54,6 +54,7 @@ _SERVICE: Final = shape(
 
 
 def fill_service(service: Plain) -> None:
+    """Set the defaults of a Service."""
     _SERVICE(service)
     if service["spec"]["type"] == "LoadBalancer":
         for ingress in items(part(part(service, "status"), "loadBalancer"), "ingress"):

@@ -35,20 +35,10 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-
-
 _OUTSIDE: Final = frozenset({"NodePort", "LoadBalancer"})
-
-
 _EXTERNAL: Final = "may not be set for ExternalName services"
-
-
 _LOAD_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
-
-
 _ONCE: Final = "may not change once set"
-
-
 _DAY: Final = 86400
 
 

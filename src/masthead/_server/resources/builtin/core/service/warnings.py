@@ -14,6 +14,7 @@ _HINTS: Final = "service.kubernetes.io/topology-aware-hints"
 
 
 def service_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a Service."""
     spec = part(obj, "spec")
     found: list[str] = []
     if _HINTS in part(part(obj, "metadata"), "annotations"):

@@ -13,6 +13,7 @@ _MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 
 
 def account_warnings(new: Plain) -> list[str]:
+    """Return the warnings about a ServiceAccount."""
     if _MOUNTABLE not in part(part(new, "metadata"), "annotations"):
         return []
     why = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
@@ -20,4 +21,5 @@ def account_warnings(new: Plain) -> list[str]:
 
 
 def account_change_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a ServiceAccount."""
     return [] if account_warnings(old) else account_warnings(new)

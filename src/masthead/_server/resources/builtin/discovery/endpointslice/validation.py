@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 def slice_errors(found: Plain) -> Errors:
+    """Return the errors of an EndpointSlice."""
     kind = text(found, "addressType")
     errors = one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
     seen: set[str] = set()
@@ -71,6 +72,7 @@ def _slice_address_errors(path: str, address: str, kind: str) -> Errors:
 
 
 def slice_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of an EndpointSlice."""
     errors = slice_errors(new)
     if same(new.get("endpoints"), old.get("endpoints")):
         errors = [each for each in errors if not each.field.startswith("endpoints")]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _NEW_CONTROLLER: Final = "reportingController"
 """What the new group calls it."""
-
-
 _OLD_FIELDS: Final = ("firstTimestamp", "lastTimestamp", "count", "source")
 """What events of the new group may not have."""
 
@@ -34,6 +32,7 @@ def _series_errors(event: Plain) -> Errors:
 
 
 def strict_errors(event: Plain) -> Errors:
+    """Return the errors of a new Event."""
     errors = event_errors(event, _NEW_CONTROLLER) + _series_errors(event)
     if not event.get("eventTime"):
         errors.append(required("eventTime"))
@@ -55,8 +54,6 @@ _FIXED: Final = (
     "reportingInstance",
 )
 """What an event of the new group keeps."""
-
-
 _STRUCTS: Final = {
     "involvedObject": "ObjectReference",
     "related": "ObjectReference",
@@ -65,6 +62,7 @@ _STRUCTS: Final = {
 
 
 def strict_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of an Event."""
     errors = event_errors(new, _NEW_CONTROLLER)
     if new.get("series") != old.get("series"):
         errors += _series_errors(new)

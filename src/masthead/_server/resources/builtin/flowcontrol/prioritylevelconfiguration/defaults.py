@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from masthead._server.resources.behavior import Fill
 
 _QUEUING: Final = shape(blank={"handSize": 8, "queues": 64, "queueLengthLimit": 50})
-
-
 DEFAULTS: Final[Fill] = shape(
     inside={
         "spec": shape(

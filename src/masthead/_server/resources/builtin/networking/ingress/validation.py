@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 _ABSOLUTE: Final = "must be an absolute path"
-
-
 _WILDCARD: Final = names.Format(
     rf"\*\.{names.SUBDOMAIN.pattern}",
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist"
@@ -33,8 +31,6 @@ _WILDCARD: Final = names.Format(
     limit=253,
     unit="characters",
 )
-
-
 CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 
 
@@ -84,6 +80,7 @@ def _path_errors(each: Plain, path: str) -> Errors:
 
 
 def ingress_errors(ingress: Plain) -> Errors:
+    """Return the errors of an Ingress."""
     spec = part(ingress, "spec")
     errors: Errors = []
     if not spec.get("rules") and spec.get("defaultBackend") is None:
@@ -119,6 +116,7 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
 
 
 def new_ingress_errors(ingress: Plain) -> Errors:
+    """Return the errors of a new Ingress."""
     errors = ingress_errors(ingress)
     annotated = part(metadata(ingress), "annotations").get(CLASS_ANNOTATION)
     name = part(ingress, "spec").get("ingressClassName")

@@ -14,6 +14,7 @@ _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 
 
 def ingress_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about an Ingress."""
     annotations = part(part(obj, "metadata"), "annotations")
     if _INGRESS_CLASS not in annotations or part(obj, "spec").get("ingressClassName") is not None:
         return []

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def class_errors(found: Plain) -> Errors:
+    """Return the errors of an IngressClass."""
     spec = part(found, "spec")
     errors = _controller_errors(text(spec, "controller"))
     if spec.get("parameters") is None:
@@ -42,5 +43,6 @@ def _controller_errors(controller: str) -> Errors:
 
 
 def class_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of an IngressClass."""
     controllers = [text(part(each, "spec"), "controller") for each in (new, old)]
     return immutable("spec.controller", *controllers) + class_errors(new)

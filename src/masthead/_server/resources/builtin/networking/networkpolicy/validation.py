@@ -74,6 +74,7 @@ def _block_errors(block: Plain, path: str) -> Errors:
 
 
 def policy_errors(policy: Plain) -> Errors:
+    """Return the errors of a NetworkPolicy."""
     spec = part(policy, "spec")
     errors = label_selector("spec.podSelector", part(spec, "podSelector"))
     for side, peers in (("ingress", "from"), ("egress", "to")):

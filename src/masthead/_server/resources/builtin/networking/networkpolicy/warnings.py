@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def policy_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a NetworkPolicy."""
     found: list[str] = []
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(items(part(obj, "spec"), direction)):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def runtime_errors(found: Plain) -> Errors:
+    """Return the errors of a RuntimeClass."""
     errors = given("handler", found.get("handler"), names.label)
     # What a pod costs on top of its containers is checked as if it were a container's limit.
     fixed = part(part(found, "overhead"), "podFixed")
@@ -35,5 +36,6 @@ def runtime_errors(found: Plain) -> Errors:
 
 
 def runtime_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a RuntimeClass."""
     errors = given("handler", new.get("handler"), names.label)
     return errors + immutable("handler", text(new, "handler"), text(old, "handler"))

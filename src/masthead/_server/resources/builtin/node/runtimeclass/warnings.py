@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 
 def runtime_class_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a RuntimeClass."""
     selector = part(part(obj, "scheduling"), "nodeSelector")
     return [f"scheduling.nodeSelector: {DEPRECATED[key]}" for key in selector if key in DEPRECATED]

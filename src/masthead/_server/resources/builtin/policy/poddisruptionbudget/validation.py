@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def budget_errors(budget: Plain) -> Errors:
+    """Return the errors of a PodDisruptionBudget."""
     spec = part(budget, "spec")
     errors: Errors = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:

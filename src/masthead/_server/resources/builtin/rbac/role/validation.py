@@ -33,6 +33,7 @@ def _rule_errors(rule: Plain, path: str, *, namespaced: bool) -> Errors:
 
 
 def role_errors(role: Plain, *, namespaced: bool) -> Errors:
+    """Return the errors of a Role."""
     errors: Errors = []
     for index, rule in enumerate(items(role, "rules")):
         errors += _rule_errors(rule, f"rules[{index}]", namespaced=namespaced)

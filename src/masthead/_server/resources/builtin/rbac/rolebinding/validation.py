@@ -33,6 +33,7 @@ def _subject_errors(subject: Plain, path: str, *, namespaced: bool) -> Errors:
 
 
 def binding_errors(binding: Plain, *, namespaced: bool) -> Errors:
+    """Return the errors of a RoleBinding."""
     reference = part(binding, "roleRef")
     errors: Errors = []
     if reference.get("apiGroup") != _GROUP:
@@ -47,6 +48,7 @@ def binding_errors(binding: Plain, *, namespaced: bool) -> Errors:
 
 
 def binding_changes(new: Plain, old: Plain, *, namespaced: bool) -> Errors:
+    """Return the errors of a change of a RoleBinding."""
     errors = binding_errors(new, namespaced=namespaced)
     if not same(new.get("roleRef"), old.get("roleRef")):
         reference = part(new, "roleRef")

@@ -14,6 +14,4 @@ if TYPE_CHECKING:
     from masthead._server.resources.behavior import Fill
 
 DEFAULTS: Final[Fill] = claim_defaults(DEVICE_REQUEST)
-
-
 V1BETA1_DEFAULTS: Final[Fill] = claim_defaults(OLD_REQUEST)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def resource_slice_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a ResourceSlice."""
     driver = text(part(obj, "spec"), "driver")
     if driver == driver.lower():
         return []

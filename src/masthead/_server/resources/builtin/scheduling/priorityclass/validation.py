@@ -16,6 +16,7 @@ _HIGHEST: Final = 1_000_000_000
 
 
 def priority_errors(found: Plain) -> Errors:
+    """Return the errors of a PriorityClass."""
     name = text(metadata(found), "name")
     errors: Errors = []
     if name.startswith("system-"):
@@ -31,6 +32,7 @@ def priority_errors(found: Plain) -> Errors:
 
 
 def priority_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a PriorityClass."""
     errors: Errors = []
     if (new.get("value") or 0) != (old.get("value") or 0):
         errors.append(forbidden("value", "may not be changed in an update."))

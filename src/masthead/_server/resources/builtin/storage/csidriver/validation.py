@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def driver_errors(driver: Plain) -> Errors:
+    """Return the errors of a CSIDriver."""
     spec = part(driver, "spec")
     known = ("File", "None", "ReadWriteOnceWithFSType")
     errors = known_or_nothing("spec.fsGroupPolicy", spec.get("fsGroupPolicy"), known)
@@ -45,6 +46,7 @@ _LIVES: Final = ("Persistent", "Ephemeral")
 
 
 def driver_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a CSIDriver."""
     after, before = part(new, "spec"), part(old, "spec")
     field = "attachRequired"
     errors = driver_errors(new) + immutable("spec.attachedRequired", after.get(field), before.get(field))

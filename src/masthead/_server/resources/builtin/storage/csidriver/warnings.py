@@ -16,11 +16,13 @@ _TOKENS_IN_SECRETS: Final = (
 
 
 def driver_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a CSIDriver."""
     spec = part(obj, "spec")
     is_unsaid = spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None
     return [_TOKENS_IN_SECRETS] if is_unsaid else []
 
 
 def driver_change_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a CSIDriver."""
     is_same = part(new, "spec").get("tokenRequests") == part(old, "spec").get("tokenRequests")
     return [] if is_same else driver_warnings(new)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def capacity_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a CSIStorageCapacity."""
     topology = part(obj, "nodeTopology")
     found = expression_warnings("nodeTopology", topology)
     for key in part(topology, "matchLabels"):

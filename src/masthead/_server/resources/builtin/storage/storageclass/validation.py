@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 def driver_errors(field: str, found: Plain) -> Errors:
+    """Return the errors of the name of a driver."""
     driver = text(found, field)
     return follows(field, driver.lower(), names.qualified_name) if driver else [required(field)]
 
 
 def class_errors(found: Plain) -> Errors:
+    """Return the errors of a StorageClass."""
     errors = driver_errors("provisioner", found)
     # Deleting or keeping is what a provisioner can do; recycling is not.
     errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy") or None, ("Delete", "Retain"))
@@ -28,6 +30,7 @@ def class_errors(found: Plain) -> Errors:
 
 
 def class_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a StorageClass."""
     errors = class_errors(new) + immutable("parameters", new.get("parameters"), old.get("parameters"))
     errors += immutable("provisioner", text(new, "provisioner"), text(old, "provisioner"))
     for field in ("reclaimPolicy", "volumeBindingMode"):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def storage_class_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a StorageClass."""
     return [
         f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {DEPRECATED[each['key']]}"
         for index, topology in enumerate(items(obj, "allowedTopologies"))

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from masthead._server.resources.behavior import Fill
 
 _INLINE_VOLUME: Final = shape(inside={"capacity": round_up, **STORAGE})
-
-
 DEFAULTS: Final[Fill] = shape(
     inside={"spec": shape(inside={"source": shape(inside={"inlineVolumeSpec": _INLINE_VOLUME})})}
 )

@@ -17,6 +17,7 @@ _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persisten
 
 
 def attachment_errors(attachment: Plain) -> Errors:
+    """Return the errors of a VolumeAttachment."""
     spec, path = part(attachment, "spec"), "spec.source"
     driver, volume = text(spec, "attacher"), part(spec, "source").get("persistentVolumeName")
     errors = [] if driver else [required("spec.attacher")]
@@ -41,6 +42,7 @@ def attachment_errors(attachment: Plain) -> Errors:
 
 
 def attachment_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a VolumeAttachment."""
     errors, spec = attachment_errors(new), part(new, "spec")
     if same(spec, old.get("spec")):
         return errors

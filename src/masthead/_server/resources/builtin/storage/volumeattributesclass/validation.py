@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def attributes_errors(found: Plain) -> Errors:
+    """Return the errors of a VolumeAttributesClass."""
     errors, parameters = driver_errors("driverName", found), part(found, "parameters")
     if "" in parameters:
         errors.append(invalid("parameters", "", "field can not be empty."))
@@ -24,6 +25,7 @@ def attributes_errors(found: Plain) -> Errors:
 
 
 def attributes_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a VolumeAttributesClass."""
     changed = [each for each in ("driverName", "parameters") if not same(new.get(each), old.get(each))]
     errors = [forbidden(each, f"updates to {each} are forbidden.") for each in changed]
     return errors + attributes_errors(new)
