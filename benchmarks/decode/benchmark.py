@@ -1,7 +1,7 @@
 """Time and memory per pod of a long list, beside json.loads and the peers that are installed.
 
 Times are CPU time, the minimum of several rounds, each measurement in a process of its own. They are taken twice:
-with the garbage collector on, as programs have it, whoever makes many objects pays for it, and json.loads most;
+with the garbage collector on, as programs have it, making many objects costs extra, most of all for json.loads;
 with the collector off, the comparison is the stricter one, and that is where targets are checked.
 """
 
@@ -64,7 +64,7 @@ class Bench:
         return self._file(f"list-of-{count}", functools.partial(pods.pod_list, count))
 
     def _file(self, name: str, make: Callable[[], bytes]) -> Path:
-        """A file for the runs to read, made when it is first asked for."""
+        """A file for the runs to read, created on first use."""
         path = self.lab.folder / f"{name}.json"
         if not path.exists():
             path.write_bytes(make())

@@ -157,10 +157,10 @@ class Workload:
 
     def label(self, pods: int) -> str:
         """Its title, with the peer's version and the number of pods if that is another."""
-        said = self.title
+        title = self.title
         if self.peer:
-            said = said.replace(self.peer, f"{self.peer} {metadata.version(self.peer)}", 1)
-        return said if pods <= self.at_most else f"{said} ({self.at_most:,} pods)"
+            title = title.replace(self.peer, f"{self.peer} {metadata.version(self.peer)}", 1)
+        return title if pods <= self.at_most else f"{title} ({self.at_most:,} pods)"
 
 
 LISTS: Final[Mapping[str, Workload]] = {

@@ -15,7 +15,7 @@ Opener = TypeVar("Opener")
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """Somebody to measure.
+    """A client to measure.
 
     Attributes:
         title: What the report calls it.
@@ -78,7 +78,7 @@ def there(contenders: Mapping[str, AnyContender], versions: Mapping[str, str]) -
 
 
 def shares(contenders: Mapping[str, Contender], count: int) -> list[int]:
-    """The numbers of objects that somebody reads, if most read so many; one is read by everybody, to begin with."""
+    """The numbers of objects that a contender reads, if most read so many; all of them read one first."""
     return sorted({1, *(each.share(count) for each in contenders.values())} - {0})
 
 

@@ -2,7 +2,7 @@
 
 Fresh, so that none warms the caches or bloats the heap of another. In turn, so that a machine that slows down for
 a while slows all cases down, and ratios stay true. CPU time, not the clock on the wall; and the minimum, because
-whatever disturbs a measurement can only add to it.
+disturbances can only add to a measurement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).parents[2]
 """The root of the repository."""
 
 Figures: TypeAlias = "dict[str, float | None]"
-"""What one run measured; None is what this platform cannot tell."""
+"""The figures of one run; None for what this platform does not report."""
 MEGA: Final = 1e6
 """Bytes of a megabyte."""
 
@@ -78,13 +78,13 @@ class Lab:
         with self.running("-m", module, kubeconfig, *options) as process:
             assert process.stdout is not None
             if not process.stdout.readline():
-                raise RuntimeError("the server did not start; what it said is above")
+                raise RuntimeError("the server did not start; its output is above")
             yield kubeconfig
 
     def _environment(self) -> dict[str, str]:
         """Byte code is cached, as it is for an installed package; the first run fills the cache.
 
-        Whoever names a cache in the environment has that one used, by as many labs as they like.
+        A cache named in the environment is used instead, by any number of labs.
         """
         changed = {"PYTHONPYCACHEPREFIX": str(self.folder / "pycache"), **os.environ}
         changed.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -136,7 +136,7 @@ def ratio(value: float | None, base: float | None) -> float | None:
 
 
 def resident_bytes(process: int) -> int | None:
-    """The memory that a process has now, as the system counts it; None where that is not told."""
+    """The memory that a process has now, as the system counts it; None where it is not reported."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
     except FileNotFoundError:

@@ -48,7 +48,7 @@ def texts(count: int) -> Iterator[str]:
 
 
 def one_pod() -> bytes:
-    """Make a pod as a server answers it when asked for one: with its kind."""
+    """Make a pod as a server returns a single one: with its kind."""
     [pod] = json.loads(pod_list(1))["items"]
     return json.dumps({"kind": "Pod", "apiVersion": "v1", **pod}, separators=(",", ":")).encode()
 

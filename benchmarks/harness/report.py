@@ -57,7 +57,7 @@ class Row:
     Attributes:
         name: What the JSON calls it.
         title: What the table calls it.
-        figures: One for each column; None where there is none.
+        figures: One for each column; None where none was measured.
         target: What to compare with.
     """
 
@@ -92,7 +92,7 @@ class Report:
         benchmark: Its name.
         settings: What it was run with.
         tables: What it measured.
-        notes: What else is to be said.
+        notes: Remarks.
     """
 
     benchmark: str
@@ -162,10 +162,10 @@ def machine() -> dict[str, str | int | None]:
 
 def _missed(targets: list[Target]) -> list[str]:
     lines: list[str] = []
-    for said, is_least in (("Over", False), ("Under", True)):
+    for side, is_least in (("Over", False), ("Under", True)):
         names = [each.name for each in targets if not each.ok and each.is_least is is_least]
         if names:
-            lines.append(f"{said} target: {', '.join(names)}")
+            lines.append(f"{side} target: {', '.join(names)}")
     return lines
 
 

@@ -85,7 +85,7 @@ class Connection:
         self._stream.close()
         self._socket.close()
 
-    def ask(self, request: bytes) -> bytes:
+    def send(self, request: bytes) -> bytes:
         """Send a request and return the answer's body.
 
         Raises:
@@ -171,8 +171,8 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 
 def _check(head: Head, request: bytes, body: bytes) -> None:
     if not 200 <= head.status < 300:
-        asked = request.partition(b" HTTP/1.1")[0].decode()
-        raise RefusedError(f"{asked} was answered {head.status}: {body[:500].decode(errors='replace')}")
+        line = request.partition(b" HTTP/1.1")[0].decode()
+        raise RefusedError(f"{line} was answered {head.status}: {body[:500].decode(errors='replace')}")
 
 
 def _trusting() -> ssl.SSLContext:

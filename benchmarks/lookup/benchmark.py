@@ -1,7 +1,7 @@
 """Reads from an informer's store: by key, by index, by selector, for lazy and compact objects.
 
 Each measurement has a process of its own, as has the server that the informer mirrors. A smaller store is measured,
-too, to see that a lookup costs what it finds, and not what there is.
+too, to see that a lookup depends on what it finds, not on the size of the cache.
 """
 
 from __future__ import annotations

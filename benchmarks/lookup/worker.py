@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.harness.measure import positive
-from benchmarks.sync.clients import OURS, PATIENCE
+from benchmarks.sync.clients import OURS, TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ SELECTOR: Final = "app=svc-7"
 """Matches one pod in 400."""
 
 _SLICES: Final = 5
-"""How often each read is measured; the least counts, because whatever disturbs can only add to it."""
+"""How often each read is measured; the least counts, because disturbances can only add to it."""
 _FEW: Final = 16
 """Keys that are read again and again, for caches to show what they are good for."""
 
@@ -92,7 +92,7 @@ async def _run(hold: Holding, kubeconfig: str, calls: int) -> Figures:
     async with Client(kubeconfig=kubeconfig) as client:
         indexers = {str(size): buckets_of(size) for size in BUCKETS}
         async with SharedInformer(client.core_v1.pods(), hold=hold, indexers=indexers) as informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_synced(TIMEOUT)
             gc.collect()
             gc.freeze()  # a look at all that is held would hit one read or another
             return measured(informer, calls)

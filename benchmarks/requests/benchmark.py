@@ -2,7 +2,7 @@
 
 The server is ours, in a process of its own; every measurement is one, too. All share this machine's cores, so a rate is
 also the server's: CPU per call is the client's alone. Small calls are measured in several rounds, in which the clients
-take turns, and the best of all rounds counts, because whatever disturbs a measurement can only add to it.
+take turns, and the best of all rounds counts, because disturbances can only add to a measurement.
 
 Peers are measured where they are installed, or in another interpreter that has them: ``--peers-python PATH``, or
 ``PEERS_PYTHON`` in the environment.

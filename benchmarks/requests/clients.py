@@ -1,4 +1,4 @@
-"""The clients that the request benchmark measures: how each is opened, and how it says what all of them do.
+"""The clients that the request benchmark measures: how each is opened, and how it performs the common operations.
 
 Each is used as its own documentation shows it, with its own types. Nothing is imported before it is opened, and
 nothing of ours but for our own clients: the peers may live in another interpreter.
@@ -115,20 +115,20 @@ def _bare(kubeconfig: str) -> Generator[Calls]:
     idle: list[Connection] = []
     with contextlib.ExitStack() as connections:
 
-        def ask(request: bytes) -> object:
+        def send(request: bytes) -> object:
             try:
                 connection = idle.pop()
             except IndexError:
                 connection = connections.enter_context(Connection(address))
-            answer = connection.ask(request)
+            response = connection.send(request)
             idle.append(connection)
-            return answer
+            return response
 
         def create(name: str) -> object:
             body = json.dumps({"metadata": {"name": name}, "data": DATA}).encode()
-            return ask(address.request("POST", f"/api/v1/namespaces/{NURSERY}/configmaps", body))
+            return send(address.request("POST", f"/api/v1/namespaces/{NURSERY}/configmaps", body))
 
-        yield Calls(lambda: ask(address.request("GET", path)), create, lambda _: [])
+        yield Calls(lambda: send(address.request("GET", path)), create, lambda _: [])
 
 
 # -- Peers -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
     python -m benchmarks.requests.server KUBECONFIG --pods 20000 1
 
-writes a kubeconfig, prints where it listens, and runs until it is told to stop. Every number of pods has a namespace of
+writes a kubeconfig, prints where it listens, and runs until it is stopped. Every number of pods has a namespace of
 its own; one small ConfigMap is there, too. All of it comes as if it had been kept from an earlier run, because
 creating so many one by one would take longer than what is measured.
 """
@@ -38,7 +38,7 @@ _FIRST: Final = 2
 
 
 class Kept:
-    """A journal of an earlier run that never was: it tells what to begin with, and forgets what comes."""
+    """A journal of an earlier run that never happened: it provides the initial objects, and discards writes."""
 
     def __init__(self, counts: Sequence[int]) -> None:
         self._counts = counts
@@ -75,7 +75,7 @@ class Kept:
 
 
 class Filled(Settings):
-    """The settings of a server that begins with pods; `Filled.counts` says how many in each namespace."""
+    """The settings of a server that starts with pods; `Filled.counts` gives the number in each namespace."""
 
     counts: Sequence[int] = ()
 
@@ -117,7 +117,7 @@ async def _serve(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until it is stopped."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kubeconfig", type=Path, help="where to write it")
     parser.add_argument("--pods", type=positive, nargs="+", default=[1], help="one number for each namespace")

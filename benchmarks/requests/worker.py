@@ -38,7 +38,7 @@ WIDTHS: Final = (1, AT_ONCE)
 _WARM_UP: Final = 0.05
 """Seconds of each kind of call that are not measured."""
 _SLICES: Final = 5
-"""How often each kind of call is measured; the least counts, because whatever disturbs can only add to it."""
+"""How often each kind of call is measured; the least counts, because disturbances can only add to it."""
 
 
 # -- Small calls -------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _less(value: int | None, base: int | None) -> float | None:
 
 
 def _peak() -> int | None:
-    """The most memory that this process has had, where the system tells."""
+    """The most memory that this process has had, where the system reports it."""
     try:
         text = Path("/proc/self/status").read_text(encoding="ascii")
     except FileNotFoundError:

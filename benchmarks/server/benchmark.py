@@ -2,7 +2,7 @@
 
 Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
 several rounds, in which the servers take turns; how many times a rate is another is the median of what each round
-says, so that a machine that slows down for a while does not favour anybody.
+says, so that a machine that slows down for a while favours no contender.
 
 The real server runs where there is one (``KUBEBUILDER_ASSETS``), and only speaks TLS. Its etcd does not wait for the
 disk, which favours it. Ours runs without controllers, as the real one does.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from benchmarks.harness.measure import Figures, Lab
 
 START: Final = 250.0
-"""Milliseconds from nothing to the first answer."""
+"""Milliseconds from nothing to the first response."""
 WRITES: Final = 3.0
 """Times the real server's creates and updates per second, both of them speaking TLS."""
 MEMORY: Final = 2.0
@@ -54,7 +54,7 @@ class Size:
         repeat: Rounds.
         tenths: Of a second, for each kind of request, server and round.
         watchers: How many there are.
-        updates: How many updates all of them are told of.
+        updates: How many updates each of them receives.
         pods: How many to store.
     """
 
@@ -93,8 +93,8 @@ def ours(lab: Lab, *options: str | Path) -> Generator[tuple[Address, int]]:
     """Run our server, as kube-apiserver behaves alone; gives its address and process id."""
     with lab.running(*_PROGRAM, "--no-controllers", *options) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        yield Address(said.rpartition(" ")[2].strip()), process.pid
+        line = process.stdout.readline()
+        yield Address(line.rpartition(" ")[2].strip()), process.pid
 
 
 @contextlib.contextmanager
@@ -137,7 +137,7 @@ def contenders(lab: Lab) -> Generator[dict[str, Contender]]:
 
 
 def start_table(lab: Lab, repeat: int) -> Table:
-    """Measure the time from nothing to the first answer."""
+    """Measure the time from nothing to the first response."""
     _first_answer_of_a_program(lab)  # not measured: fills the cache of byte code
     cases = {"program": lambda: _first_answer_of_a_program(lab), "process": lambda: _first_answers(lab)}
     best = measure.best_of(repeat, cases)
@@ -148,7 +148,7 @@ def start_table(lab: Lab, repeat: int) -> Table:
         _start_row("again", "  another run() in that process", process["again"]),
         _start_row("first_pod", "  the first pod, created after that", process["first_pod"]),
     )
-    title = f"From nothing to the first answer (GET /version): minimum of {repeat}"
+    title = f"From nothing to the first response (GET /version): minimum of {repeat}"
     return Table("start", title, (Column("ms", "wall ms"),), rows)
 
 
@@ -177,7 +177,7 @@ def _first_answer_of_a_program(lab: Lab) -> Figures:
 def _answers(address: Address) -> bool:
     try:
         with Connection(address) as connection:
-            connection.ask(address.request("GET", "/version"))
+            connection.send(address.request("GET", "/version"))
     except (OSError, EOFError, RefusedError):
         return False
     return True
@@ -252,7 +252,7 @@ def watch_table(
         figures = (rate(rounds, name, "event"), times_the_real(rounds, name, ("event",)), lost)
         rows.append(Row(name, server.title, figures, Target(f"astray_{name}", lost, 0)))
     title = (
-        f"{size.watchers} watchers, each told of {size.updates} updates in a burst: median of {size.repeat}; "
+        f"{size.watchers} watchers, each receiving {size.updates} updates in a burst: median of {size.repeat}; "
         "all rounds' mistakes"
     )
     return Table("watch", title, columns, tuple(rows))
@@ -277,7 +277,7 @@ def times_the_real(
 
 
 def middle(figures: Iterable[float | None]) -> float:
-    """The median of what there is."""
+    """The median of the figures that were measured."""
     return statistics.median(each for each in figures if each is not None)
 
 
@@ -301,7 +301,7 @@ def memory_table(lab: Lab, size: Size) -> Table:
         Column("ratio", "of its JSON", 2),
     )
     stored = lab.run("-m", "benchmarks.server.stored", "resident", str(size.pods))
-    # Tracing slows everything down, and says the same for fewer.
+    # Tracing slows everything down, and the ratio is the same for fewer.
     traced = lab.run("-m", "benchmarks.server.stored", "traced", str(-(-size.pods // 10)))
     held = traced["per pod"] if stored["per pod"] is None else stored["per pod"]
     ratio = held / stored["bytes"]

@@ -29,9 +29,9 @@ async def _first() -> tuple[float, float, float]:
         await _ask(server.url, _version())
         first = time.perf_counter()
         body = _pod()
-        asked = time.perf_counter()
+        sent = time.perf_counter()
         await _ask(server.url, body)
-        return first, asked, time.perf_counter()
+        return first, sent, time.perf_counter()
 
 
 async def _again() -> float:

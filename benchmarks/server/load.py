@@ -1,7 +1,7 @@
 """The load of the server benchmark: a process of its own that writes, reads and watches pods over HTTP.
 
     python -m benchmarks.server.load work URL      creates, updates and gets, one kind of request after the other
-    python -m benchmarks.server.load watch URL     a burst of updates that many watchers are told of
+    python -m benchmarks.server.load watch URL     a burst of updates that many watchers receive
     python -m benchmarks.server.load fill URL      creates, a given number of them
 
 The figures are printed as JSON. Requests come from threads with a connection each; they wait in the system nearly all
@@ -72,7 +72,7 @@ class Pods:
         return self.address.request("POST", self._path(), body)
 
     def update(self, number: int, serial: int) -> bytes:
-        """Replace a pod by one with another annotation, whatever its version is."""
+        """Replace a pod by one with another annotation, without a precondition."""
         body = pods.new_pod(self.namespace, self._name(number), serial)
         return self.address.request("PUT", f"{self._path()}/{self._name(number)}", body)
 
@@ -104,13 +104,13 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def send(self, requests: Sequence[Iterable[bytes]], until: Callable[[], bool]) -> list[int]:
-        """Send each connection's requests, one after the other, until told to stop; returns how many were answered."""
+    def send_until(self, requests: Sequence[Iterable[bytes]], until: Callable[[], bool]) -> list[int]:
+        """Send each connection's requests, one after the other, until it is stopped; returns the number of responses."""
 
         def send_some(connection: Connection, mine: Iterable[bytes]) -> int:
             answered = 0
             for request in mine:
-                connection.ask(request)
+                connection.send(request)
                 answered += 1
                 if until():
                     break
@@ -118,18 +118,18 @@ class Load:
 
         return list(self._threads.map(send_some, self.connections, requests))
 
-    def ask(self, requests: Sequence[Iterable[bytes]]) -> list[bytes]:
-        """Send all requests of each connection; returns the answers, in no order that counts."""
+    def send(self, requests: Sequence[Iterable[bytes]]) -> list[bytes]:
+        """Send all requests of each connection; returns the responses, in any order."""
 
-        def ask_all(connection: Connection, mine: Iterable[bytes]) -> list[bytes]:
-            return [connection.ask(request) for request in mine]
+        def send_all(connection: Connection, mine: Iterable[bytes]) -> list[bytes]:
+            return [connection.send(request) for request in mine]
 
-        answers = self._threads.map(ask_all, self.connections, requests)
-        return list(itertools.chain.from_iterable(answers))
+        responses = self._threads.map(send_all, self.connections, requests)
+        return list(itertools.chain.from_iterable(responses))
 
     def _new_namespace(self) -> str:
         body = json.dumps({"metadata": {"generateName": "benchmark-"}}).encode()
-        made = self.connections[0].ask(self.address.request("POST", "/api/v1/namespaces", body))
+        made = self.connections[0].send(self.address.request("POST", "/api/v1/namespaces", body))
         name: str = json.loads(made)["metadata"]["name"]
         return name
 
@@ -139,8 +139,8 @@ def work(load: Load, seconds: float) -> Figures:
 
     With it comes ``client``: the seconds of CPU that this process itself spent on a request.
     """
-    load.ask([[each.create(number) for number in range(_WARM_UP)] for each in load.pods])
-    load.ask([[each.update(number, 1) for number in range(_WARM_UP)] for each in load.pods])
+    load.send([[each.create(number) for number in range(_WARM_UP)] for each in load.pods])
+    load.send([[each.update(number, 1) for number in range(_WARM_UP)] for each in load.pods])
     spent = time.process_time()
     creates, create_time = _timed(load, [_from(_WARM_UP, each.create) for each in load.pods], seconds)
     counts = [_WARM_UP + each for each in creates]
@@ -158,7 +158,7 @@ def work(load: Load, seconds: float) -> Figures:
 def _timed(load: Load, requests: Sequence[Iterable[bytes]], seconds: float) -> tuple[list[int], float]:
     """Send for so long; returns how many requests each connection got answered, and the time until the last was."""
     start = time.perf_counter()
-    counts = load.send(requests, lambda: time.perf_counter() - start >= seconds)
+    counts = load.send_until(requests, lambda: time.perf_counter() - start >= seconds)
     return counts, time.perf_counter() - start
 
 
@@ -182,9 +182,9 @@ def watch(load: Load, watchers: int, updates: int) -> Figures:
     """
     each_updates = -(-updates // len(load.pods))
     expected = each_updates * len(load.pods)
-    load.ask([[each.create(0)] for each in load.pods])
+    load.send([[each.create(0)] for each in load.pods])
     path = f"/api/v1/namespaces/{load.namespace}/pods"
-    listed = load.connections[0].ask(load.address.request("GET", f"{path}?limit=1"))
+    listed = load.connections[0].send(load.address.request("GET", f"{path}?limit=1"))
     version = _read_object(listed).metadata.resourceVersion
     begin = load.address.request("GET", f"{path}?watch=1&resourceVersion={version}")
     bursts = [[each.update(0, 1 + serial) for serial in range(each_updates)] for each in load.pods]
@@ -193,10 +193,10 @@ def watch(load: Load, watchers: int, updates: int) -> Figures:
         threads = stack.enter_context(ThreadPoolExecutor(watchers))
         start = time.perf_counter()
         reading = [threads.submit(_take, stream, expected) for stream in streams]
-        answers = load.ask(bursts)
+        responses = load.send(bursts)
         seen = [each.result() for each in reading]
         spent = time.perf_counter() - start
-    written = [_version_of(answer) for answer in answers]
+    written = [_version_of(response) for response in responses]
     missing = sum(astray(written, [_version_of_event(line) for line in lines]) for lines in seen)
     return {"event": spent / (expected * watchers), "astray": missing}
 
@@ -205,8 +205,8 @@ def _take(lines: Iterator[bytes], count: int) -> list[bytes]:
     return list(itertools.islice(lines, count))
 
 
-def _version_of(answer: bytes) -> int:
-    return int(_read_object(answer).metadata.resourceVersion)
+def _version_of(response: bytes) -> int:
+    return int(_read_object(response).metadata.resourceVersion)
 
 
 def _version_of_event(line: bytes) -> int:
@@ -216,16 +216,16 @@ def _version_of_event(line: bytes) -> int:
 
 
 def astray(written: Iterable[int], seen: Sequence[int]) -> int:
-    """Count the places at which a watcher was not told what was to be told there: every write, in its order."""
+    """Count the positions at which a watcher did not receive the expected event: every write, in order."""
     pairs = itertools.zip_longest(sorted(written), seen)
-    return sum(due != told for due, told in pairs)
+    return sum(expected != received for expected, received in pairs)
 
 
 def fill(load: Load, count: int) -> Figures:
     """Create so many pods; returns the bytes of one as the server answers it."""
     share = -(-count // len(load.pods))
-    load.send([map(each.create, range(share)) for each in load.pods], lambda: False)
-    return {"pods": share * len(load.pods), "bytes": len(load.connections[0].ask(load.pods[0].get(0)))}
+    load.send_until([map(each.create, range(share)) for each in load.pods], lambda: False)
+    return {"pods": share * len(load.pods), "bytes": len(load.connections[0].send(load.pods[0].get(0)))}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What stored pods take: creates many as a request would, without HTTP around it, and prints what memory grew by.
 
-Without HTTP, because the server also remembers the last requests for those who ask; that is bounded, and not of the
+Without HTTP, because the server also records the last requests; that is bounded, and not part of the
 store. The benchmark measures the whole process besides.
 
     python -m benchmarks.server.stored traced|resident COUNT
@@ -39,18 +39,20 @@ def empty_store() -> Callable[[ApiRequest], bytes]:
     cluster.add_first_namespaces()
     rest = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
 
-    def ask(request: ApiRequest) -> bytes:
-        answer = rest.handle(request, RequestInfo.of(request))
-        if not isinstance(answer, ApiResponse) or answer.code not in {200, 201}:
-            raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {answer}")
-        return answer.body
+    def handle(request: ApiRequest) -> bytes:
+        response = rest.handle(request, RequestInfo.of(request))
+        if not isinstance(response, ApiResponse) or response.code not in {200, 201}:
+            raise RuntimeError(
+                f"{request.method} {request.path} was not answered as it should be: {response}"
+            )
+        return response.body
 
-    return ask
+    return handle
 
 
-def create(ask: Callable[[ApiRequest], bytes], name: str) -> None:
+def create(handle: Callable[[ApiRequest], bytes], name: str) -> None:
     """Create a pod."""
-    ask(ApiRequest("POST", _PODS, body=pods.new_pod("default", name, 0)))
+    handle(ApiRequest("POST", _PODS, body=pods.new_pod("default", name, 0)))
 
 
 def main() -> None:
@@ -59,15 +61,15 @@ def main() -> None:
     parser.add_argument("measure", choices=("traced", "resident"))
     parser.add_argument("count", type=positive)
     options = parser.parse_args()
-    ask = empty_store()
-    create(ask, "warm")
+    handle = empty_store()
+    create(handle, "warm")
 
     def create_all(_: bytes) -> None:
         for number in range(options.count):
-            create(ask, f"pod-{number:07d}")
+            create(handle, f"pod-{number:07d}")
 
     grown = MEASURES[options.measure](create_all, b"", 1)
-    written = len(ask(ApiRequest("GET", f"{_PODS}/pod-{0:07d}")))
+    written = len(handle(ApiRequest("GET", f"{_PODS}/pod-{0:07d}")))
     per_pod = None if grown is None else grown / options.count
     print(json.dumps({"per pod": per_pod, "bytes": written}), flush=True)
     os._exit(0)  # taking all of it down takes a while

@@ -82,7 +82,7 @@ def run(lab: Lab, *, repeat: int) -> Report:
     pod = lab.folder / "one.json"
     pod.write_bytes(pods.one_pod())
     measured = cases(pod)
-    # Not measured: fills the cache of byte code, and tells which modules are loaded.
+    # Not measured: fills the cache of byte code, and finds which modules are loaded.
     first = {name: _run(lab, case) for name, case in measured.items()}
     best = measure.best_of(
         repeat, {name: functools.partial(_figures, lab, case) for name, case in measured.items()}

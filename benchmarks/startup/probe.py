@@ -1,6 +1,6 @@
 """Runs a statement in a fresh interpreter and prints what it cost, as JSON.
 
-It is run as a file, not as a module, and imports next to nothing: whatever it would import, the statement would
+It is run as a file, not as a module, and imports next to nothing: anything that it imported, the statement would
 find loaded already.
 
     probe.py SETUP STATEMENT
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _peak() -> float | None:
-    """The most memory that the process has had, in megabytes, where the system tells."""
+    """The most memory that the process has had, in megabytes, where the system reports it."""
     try:
         with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123 - pathlib would be an import
             [line] = (line for line in file if line.startswith("VmHWM:"))

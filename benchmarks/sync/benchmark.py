@@ -1,7 +1,7 @@
 """Informers from start to synced: time, CPU and memory for many pods, beside the peers and client-go, on one server.
 
 The server is ours, in a process of its own, as is every measurement; ``--real`` starts a kube-apiserver instead (see
-``KUBEBUILDER_ASSETS``), and ``--server KUBECONFIG`` asks one that is there already. Server and client share this
+``KUBEBUILDER_ASSETS``), and ``--server KUBECONFIG`` uses one that is running. Server and client share this
 machine's cores, so the time is also the server's: CPU is the client's alone. Memory is what the process grew by (RSS):
 held when everything that is garbage is gone, and at most meanwhile.
 
@@ -50,7 +50,7 @@ class Place:
         pods: How many there are to read.
         namespace: Whose they are.
         one: A namespace with one pod, to read beforehand; empty if there is none.
-        is_ours: Whether it is our server, which is not asked for protobuf.
+        is_ours: Whether it is our server, from which no protobuf is requested.
         has_fewer: Whether there are namespaces with fewer pods, too, for those who are slow.
     """
 
@@ -153,8 +153,8 @@ def main() -> None:
     help_ = f"pods (default: {_MANY}; {_QUICK} if quick)"
     parser.add_argument("--objects", type=measure.positive, help=help_)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--real", action="store_true", help="start a kube-apiserver, and ask that")
-    where.add_argument("--server", type=Path, metavar="KUBECONFIG", help="ask a server that has the pods")
+    where.add_argument("--real", action="store_true", help="start a kube-apiserver and use it")
+    where.add_argument("--server", type=Path, metavar="KUBECONFIG", help="use a server that has the pods")
     parser.add_argument("--namespace", default="", help="where that server has them (default: pods-OBJECTS)")
     parser.add_argument("--one", default="", help="where that server has just one, to begin with")
     options = parser.parse_args()

@@ -25,8 +25,8 @@ EAGER: Final = "eager"
 COMPACT: Final = "compact"
 OURS: Final = (LAZY, EAGER, COMPACT)
 """The three ways to hold objects."""
-PATIENCE: Final = 300.0
-"""Seconds after which whoever has not synced never will."""
+TIMEOUT: Final = 300.0
+"""Seconds after which a contender counts as failed."""
 
 Holding: TypeAlias = Literal["lazy", "eager", "compact"]
 
@@ -65,7 +65,7 @@ async def _masthead_aio(kubeconfig: str, *, hold: Holding, watch_list: bool = Tr
             source = client.core_v1.pods(namespace or None)
             informer = SharedInformer(source, hold=hold, watch_list=watch_list)
             await running.enter_async_context(informer)
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_synced(TIMEOUT)
             return Synced(informer, len(informer.indexer))
 
         yield start
@@ -80,7 +80,7 @@ async def _masthead(kubeconfig: str, *, hold: Holding) -> AsyncGenerator[Start]:
         async def start(namespace: str, _: int) -> Synced:
             informer = SharedInformer(client.core_v1.pods(namespace or None), hold=hold)
             running.enter_context(informer)
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             return Synced(informer, len(informer.indexer))
 
         yield start
@@ -103,12 +103,12 @@ class Adds:
             self._synced.set()
 
     def wait(self) -> None:
-        """Return when all have been heard of.
+        """Return when all have been received.
 
         Raises:
             TimeoutError: if that does not come about.
         """
-        if not self._synced.wait(PATIENCE):
+        if not self._synced.wait(TIMEOUT):
             raise TimeoutError("the informer has not synced")
 
 

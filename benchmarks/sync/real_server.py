@@ -59,8 +59,8 @@ def fill(etcd: str, namespace: str, count: int) -> None:
     puts = ({"requestPut": put} for put in _puts(namespace, count))
     for together in grouped(puts, _AT_ONCE):
         request = urllib.request.Request(f"{etcd}/v3/kv/txn", data=json.dumps({"success": together}).encode())
-        with opener.open(request, timeout=60) as answer:
-            answer.read()
+        with opener.open(request, timeout=60) as response:
+            response.read()
 
 
 def pods_in(server: RealServer, namespace: str) -> int:

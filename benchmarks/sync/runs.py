@@ -7,8 +7,8 @@ informer over pods, and prints a line of JSON::
     PROGRAM watch --kubeconfig FILE --events NUMBER
 
 with ``seconds``, ``cpu_seconds``, ``rss_bytes``, ``peak_bytes`` and ``heap_bytes`` from start to synced, or from the
-moment at which it asks the server for ``/go`` to the last event that its handler heard of; ``objects``, and, of a
-watch, ``events``: how many its handler heard of; and ``grown_bytes``: by how much its memory grew behind the first
+moment at which it requests ``/go`` to the last event that its handler received; ``objects``, and, of a
+watch, ``events``: how many its handler received; and ``grown_bytes``: by how much its memory grew behind the first
 fifth of them.
 """
 
@@ -63,7 +63,7 @@ class Runs:
         return self.lab.run(*arguments, python=self.peers_python if peer else sys.executable)
 
     def versions(self, module: str, contenders: Mapping[str, Contender]) -> dict[str, str]:
-        """The peers that there are among some contenders, and their versions, as the module that measures them says."""
+        """The installed peers among some contenders, and their versions."""
         if not any(each.peer for each in contenders.values()):
             return {}
         return self.python("-m", module, "installed", peer="any")

@@ -16,7 +16,7 @@ from benchmarks.harness.measure import MEGA, scaled
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.sync.clients import LAZY
 from benchmarks.sync.runs import CLIENT_GO, CLIENT_GO_TITLE, Runs, add_options, figures_of_go, left_out
-from benchmarks.watch.clients import CONTENDERS, SETTLES_AFTER
+from benchmarks.watch.clients import CONTENDERS, EARLY_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ class Size:
     """How much to do.
 
     Attributes:
-        events: Updates to hear of.
+        events: Updates to receive.
         pods: That are updated in turn.
         repeat: Rounds.
     """
@@ -67,7 +67,7 @@ def measured_go(runs: Runs, size: Size) -> Figures:
     events = min(size.events, _MOST_OF_GO)
     with runs.lab.serving("benchmarks.watch.server", "--pods", str(size.pods)) as kubeconfig:
         found = runs.go("watch", "--kubeconfig", kubeconfig, "--events", str(events))
-    counted = {"events": events, "heard": found.get("events"), "grown": found.get("grown_bytes")}
+    counted = {"events": events, "observed": found.get("events"), "grown": found.get("grown_bytes")}
     return {**figures_of_go(found), **counted}
 
 
@@ -78,12 +78,12 @@ def watch_table(titles: Mapping[str, str], best: Mapping[str, Figures], size: Si
     """Lay out how many events a second there were, and what one took."""
     columns = (
         Column("events", "events", 0),
-        Column("told", "told", 0),
+        Column("delivered", "delivered", 0),
         Column("rate", "events/s", 0),
         Column("cpu_us", "CPU µs an event", 1),
         Column("held_mb", "held MB, since synced", 1),
         Column("peak_mb", "peak MB", 1),
-        Column("grown_mb", f"MB grown behind 1/{SETTLES_AFTER}", 1),
+        Column("grown_mb", f"MB grown behind 1/{EARLY_SHARE}", 1),
     )
     rows = [
         Row(
@@ -91,7 +91,7 @@ def watch_table(titles: Mapping[str, str], best: Mapping[str, Figures], size: Si
             titles[name],
             (
                 used["events"],
-                used["heard"],
+                used["observed"],
                 rate(used),
                 cpu_of_one(used),
                 *(scaled(used[key], 1 / MEGA) for key in ("held", "peak", "grown")),
@@ -115,7 +115,7 @@ def _judged_rows(lazy: Figures) -> Iterator[Row]:
     yield Row("cpu_us", "CPU µs an event", (cpu_of_one(lazy),), Target("cpu_us", cpu_of_one(lazy), CPU))
     yield Row(
         "grown_mb",
-        f"MB grown behind 1/{SETTLES_AFTER} of the events",
+        f"MB grown behind 1/{EARLY_SHARE} of the events",
         (grown,),
         None if grown is None else Target("grown_mb", grown, FLAT),
     )
@@ -153,8 +153,8 @@ def run(runs: Runs, size: Size) -> Report:
 def _notes(versions: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
     notes = (
         "The index is by the pod's node, so the spec of every pod is looked at.",
-        "A handler that falls far behind is told the newest of each object only: then fewer are told than there were.",
-        "Those who have no informer keep store and index in a loop over their watch. Slow ones hear of fewer events.",
+        "A handler that falls far behind receives only the newest state of each object: then fewer are delivered than were sent.",
+        "Those who have no informer keep store and index in a loop over their watch. Slow ones receive fewer events.",
     )
     return (*notes, *left_out(runs.chosen(CONTENDERS), versions, runs.client_go))
 

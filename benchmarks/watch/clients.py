@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from benchmarks.harness.contenders import Informer
 from benchmarks.harness.measure import resident_bytes
 from benchmarks.requests.clients import OFFICIAL
-from benchmarks.sync.clients import COMPACT, EAGER, LAZY, PATIENCE, Adds
+from benchmarks.sync.clients import COMPACT, EAGER, LAZY, TIMEOUT, Adds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -29,40 +29,40 @@ if TYPE_CHECKING:
 
 LISTED: Final = 1_000_000_000
 """The version of the list; updates have those that follow, which are all of one length."""
-SETTLES_AFTER: Final = 5
+EARLY_SHARE: Final = 5
 """Memory is looked at after this part of the events, and in the end."""
 
 
 class Handler:
-    """Counts the updates that it hears of, and looks at the memory twice.
+    """Counts the updates that it receives, and measures the memory twice.
 
-    It may hear of fewer than there are, if an informer tells a handler that falls behind only the newest of each
-    object. The last one is always told.
+    It may receive fewer than were sent, if an informer delivers to a handler that falls behind only the newest state of
+    each object. The last one is always delivered.
 
     Attributes:
         events: How many there will be.
         pods: How many pods there are.
-        heard: How many it has heard of.
-        is_done: Whether it has heard of the last one.
-        settled: The process's memory after the first fifth of the events; None where the system does not tell.
+        observed: How many it has received.
+        is_done: Whether it has received the last one.
+        early_bytes: The process's memory after the first fifth of the events; None where the system does not report it.
         ended: The same, after the last one.
     """
 
     def __init__(self, events: int, pods: int) -> None:
         self.events = events
         self.pods = pods
-        self.heard = 0
+        self.observed = 0
         self.is_done = False
-        self.settled: int | None = None
+        self.early_bytes: int | None = None
         self.ended: int | None = None
-        self._early = max(1, events // SETTLES_AFTER)
+        self._early = max(1, events // EARLY_SHARE)
         self._last = str(LISTED + events)
 
-    def hear(self, version: str | None) -> None:
+    def observe(self, version: str | None) -> None:
         """Count one, which has this version."""
-        self.heard += 1
-        if self.heard == self._early:
-            self.settled = resident_bytes(os.getpid())
+        self.observed += 1
+        if self.observed == self._early:
+            self.early_bytes = resident_bytes(os.getpid())
         if version == self._last:
             self.ended = resident_bytes(os.getpid())
             self.is_done = True
@@ -77,16 +77,16 @@ class Mirror:
         self._nodes: dict[str, dict[str, object]] = {}
 
     def put(self, namespace: str, name: str, node: str, version: str, pod: object) -> bool:
-        """Keep a pod and tell the handler of it; says whether this was the last one."""
+        """Store a pod and call the handler; returns whether this was the last one."""
         key = f"{namespace}/{name}"
         self._store[key] = pod
         self._nodes.setdefault(node, {})[key] = pod
-        self._handler.hear(version)
+        self._handler.observe(version)
         return self._handler.is_done
 
 
 Finish: TypeAlias = "Callable[[], Awaitable[object]]"
-"""Returns when the handler has heard of all updates."""
+"""Returns when the handler has received all updates."""
 Opener: TypeAlias = "Callable[[str, Handler], AbstractAsyncContextManager[Finish]]"
 """Connects, given the path of a kubeconfig, and syncs, where there is an informer."""
 
@@ -108,7 +108,7 @@ def telling(handler: Handler, done: asyncio.Event | threading.Event) -> Callable
     """What an informer is to call for each update."""
 
     def on_update(_old: Pod, new: Pod) -> None:
-        handler.hear(new.metadata.resource_version)
+        handler.observe(new.metadata.resource_version)
         if handler.is_done:
             done.set()
 
@@ -119,8 +119,10 @@ def waiting(handler: Handler, done: threading.Event) -> Finish:
     """Waits in this thread: the updates come in another."""
 
     async def finish() -> None:
-        if not done.wait(PATIENCE):
-            raise TimeoutError(f"the handler has heard of {handler.heard} updates, and not of the last one")
+        if not done.wait(TIMEOUT):
+            raise TimeoutError(
+                f"the handler has received {handler.observed} updates, and not of the last one"
+            )
 
     return finish
 
@@ -137,7 +139,7 @@ async def _masthead_aio(
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"index": index})
         informer.add_event_handler(on_update=telling(handler, done))
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_synced(TIMEOUT)
             yield done.wait
 
 
@@ -151,7 +153,7 @@ async def _masthead(kubeconfig: str, handler: Handler, *, hold: Holding) -> Asyn
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
         informer.add_event_handler(on_update=telling(handler, done))
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             yield waiting(handler, done)
 
 

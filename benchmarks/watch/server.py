@@ -1,9 +1,9 @@
-"""A server that is never the bottleneck: it knows nothing but pods, and everything it says is written beforehand.
+"""A server that is never the bottleneck: it knows nothing but pods, and every response is written beforehand.
 
     python -m benchmarks.watch.server KUBECONFIG --pods 5000
 
-writes a kubeconfig, prints where it listens, and runs until it is told to stop. It lists its pods, all at once or in
-pages, and watches them, with or without initial events. Each watch stays silent until somebody asks for
+writes a kubeconfig, prints where it listens, and runs until it is stopped. It lists its pods, all at once or in
+pages, and watches them, with or without initial events. Each watch stays silent until a client requests
 ``/go?events=N``: then N updates come as fast as the socket takes them, one pod after the other, each in a chunk of
 its own, as kube-apiserver sends them. ``/expire`` ends the watches that are open with 410 Gone. One namespace has just one pod, to try things with.
 """
@@ -41,7 +41,7 @@ ONE: Final = "one"
 _AT_ONCE: Final = 64
 """How many events are handed to the socket together."""
 _ENDS_WITHIN: Final = 0.02
-"""Seconds, when told to stop."""
+"""Seconds until a stop is forced."""
 _VERSION: Final = b'"resourceVersion":"'
 _STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 _INITIAL_EVENTS_END: Final = (
@@ -82,7 +82,7 @@ class Update:
 
 
 class Collection:
-    """The pods, and what is said of them."""
+    """The pods, and the responses about them."""
 
     def __init__(self, count: int) -> None:
         self._pods = [text.encode() for text in pods.texts(count)]
@@ -114,7 +114,7 @@ class Collection:
 
 @dataclasses.dataclass
 class Signal:
-    """Says when updates are to come, and how many.
+    """Signals when to send updates, and how many.
 
     Attributes:
         events: How many.
@@ -183,14 +183,14 @@ class _Connection(socketserver.StreamRequestHandler):
 
     def _answer(self, target: str) -> None:
         parts = urlsplit(target)
-        asked = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+        query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         collection = self._ours.collections.get(parts.path)
-        if collection is not None and asked.get("watch", "").lower() in {"true", "1"}:
-            self._watch(collection, initial=asked.get("sendInitialEvents") == "true")
+        if collection is not None and query.get("watch", "").lower() in {"true", "1"}:
+            self._watch(collection, initial=query.get("sendInitialEvents") == "true")
         elif collection is not None:
-            self._send(collection.page(int(asked.get("continue", 0)), int(asked.get("limit", 0))))
+            self._send(collection.page(int(query.get("continue", 0)), int(query.get("limit", 0))))
         elif parts.path == "/go":
-            self._ours.signal.events = int(asked["events"])
+            self._ours.signal.events = int(query["events"])
             self._ours.signal.given.set()
             self._send(b"{}")
         elif parts.path == "/expire":
@@ -235,13 +235,13 @@ def grouped(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until it is stopped."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kubeconfig", type=Path, help="where to write it")
     parser.add_argument("--pods", type=positive, default=5_000)
     options = parser.parse_args()
     stop = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stop)  # so that no thread but this one hears of them
+    signal.pthread_sigmask(signal.SIG_BLOCK, stop)  # so that only this thread receives them
     with Server(Collection(options.pods)) as server:
         gc.freeze()
         gc.disable()

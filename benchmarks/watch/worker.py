@@ -3,8 +3,8 @@
     python -m benchmarks.watch.worker installed                             which peers there are
     python -m benchmarks.watch.worker watch NAME KUBECONFIG --events 50000  from the first update to the last
 
-CPU time is that of this process, all of its threads, from the moment at which it asks for the updates to that at which
-its handler has heard of the last one.
+CPU time is that of this process, all of its threads, from the moment at which it requests the updates to that at which
+its handler has received the last one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from benchmarks.harness.contenders import installed
 from benchmarks.harness.measure import positive
 from benchmarks.requests.worker import Growth
-from benchmarks.sync.clients import PATIENCE
+from benchmarks.sync.clients import TIMEOUT
 from benchmarks.watch.clients import CONTENDERS, Handler
 
 if TYPE_CHECKING:
@@ -29,17 +29,22 @@ if TYPE_CHECKING:
 
 
 async def watched(opener: Opener, kubeconfig: str, handler: Handler) -> Figures:
-    """Measure what it takes until a handler has heard of every update."""
+    """Measure what it takes until a handler has received every update."""
     url = _server_of(kubeconfig)
     async with opener(kubeconfig, handler) as finish:
         growth = Growth()
         _ask_for(f"{url}/go?events={handler.events}")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await finish()
         figures = growth.so_far("")
-    known = handler.ended is not None and handler.settled is not None
-    grown = (handler.ended or 0) - (handler.settled or 0)
-    return {**figures, "grown": grown if known else None, "heard": handler.heard, "events": handler.events}
+    known = handler.ended is not None and handler.early_bytes is not None
+    grown = (handler.ended or 0) - (handler.early_bytes or 0)
+    return {
+        **figures,
+        "grown": grown if known else None,
+        "observed": handler.observed,
+        "events": handler.events,
+    }
 
 
 def _server_of(kubeconfig: str) -> str:
@@ -49,8 +54,8 @@ def _server_of(kubeconfig: str) -> str:
 
 
 def _ask_for(url: str) -> None:
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url) as answer:
-        answer.read()
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url) as response:
+        response.read()
 
 
 def main() -> None:
@@ -68,7 +73,7 @@ def main() -> None:
     handler = Handler(options.events, options.pods)
     work = watched(CONTENDERS[options.contender].open, options.kubeconfig, handler)
     print(json.dumps(asyncio.run(work)), flush=True)
-    os._exit(0)  # whatever threads the peers have
+    os._exit(0)  # the peers may have threads running
 
 
 if __name__ == "__main__":

@@ -188,8 +188,8 @@ def test_a_handler_looks_at_the_memory_after_a_fifth_of_the_events_and_at_the_la
     seen: list[tuple[bool, bool, bool]] = []
 
     for number in (1, 2, 3, 9, 10):  # some were told as one
-        handler.hear(str(LISTED + number))
-        seen.append((handler.settled is not None, handler.ended is not None, handler.is_done))
+        handler.observe(str(LISTED + number))
+        seen.append((handler.early_bytes is not None, handler.ended is not None, handler.is_done))
 
     assert [is_done for _, _, is_done in seen] == [False] * 4 + [True]
     if measure.resident_bytes(os.getpid()) is not None:

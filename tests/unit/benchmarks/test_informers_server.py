@@ -155,5 +155,5 @@ async def test_whoever_watches_hears_of_all_updates_and_says_what_that_took(
     with serving(2) as server:
         figures = await watch_work.watched(opener, written(server, tmp_path), Handler(10, 2))
 
-    assert (figures["heard"], figures["events"]) == (10, 10)
+    assert (figures["observed"], figures["events"]) == (10, 10)
     assert figures.keys() >= {"wall", "cpu", "held", "peak", "grown"}

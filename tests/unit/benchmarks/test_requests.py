@@ -68,8 +68,8 @@ def test_the_server_begins_with_the_small_object_and_so_many_pods_in_a_namespace
     [url] = [line.split()[1] for line in Path(kubeconfig).read_text().splitlines() if "server:" in line]
 
     def ask(path: str) -> Any:
-        with urllib.request.urlopen(f"{url}/api/v1/namespaces/{path}") as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(f"{url}/api/v1/namespaces/{path}") as response:
+            return json.load(response)
 
     pods = ask("pods-3/pods")["items"]
     assert len(pods) == 3
