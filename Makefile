@@ -6,20 +6,24 @@ READY  := $(VENV)/.ready
 SPEC   ?= ../shared/kubernetes-1.36
 LEGACY ?= ../shared/kubernetes-legacy
 
+# A constraints file for the dependencies, such as constraints/oldest.txt.
+CONSTRAINTS ?=
+LIMITS := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+
 # uv is quicker where it is installed; a plain Python is enough.
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real soak lint audit check format api codegen conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(READY) ## Make .venv with everything that development needs
+install: $(READY) ## Create .venv with everything that development needs; CONSTRAINTS=file limits the versions
 
 $(READY): pyproject.toml
 	$(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
-	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet -e '.[dev]',$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]')
+	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet -e '.[dev]' $(LIMITS),$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(LIMITS))
 	@touch $@
 
 demo: $(READY) ## See informers mirror a cluster that misbehaves; takes a quarter of a minute
@@ -31,13 +35,19 @@ test: $(READY) ## Run the tests
 test-alone: $(READY) ## Run every test file alone in a fresh process, in random order
 	$(BIN)/python -m tests.alone
 
-test-real: $(READY) ## Run the tests that ask a real kube-apiserver, found by KUBEBUILDER_ASSETS
+test-real: $(READY) ## Run the tests against a real kube-apiserver, found by KUBEBUILDER_ASSETS
 	$(BIN)/python -m pytest -q -m real
+
+coverage: $(READY) ## Measure branch coverage of hand-written code by the unit and integration tests, and check its floor
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -n 2 --dist loadgroup --timeout 600 tests/unit tests/integration
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 soak: $(READY) ## Start fresh processes, play new scenarios and hostile requests for MASTHEAD_SOAK_SECONDS (600)
 	$(BIN)/python -m tests.scenarios.soak
 
-lint: audit ## Check format, style, types, the import rows and what is known of the dependencies
+lint: audit ## Check format, style, types, the import contracts, the public API and the dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -66,6 +76,16 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
 	$(BIN)/python -m tools.facade --root src
 
+constraints: $(READY) ## Write constraints/oldest.txt from the lower bounds in pyproject.toml
+	$(BIN)/python -m tools.constraints --write
+
+dist: $(READY) ## Build the wheel and the sdist in dist/
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+test-dist: $(READY) ## Install the wheel and the sdist of dist/ in fresh environments, and use them
+	$(BIN)/python -m tools.check_dist dist
+
 conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md
 	$(BIN)/python -m tests.conformance.report
 
@@ -83,4 +103,4 @@ bench: $(READY) ## Measure decoding, startup, server, client and informers, besi
 	$(BIN)/python -m benchmarks.scaling --max 100000
 
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist

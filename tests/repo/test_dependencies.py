@@ -17,8 +17,8 @@ from tests.repo.audit import EXTRAS, installed, verdict
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-TOOLS = {"import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
-"""What is run, or read by what is run, and so imported by nobody."""
+TOOLS = {"build", "coverage", "import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
+"""Programs, and what programs read: not imported by any module."""
 PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
 MODULES = {
     "hypothesis": "hypothesis",
