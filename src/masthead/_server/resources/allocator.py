@@ -1,6 +1,6 @@
-"""Supplies that objects of a cluster share: addresses and ports of services, what classes say, and the time.
+"""The allocator of cluster IPs and node ports, which also looks up classes and the time.
 
-Nothing here is random: the lowest free one is given, so that a test sees the same addresses every time.
+Nothing here is random: the lowest free one is allocated, so that a test sees the same addresses every time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _NODE_PORTS: Final = range(30000, 32768)
 
 
 class Taken(Exception):  # noqa: N818 - it is a fact, and the caller words the refusal
-    """Somebody else holds what was asked for."""
+    """The address or port is allocated to another service."""
 
 
 class Spent(Exception):  # noqa: N818 - as above
-    """Nothing is left."""
+    """Every address or port is allocated."""
 
 
 def _beginning() -> str:
@@ -35,7 +35,7 @@ def _nothing_listed(_group: str, _resource: str) -> Iterable[Plain]:
 
 
 class Allocator:
-    """Hands out cluster IPs and node ports, and takes them back.
+    """Allocates and releases cluster IPs and node ports.
 
     What is handed out counts as a draft until `keep`; `undo` gives it back, which is what a refused request or a
     dry run ends with. What is given back during a draft is free only after `keep`.
@@ -73,8 +73,8 @@ class Allocator:
             wanted: The one to take; any if it is empty.
 
         Raises:
-            Taken: Somebody holds it.
-            Spent: All are held.
+            Taken: If it is allocated.
+            Spent: If all are allocated.
         """
         if wanted:
             self._take(self._addresses, int(ip_address(wanted)))
@@ -92,8 +92,8 @@ class Allocator:
             wanted: The one to take; any if it is 0.
 
         Raises:
-            Taken: Somebody holds it.
-            Spent: All are held.
+            Taken: If it is allocated.
+            Spent: If all are allocated.
         """
         number = wanted or self._first_free(self._ports, self._next_port, self.ports.stop - 1)
         self._take(self._ports, number)
@@ -106,11 +106,11 @@ class Allocator:
         return ip_address(address) in self.network
 
     def drop_address(self, address: str) -> None:
-        """Give a cluster IP back once the draft is kept."""
+        """Release a cluster IP once the draft is kept."""
         self._returned.append((self._addresses, int(ip_address(address))))
 
     def drop_port(self, port: int) -> None:
-        """Give a node port back once the draft is kept."""
+        """Release a node port once the draft is kept."""
         self._returned.append((self._ports, port))
 
     def keep(self) -> None:
@@ -121,14 +121,14 @@ class Allocator:
         self._returned.clear()
 
     def undo(self) -> None:
-        """Forget the draft."""
+        """Drop the draft."""
         for supply, number in self._drafted:
             self._free(supply, number)
         self._drafted.clear()
         self._returned.clear()
 
     def release(self, service: Plain) -> None:
-        """Give back at once all that a service held, which is what its deletion does."""
+        """Release at once all that a deleted service held."""
         self._each_held(service, self._free)
 
     def reserve(self, service: Plain) -> None:

@@ -65,7 +65,7 @@ class Format:
 
     @property
     def mismatch(self) -> str:
-        """What is said of a value that does not fit."""
+        """Return the message about a value that does not match."""
         examples = " or ".join(f"'{each}', " for each in self.examples)
         return f"{self.words} (e.g. {examples}regex used for validation is '{self.pattern}')"
 
@@ -136,7 +136,7 @@ _CONFIG_KEY: Final = Format(
 
 
 def label(value: str) -> list[str]:
-    """Say what keeps a value from being a DNS label."""
+    """Return what keeps a value from being a DNS label."""
     if LABEL.matches(value):
         return LABEL.too_long(value)
     mismatch = "must not contain dots" if SUBDOMAIN.matches(value) else LABEL.mismatch
@@ -161,7 +161,7 @@ def is_plain_label(value: str) -> bool:
 
 
 def qualified_name(value: str) -> list[str]:
-    """Say what keeps a value from being a key such as ``app`` or ``example.com/app``."""
+    """Return what keeps a value from being a key such as ``app`` or ``example.com/app``."""
     if is_plain(value):
         return []
     return list((_qualified_name if len(value) <= LONGEST_KEPT else _problems_with_key)(value))
@@ -188,14 +188,14 @@ def _problems_with_key(value: str) -> tuple[str, ...]:
 
 
 def path_segment(value: str, *, is_prefix: bool = False) -> list[str]:
-    """Say what keeps a value from being one segment of a URL's path, or the beginning of one."""
+    """Return what keeps a value from being one segment of a URL's path, or the beginning of one."""
     if value in {".", ".."} and not is_prefix:
         return [f"may not be '{value}'"]
     return [f"may not contain '{each}'" for each in "/%" if each in value]
 
 
 def config_key(value: str) -> list[str]:
-    """Say what keeps a value from being a key of a ConfigMap."""
+    """Return what keeps a value from being a key of a ConfigMap."""
     found = _CONFIG_KEY(value)
     if value in {".", ".."}:
         found.append(f"must not be '{value}'")
@@ -205,7 +205,7 @@ def config_key(value: str) -> list[str]:
 
 
 def ip_address(value: str) -> list[str]:
-    """Say what keeps a value from being an IP address in its canonical form."""
+    """Return what keeps a value from being an IP address in its canonical form."""
     # Go reads octets with leading zeros here, only to refuse them with a message of their own.
     stripped = re.sub(r"(?<![0-9a-fA-F:])0+(?=\d)", "", value) if re.fullmatch(r"[\d.]+", value) else value
     try:

@@ -154,70 +154,70 @@ class ServedResource:
         return [warning] if warning and policy is None and orphans is None else []
 
     def key(self, namespace: str, name: str) -> str:
-        """Where an object lies in its table."""
+        """Return the key of an object in its table."""
         return f"{namespace}/{name}" if self.is_namespaced else name
 
     def place(self, namespace: str, name: str) -> str:
-        """Where an object lies that a client named.
+        """Return the key of an object that a client names.
 
         Raises:
-            StatusFailure: No object can have that name.
+            StatusFailure: If no object can have that name.
         """
         if problems := path_segment(name):
             raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
         return self.key(namespace, name)
 
     def split(self, key: str) -> tuple[str, str]:
-        """The namespace and the name of the object at a place in the table."""
+        """Return the namespace and the name of a key."""
         namespace, _, name = key.rpartition("/") if self.is_namespaced else ("", "", key)
         return namespace, name
 
     def to_storage(self, found: Plain) -> Plain:
-        """Give an object of this version the shape in which it is stored."""
+        """Convert an object of this version to the stored version."""
         return self.behavior.conversions[self.version].to_storage(found) if self.has_own_shape else found
 
     def from_storage(self, found: Plain) -> Plain:
-        """Give a stored object the shape of this version."""
+        """Convert a stored object to this version."""
         return self.behavior.conversions[self.version].from_storage(found) if self.has_own_shape else found
 
     def load(self, record: Record) -> Plain:
-        """Read a stored object, in the shape in which it is stored and without kind and apiVersion."""
+        """Decode a stored object, in the stored version and without kind and apiVersion."""
         return cast("Plain", _decode(b"{" + record.value))
 
     def dump(self, found: Plain) -> bytes:
-        """Write an object as it is stored; it must be in that shape."""
+        """Encode an object for the storage; it must be in the stored version."""
         body: dict[str, Any] = {"metadata": found["metadata"]}
         body.update((key, value) for key, value in found.items() if key not in _HEAD)
         return _encode(body)[1:]
 
     def tail(self, value: bytes) -> bytes:
-        """What comes after the head when a stored object is written in this version."""
+        """Return what follows the head of a stored object in this version."""
         if not self.has_own_shape:
             return value
         return self.dump(self._shaped(cast("Plain", _decode(b"{" + value))))
 
     def write(self, value: bytes) -> bytes:
-        """Write a stored object out in this version."""
+        """Encode a stored object in this version."""
         return self.head + self.tail(value)
 
     def encode(self, found: Plain) -> bytes:
-        """Write out an object that has the stored shape and was not stored, or not yet."""
+        """Encode an object in the stored version that is not stored, or not yet, in this version."""
         return self.head + self.dump(self._shaped(found))
 
     def _shaped(self, found: Plain) -> Plain:
-        """Give a stored object the shape of this version, complete with what Go writes without being told."""
+        """Convert a stored object to this version, with the fields that Go writes even if they are unset."""
         if not self.has_own_shape:
             return found
         complete, _ = self.schema.clean(self.from_storage(found))
         return complete
 
     def blank(self, metadata: Plain) -> bytes:
-        """Write an object that has nothing but some metadata, and what Go writes without being told."""
+        """Encode an object that has nothing but some metadata, and the fields that Go writes even if they are unset."""
         cleaned, _ = self.schema.clean({})
         return self.head + self.dump({**cleaned, "metadata": metadata})
 
     def missing(self, name: str) -> StatusFailure:
-        """There is no such object."""
+        """Return the response about an object that does not exist."""
         return not_found(self.group, self.name, name)
 
 

@@ -31,9 +31,9 @@ __all__ = ["Mismatch", "Schema", "schema_of"]
 _HEAD: Final = ("apiVersion", "kind")
 _MOST_UNKNOWN: Final = 100
 _MOST_TOLD: Final = 1024 * 1024
-"""Characters of the paths of unknown fields that are told."""
+"""Characters of the paths of unknown fields that are reported."""
 _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
-"""What every object has, and nobody need fill in."""
+"""What every object has, and no client needs to set."""
 
 
 class Mismatch(Exception):  # noqa: N818 - it becomes a StatusFailure on the way out
@@ -41,7 +41,7 @@ class Mismatch(Exception):  # noqa: N818 - it becomes a StatusFailure on the way
 
 
 class Findings:
-    """What a reading found on its way.
+    """What a decoding found on its way.
 
     Attributes:
         unknown: The paths of fields that the kind does not have.
@@ -55,7 +55,7 @@ class Findings:
         """Fields with a dot before them, indexes in brackets, and keys of maps with an opening brace."""
 
     def add_unknown(self, name: str) -> None:
-        """Write down a field that the kind does not have; Go lists a hundred faults of this sort."""
+        """Record an unknown field; Go lists a hundred of them."""
         if len(self.unknown) < _MOST_UNKNOWN and self._told < _MOST_TOLD:
             self.unknown.append(self.where(name))
             self._told += len(self.unknown[-1])
@@ -64,7 +64,7 @@ class Findings:
         """Count the items of lists. A text, which may have to be read as an address, counts as a quarter of a struct.
 
         Raises:
-            StatusFailure: There are too many in the object.
+            StatusFailure: If there are too many in the object.
         """
         self._items += 4 * count if are_structs else count
         if self._items > 4 * MOST_ITEMS:
@@ -215,7 +215,7 @@ class _Struct:
 
     @functools.cached_property
     def always(self) -> tuple[tuple[str, object], ...]:
-        """What Go writes even if nobody set it."""
+        """What Go writes even if it is not set."""
         found: list[tuple[str, object]] = []
         hints = shape.annotations_of(self.cls)
         for wire, field in shape.fields_of(self.cls).items():
@@ -307,10 +307,10 @@ class Schema:
         self._root = _struct(cls)
 
     def clean(self, body: Plain) -> tuple[Plain, list[str]]:
-        """Return the object as the server keeps it, without kind and version, and the paths of what its kind lacks.
+        """Return the object as the server keeps it, without kind and version, and the paths of unknown fields.
 
         Raises:
-            Mismatch: A value is not of its field's type.
+            Mismatch: If a value is not of its field's type.
         """
         findings = Findings()
         rest = {key: value for key, value in body.items() if key not in _HEAD}
@@ -375,7 +375,7 @@ def _micro_time() -> _Leaf:
 
 
 def _not_like(layout: str) -> Callable[[object], str]:
-    """Word the refusal of a time as Go does, which names the first thing that it misses."""
+    """Return the maker of Go's message about an invalid time, which names the first thing that it misses."""
 
     def problem(value: object) -> str:
         text = value if isinstance(value, str) else ""

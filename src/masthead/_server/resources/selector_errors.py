@@ -1,7 +1,7 @@
 """What kube-apiserver says of a selector that it cannot read.
 
 `masthead.meta` reads selectors, and refuses them in words of its own. This module is asked afterwards only: it
-reads the text once more, as the real server does, up to the word at which that one gives up.
+reads the text once more, as kube-apiserver does, up to the word at which that one gives up.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["field_problem", "label_problem"]
 
 
 def label_problem(text: str) -> str:
-    """Say what is wrong with a label selector.
+    """Return what is wrong with a label selector.
 
-    A NUL, where the real server stops reading and `masthead.meta` does not, has a message of our own.
+    A NUL, where kube-apiserver stops reading and `masthead.meta` does not, has a message of our own.
     """
     try:
         _Labels(text).check()
@@ -32,9 +32,9 @@ def label_problem(text: str) -> str:
 
 
 def field_problem(text: str) -> str:
-    """Say what is wrong with a field selector.
+    """Return what is wrong with a field selector.
 
-    The real server can read a term without a key, which `masthead.meta` refuses, but then knows no such field.
+    kube-apiserver can read a term without a key, which `masthead.meta` refuses, but then knows no such field.
     What it says of that depends on the resource; this is the wording that is most common. Of a term with
     neither key nor value it says nothing, and takes it to select everything.
     """
@@ -81,7 +81,7 @@ class _Labels:
         """Read all of it.
 
         Raises:
-            _Refused: It cannot be read.
+            _Refused: If it cannot be read.
         """
         while self._kind != _END:
             if self._kind not in {_WORD, "!"}:

@@ -1,4 +1,4 @@
-"""Who comes in: everybody is the same one, as long as nobody has to prove who they are."""
+"""The user of every request: the server authenticates, but does not tell clients apart."""
 
 from __future__ import annotations
 

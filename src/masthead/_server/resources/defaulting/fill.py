@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 Inner: TypeAlias = Callable[[Any], None]
-"""Completes the value of a field in place: a struct, a list or a map."""
+"""Sets the defaults of a field's value in place: a struct, a list or a map."""
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -37,8 +37,8 @@ def shape(
 
     Args:
         blank: Values for fields that are absent or hold their type's zero: an empty text, 0.
-        unset: Values for fields that are absent; a zero that somebody wrote stays.
-        always: Structs that exist even when nobody wrote them; they are put in place.
+        unset: Values for fields that are absent; a zero that the client wrote stays.
+        always: Structs that exist even if the client left them out; they are added.
         inside: How to complete what is nested, where it is there.
         then: What comes last and follows no such pattern.
     """
@@ -74,7 +74,7 @@ def _copies(values: Mapping[str, Any]) -> tuple[tuple[str, Any, Callable[[Any], 
 
 
 def each(fill: Fill) -> Inner:
-    """Complete every struct of a list."""
+    """Set the defaults of every struct of a list."""
 
     def fill_each(found: list[Plain]) -> None:
         for item in found:

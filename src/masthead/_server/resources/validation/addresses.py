@@ -28,7 +28,7 @@ _NOT_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8
 
 
 def ip_errors(path: str, value: str) -> Errors:
-    """Check an address in a field that is older than the strict rules for addresses."""
+    """Validate an address in a field that is older than the strict validation of addresses."""
     try:
         ip_address(value)
     except ValueError:
@@ -37,7 +37,7 @@ def ip_errors(path: str, value: str) -> Errors:
 
 
 def cidr_errors(path: str, value: str) -> Errors:
-    """Check a network in a field that is older than the strict rules for networks."""
+    """Validate a network in a field that is older than the strict rules for networks."""
     try:
         ip_network(value, strict=False)
     except ValueError:
@@ -54,7 +54,7 @@ _SPECIAL: Final = (
 
 
 def endpoint_ip_errors(path: str, value: str) -> Errors:
-    """Check that an address may be that of an endpoint: not one that means the same on every machine."""
+    """Validate that an address may be that of an endpoint: not one that means the same on every machine."""
     address = ip_address(value)
     return [
         invalid(path, value, why.format(value))

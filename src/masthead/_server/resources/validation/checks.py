@@ -1,4 +1,4 @@
-"""The words in which validations are written down.
+"""Building blocks of validation.
 
 Every check takes the path of a field and its value, and returns what is wrong with it; nothing if it is fine.
 """
@@ -28,7 +28,7 @@ MOST: Final = 2**31 - 1
 
 
 def follows(path: str, value: object, rule: Rule) -> Errors:
-    """Check a text against a rule for its form."""
+    """Validate a text against a rule for its form."""
     text = value if isinstance(value, str) else str(value or "")
     if (rule is names.LABEL_VALUE or rule is names.config_key) and names.is_plain(text):
         return []
@@ -45,25 +45,25 @@ def _said(rule: Rule, value: str) -> tuple[str, ...]:
 
 
 def given(path: str, value: object, rule: Rule) -> Errors:
-    """Check a text that must be there against a rule for its form."""
+    """Validate a text that must be there against a rule for its form."""
     return follows(path, value, rule) if value else [required(path)]
 
 
 def one_of(path: str, value: object, known: Iterable[str]) -> Errors:
-    """Check that a text is one of some; messages list them in this order."""
+    """Validate that a text is one of some; messages list them in this order."""
     if not value:
         return [required(path)]
     return known_or_nothing(path, value, known)
 
 
 def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
-    """Check that a text is one of some if it is there; an empty one is."""
+    """Validate that a text is one of some if it is there; an empty one is."""
     choices = tuple(known)
     return [] if value is None or value in choices else [unsupported(path, value, choices)]
 
 
 def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]]) -> Errors:
-    """Check that some fields, if they are there, have one of the values that each may have."""
+    """Validate that some fields, if they are there, have one of the values that each may have."""
     errors: Errors = []
     for field, known in choices.items():
         if owner.get(field, known[0]) not in known:
@@ -72,30 +72,30 @@ def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]
 
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
-    """Word the refusal of a text that is none of some."""
+    """Return the error about a text that is none of some."""
     listed = ", ".join(quoted(each) for each in known)
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
 
 
 def not_found(path: str, value: object, detail: str = "") -> FieldError:
-    """Word the refusal of a name that names nothing."""
+    """Return the error about a name that names nothing."""
     return FieldError("FieldValueNotFound", path, value, detail)
 
 
 def not_negative(path: str, value: object) -> Errors:
-    """Check a number that counts something, if it is there."""
+    """Validate a number that counts something, if it is there."""
     return [invalid(path, value, NEGATIVE)] if isinstance(value, int) and value < 0 else []
 
 
 def between(path: str, value: object, least: int, most: int) -> Errors:
-    """Check a number against its bounds, if it is there."""
+    """Validate a number against its bounds, if it is there."""
     if value is None or (isinstance(value, int) and least <= value <= most):
         return []
     return [invalid(path, value, f"must be between {least} and {most}, inclusive")]
 
 
 def immutable(path: str, new: object, old: object) -> Errors:
-    """Check that a value has not changed; what is empty counts as absent."""
+    """Validate that a value has not changed; what is empty counts as absent."""
     return [] if same(new, old) else [invalid(path, new, IMMUTABLE)]
 
 
@@ -122,7 +122,7 @@ def shown_map(found: Plain | None) -> Plain | None:
 
 
 def each_of(owner: Plain, name: str, path: str) -> Iterable[tuple[str, Plain]]:
-    """Give the structs of a list together with their paths."""
+    """Return the structs of a list together with their paths."""
     found = owner.get(name)
     if not found:  # most lists of most objects are not there, and no path is made for them
         return ()
@@ -130,18 +130,18 @@ def each_of(owner: Plain, name: str, path: str) -> Iterable[tuple[str, Plain]]:
 
 
 def words(owner: Plain, name: str) -> list[str]:
-    """Give a list of texts; an empty one if there is none."""
+    """Return a list of texts; an empty one if there is none."""
     return list(cast("list[str]", owner.get(name) or ()))
 
 
 def texts_of(owner: Plain, name: str, path: str) -> Iterator[tuple[str, str]]:
-    """Give the texts of a list together with their paths."""
+    """Return the texts of a list together with their paths."""
     for index, item in enumerate(words(owner, name)):
         yield f"{path}.{name}[{index}]", item
 
 
 def unique(path: str, value: str, seen: set[str]) -> Errors:
-    """Check that a value comes for the first time."""
+    """Validate that a value comes for the first time."""
     if value in seen:
         return [duplicate(path, value)]
     seen.add(value)
@@ -149,17 +149,17 @@ def unique(path: str, value: str, seen: set[str]) -> Errors:
 
 
 def port(path: str, value: object) -> Errors:
-    """Check the number of a port."""
+    """Validate the number of a port."""
     return between(path, 0 if value is None else value, 1, 65535)
 
 
 def port_or_name(path: str, value: object) -> Errors:
-    """Check a port that may be given by its name."""
+    """Validate a port that may be given by its name."""
     return follows(path, value, port_name) if isinstance(value, str) else port(path, value)
 
 
 def port_name(value: str) -> list[str]:
-    """Say what keeps a text from being the name of a port."""
+    """Return what keeps a text from being the name of a port."""
     found: list[str] = []
     if len(value) > 15:
         found.append("must be no more than 15 characters")
@@ -175,7 +175,7 @@ def port_name(value: str) -> list[str]:
 
 
 def labels(path: str, found: Plain) -> Errors:
-    """Check the keys and the values of labels."""
+    """Validate the keys and the values of labels."""
     errors: Errors = []
     for key, value in found.items():
         errors += follows(path, key, names.qualified_name)
@@ -184,7 +184,7 @@ def labels(path: str, found: Plain) -> Errors:
 
 
 def label_selector(path: str, selector: Plain) -> Errors:
-    """Check a selector of labels."""
+    """Validate a selector of labels."""
     errors = labels(f"{path}.matchLabels", part(selector, "matchLabels"))
     for at, requirement in each_of(selector, "matchExpressions", path):
         errors += _requirement(at, requirement)
@@ -203,7 +203,7 @@ def _requirement(path: str, requirement: Plain) -> Errors:
 
 
 def operands(path: str, requirement: Plain) -> Errors:
-    """Check that a requirement has values if its operator needs some, and none if not."""
+    """Validate that a requirement has values if its operator needs some, and none if not."""
     operator, values = requirement.get("operator"), requirement.get("values")
     if operator in {"In", "NotIn"} and not values:
         return [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
@@ -227,13 +227,13 @@ _quantity: Final = lru_cache(maxsize=4096)(Quantity)
 
 
 def not_negative_amount(path: str, value: object) -> Errors:
-    """Check that an amount is not below zero."""
+    """Validate that an amount is not below zero."""
     quantity = amount(value)
     return [invalid(path, str(quantity), NEGATIVE)] if quantity.sign < 0 else []
 
 
 def whole_or_percent(path: str, value: object) -> Errors:
-    """Check a count that may be given as a share."""
+    """Validate a count that may be given as a share."""
     if isinstance(value, str):
         if re.fullmatch("[0-9]+%", value):
             return []
@@ -246,7 +246,7 @@ def whole_or_percent(path: str, value: object) -> Errors:
 
 
 def up_to_all(path: str, value: object) -> Errors:
-    """Check that a share is not more than everything."""
+    """Validate that a share is not more than everything."""
     if (
         isinstance(value, str)
         and re.fullmatch("[0-9]+%", value)

@@ -1,4 +1,4 @@
-"""What is wrong with the containers of a pod."""
+"""Validation of the containers of a pod."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
 
 
 def handler_errors(handler: Plain, path: str, grace: int) -> Errors:
-    """Check what is done to a container: a command, a request or a pause."""
+    """Validate what is done to a container: a command, a request or a pause."""
     errors: Errors = []
     stated = [each for each in _HANDLERS if handler.get(each) is not None]
     if not stated:
@@ -207,7 +207,7 @@ _ID: Final = "must be between 0 and 2147483647, inclusive"
 
 
 def user_errors(context: Plain, path: str) -> Errors:
-    """Check the numbers of users and groups."""
+    """Validate the numbers of users and groups."""
     errors: Errors = []
     for field in ("fsGroup", "runAsUser", "runAsGroup"):
         number = context.get(field)
@@ -228,7 +228,7 @@ def _host_port_errors(containers: Iterable[tuple[str, Plain]]) -> Errors:
 
 
 def container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
-    """Check the containers that make up a pod."""
+    """Validate the containers that make up a pod."""
     if not spec.get("containers"):
         return [required(f"{path}.containers")]
     errors: Errors = []
@@ -242,7 +242,7 @@ def container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]
 
 
 def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
-    """Check the containers that run before the others."""
+    """Validate the containers that run before the others."""
     errors: Errors = []
     grace = spec.get("terminationGracePeriodSeconds") or 0
     seen = {text(each, "name") for each in items(spec, "containers")}
@@ -264,7 +264,7 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
 
 
 def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
-    """Check the containers that were added to look at the others."""
+    """Validate the containers that were added to look at the others."""
     errors: Errors = []
     seen = {text(each, "name") for each in (*items(spec, "containers"), *items(spec, "initContainers"))}
     others = set(seen)
@@ -281,7 +281,7 @@ def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims
 
 
 def image_space_errors(spec: Plain, path: str) -> Errors:
-    """Check that images are named without blanks around them; templates may have some."""
+    """Validate that images are named without blanks around them; templates may have some."""
     return [
         invalid(f"{at}.image", container["image"], "must not have leading or trailing whitespace")
         for field in ("containers", "initContainers")

@@ -1,4 +1,4 @@
-"""How the real server holds objects inside, as far as its messages show it.
+"""kube-apiserver's internal types, as far as its messages show them.
 
 A refusal to change a spec shows what changed as a difference of two texts, and a refusal to change a template
 shows the template. Both print the server's own structs: every field, in their order, under their Go names.
@@ -84,7 +84,7 @@ _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespa
 
 @cache
 def _fields(struct: str) -> tuple[tuple[str, str, str], ...]:
-    """Give a struct's fields: the Go name, the written name, and what it holds."""
+    """Return a struct's fields: the Go name, the written name, and what it holds."""
     found: list[tuple[str, str, str]] = []
     for field in _STRUCTS[struct].split():
         name, _, holds = field.partition(":")
@@ -95,7 +95,7 @@ def _fields(struct: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def inner(struct: str, found: Plain) -> Plain:
-    """Show a struct as the real server holds it."""
+    """Show a struct as kube-apiserver holds it."""
     return {name: _inner_value(holds, found.get(written)) for name, written, holds in _fields(struct)}
 
 
@@ -111,7 +111,7 @@ def _inner_value(holds: str, value: object) -> object:
 
 
 def inner_pod_spec(spec: Plain) -> Plain:
-    """Show what a pod asks for as the real server holds it: sharing with the host is a matter of security there."""
+    """Show what a pod asks for as kube-apiserver holds it: sharing with the host is a matter of security there."""
     shared = {field: spec[field] for field in _HOST_FIELDS if spec.get(field) is not None}
     shown = inner("PodSpec", spec)
     shown["SecurityContext"] = inner("PodSecurityContext", {**part(spec, "securityContext"), **shared})

@@ -1,4 +1,4 @@
-"""Selectors of labels, in plain data."""
+"""Label selectors in plain data."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def service_status_errors(new: Plain, _old: Plain) -> Errors:
-    """Check where a service of any type is reached from outside: only one with a load balancer is."""
+    """Validate where a service of any type is reached from outside: only one with a load balancer is."""
     status = part(part(new, "status"), "loadBalancer")
     if status.get("ingress") and part(new, "spec").get("type") != "LoadBalancer":
         why = "may only be used when `spec.type` is 'LoadBalancer'"
@@ -29,7 +29,7 @@ def service_status_errors(new: Plain, _old: Plain) -> Errors:
 
 
 def ingress_status_errors(new: Plain, _old: Plain) -> Errors:
-    """Check where an ingress is reached from outside."""
+    """Validate where an ingress is reached from outside."""
     errors: Errors = []
     status = part(part(new, "status"), "loadBalancer")
     for at, point in each_of(status, "ingress", "status.loadBalancer"):

@@ -1,6 +1,6 @@
-"""What an object's metadata must be like, in the API server's own words and order.
+"""Validation of metadata, with kube-apiserver's messages in its order.
 
-Labels and annotations are checked in the order in which they stand; the real server's order is random.
+Labels and annotations are checked in the order in which they stand; kube-apiserver's order is random.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REFERENCE_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "
 
 
 def create_errors(obj: Plain, strategy: Strategy, *, namespaced: bool) -> list[FieldError]:
-    """Find what is wrong with the metadata of an object that is to be created.
+    """Validate the metadata of an object that is to be created.
 
     Args:
         obj: The object; a name that is to be generated already is.
@@ -41,7 +41,7 @@ def create_errors(obj: Plain, strategy: Strategy, *, namespaced: bool) -> list[F
 
 
 def keep_system_fields(new: Plain, old: Plain) -> None:
-    """Give an updated object back what a writer cannot change, whatever was sent.
+    """Keep what a client cannot change in an updated object, whatever was sent.
 
     The generation is the stored one, until the kind's strategy raises it.
     """
@@ -59,7 +59,7 @@ def keep_system_fields(new: Plain, old: Plain) -> None:
 def update_errors(
     new: Plain, old: Plain, strategy: Strategy | None = None, *, of_status: bool = False
 ) -> list[FieldError]:
-    """Find what is wrong with the metadata of an object that is to be updated.
+    """Validate the metadata of an object that is to be updated.
 
     The server checks some fields more than once, and lists the same error as often among the causes.
 

@@ -42,7 +42,7 @@ def selector_errors(spec: Plain, kind: str) -> Errors:
 
 
 def mismatch_errors(selector: Plain | None, template: Plain) -> Errors:
-    """Check that a controller selects the pods that it makes; without a selector it selects none."""
+    """Validate that a controller selects the pods that it makes; without a selector it selects none."""
     labels = part(template, "metadata").get("labels")
     if selector is not None and selects(selector, labels or {}):
         return []
@@ -50,7 +50,7 @@ def mismatch_errors(selector: Plain | None, template: Plain) -> Errors:
 
 
 def restart_policy_errors(spec: Plain, kind: str) -> Errors:
-    """Check that pods run on and on, as a controller's pods do."""
+    """Validate that pods run on and on, as a controller's pods do."""
     errors: Errors = []
     pod = part(part(spec, "template"), "spec")
     if pod.get("restartPolicy") != "Always":
@@ -72,7 +72,7 @@ def controller_template_errors(spec: Plain, kind: str) -> Errors:
 
 
 def shown_strategy(strategy: Plain) -> Plain:
-    """A strategy as the real server's message shows it, which is how it holds one inside."""
+    """A strategy as messages of kube-apiserver print it, in its internal type."""
     rolling = strategy.get("rollingUpdate")
     if rolling is not None:
         fields = ("partition", "maxUnavailable", "maxSurge")

@@ -1,4 +1,4 @@
-"""What is wrong with what a pod asks for, in a pod or in a template."""
+"""Validation of pod specs, in pods and in templates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
-    """Check what a pod asks for.
+    """Validate what a pod asks for.
 
     Args:
         spec: The spec.
@@ -144,7 +144,7 @@ def _name_errors(spec: Plain, path: str) -> Errors:
 
 
 def toleration_errors(spec: Plain, path: str) -> Errors:
-    """Check which taints of nodes a pod tolerates."""
+    """Validate which taints of nodes a pod tolerates."""
     errors: Errors = []
     for at, each in each_of(spec, "tolerations", path):
         key, operator, effect = text(each, "key"), text(each, "operator"), text(each, "effect")
@@ -213,7 +213,7 @@ def _weight_errors(path: str, term: Plain) -> Errors:
 
 
 def node_selector_errors(path: str, selector: Plain) -> Errors:
-    """Check which nodes are selected."""
+    """Validate which nodes are selected."""
     if not items(selector, "nodeSelectorTerms"):
         return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
     return [
@@ -251,7 +251,7 @@ def _pod_term_errors(path: str, term: Plain) -> Errors:
 
 
 def template_errors(template: Plain, path: str) -> Errors:
-    """Check a template of pods."""
+    """Validate a template of pods."""
     meta = part(template, "metadata")
     errors = labels(f"{path}.labels", part(meta, "labels"))
     for key in part(meta, "annotations"):

@@ -1,4 +1,4 @@
-"""Amounts of resources: which names may stand where, and how limits and requests fit together."""
+"""Validation of resource names, amounts, limits and requests."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def may_overcommit(name: str) -> bool:
 
 
 def name_errors(path: str, name: str) -> Errors:
-    """Check the name of any resource."""
+    """Validate the name of any resource."""
     errors = follows(path, name, names.qualified_name)
     standard = name in _STANDARD or is_huge(name) or name.startswith(f"requests.{_HUGE}")
     if not errors and "/" not in name and not standard:
@@ -82,7 +82,7 @@ def name_errors(path: str, name: str) -> Errors:
 
 
 def container_name_errors(path: str, name: str) -> Errors:
-    """Check the name of a resource that a container may have."""
+    """Validate the name of a resource that a container may have."""
     errors = name_errors(path, name)
     if "/" not in name:
         if name not in _FOR_CONTAINERS and not is_huge(name):
@@ -93,7 +93,7 @@ def container_name_errors(path: str, name: str) -> Errors:
 
 
 def quota_name_errors(path: str, name: str) -> Errors:
-    """Check the name of a resource that a quota may bound."""
+    """Validate the name of a resource that a quota may bound."""
     errors = name_errors(path, name) if not name.startswith("count/") else []
     if "/" not in name and name not in FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
         errors.append(invalid(path, name, "must be a standard resource for quota"))
@@ -101,7 +101,7 @@ def quota_name_errors(path: str, name: str) -> Errors:
 
 
 def value_errors(path: str, name: str, value: object) -> Errors:
-    """Check an amount."""
+    """Validate an amount."""
     errors = not_negative_amount(path, value)
     quantity = amount(value)
     if is_whole(name) and quantity.nanos % 10**9:
@@ -110,7 +110,7 @@ def value_errors(path: str, name: str, value: object) -> Errors:
 
 
 def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
-    """Check what a container asks for and may use."""
+    """Validate what a container asks for and may use."""
     if not resources:
         return []
     limits, requests = part(resources, "limits"), part(resources, "requests")
@@ -172,5 +172,5 @@ def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
 
 
 def claim_names(spec: Plain) -> set[str]:
-    """Give the names under which a pod's containers may refer to its claims."""
+    """Return the names under which a pod's containers may refer to its claims."""
     return {text(each, "name") for each in items(spec, "resourceClaims")}

@@ -71,7 +71,7 @@ replica_status_errors: Final = counters(
 
 
 def condition_errors(status: Plain) -> Errors:
-    """Check conditions of the kind that all younger resources share."""
+    """Validate conditions of the kind that all younger resources share."""
     errors: Errors = []
     seen: set[str] = set()
     for at, condition in each_of(status, "conditions", "status"):

@@ -1,4 +1,4 @@
-"""What is wrong with a claim of storage."""
+"""Validation of the specs of PersistentVolumeClaims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POSITIVE: Final = "must be greater than zero"
 
 
 def mode_errors(path: str, spec: Plain) -> Errors:
-    """Check in which ways storage may be used."""
+    """Validate in which ways storage may be used."""
     modes = words(spec, "accessModes")
     errors = [unsupported(path, mode, _MODES) for mode in modes if mode not in _MODES]
     others = [mode for mode in modes if mode in _MODES and mode != "ReadWriteOncePod"]
@@ -36,7 +36,7 @@ def mode_errors(path: str, spec: Plain) -> Errors:
 
 
 def claim_spec_errors(spec: Plain, path: str) -> Errors:
-    """Check what a claim of storage asks for."""
+    """Validate what a claim of storage asks for."""
     errors: Errors = []
     if not spec.get("accessModes"):
         errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
@@ -56,12 +56,12 @@ def claim_spec_errors(spec: Plain, path: str) -> Errors:
 
 
 def class_name(value: str) -> list[str]:
-    """Say what keeps a text from naming a class; an empty one names none."""
+    """Return what keeps a text from naming a class; an empty one names none."""
     return names.SUBDOMAIN(value) if value else []
 
 
 def _pair_errors(spec: Plain, path: str) -> Errors:
-    """Check that both fields for the source of a claim's data say the same."""
+    """Validate that both fields for the source of a claim's data say the same."""
     one, other = spec.get("dataSource"), spec.get("dataSourceRef")
     if one is None or other is None:
         return []

@@ -1,4 +1,4 @@
-"""What is wrong with where a pod's data comes from: variables and volumes."""
+"""Validation of volumes and environment variables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TOO_MANY: Final = "may not have more than one field specified at a time"
 
 
 def variable_name(value: str) -> list[str]:
-    """Say what keeps a text from being the name of a variable."""
+    """Return what keeps a text from being the name of a variable."""
     if re.fullmatch("[ -<>-~]*", value):
         return []
     return [
@@ -64,7 +64,7 @@ def variable_name(value: str) -> list[str]:
 
 
 def field_errors(path: str, ref: Plain, known: Iterable[str]) -> Errors:
-    """Check a reference to a field of the pod."""
+    """Validate a reference to a field of the pod."""
     field = text(ref, "fieldPath")
     if not field:
         return [required(f"{path}.fieldPath")]
@@ -82,7 +82,7 @@ def field_errors(path: str, ref: Plain, known: Iterable[str]) -> Errors:
 
 
 def resource_errors(path: str, ref: Plain, *, of_volume: bool) -> Errors:
-    """Check a reference to an amount that a container has."""
+    """Validate a reference to an amount that a container has."""
     resource = text(ref, "resource")
     if of_volume and not ref.get("containerName"):
         return [required(f"{path}.containerName")]
@@ -99,7 +99,7 @@ def _key_errors(path: str, ref: Plain) -> Errors:
 
 
 def env_errors(container: Plain, path: str) -> Errors:
-    """Check a container's variables."""
+    """Validate a container's variables."""
     errors: Errors = []
     for at, variable in each_of(container, "env", path):
         errors += given(f"{at}.name", variable.get("name"), variable_name)
@@ -131,7 +131,7 @@ def _value_from_errors(variable: Plain, path: str) -> Errors:
 
 
 def env_from_errors(container: Plain, path: str) -> Errors:
-    """Check from which objects a container takes all variables."""
+    """Validate from which objects a container takes all variables."""
     errors: Errors = []
     for at, source in each_of(container, "envFrom", path):
         errors += follows(f"{at}.prefix", text(source, "prefix"), variable_name)
@@ -147,7 +147,7 @@ def env_from_errors(container: Plain, path: str) -> Errors:
 
 
 def backstep_errors(path: str, value: str) -> Errors:
-    """Check that a path does not leave where it starts."""
+    """Validate that a path does not leave where it starts."""
     return [invalid(path, value, "must not contain '..'")] if ".." in value.split("/") else []
 
 
@@ -173,7 +173,7 @@ def _file_errors(path: str, source: Plain) -> Errors:
 
 
 def _objects(field: str) -> _Check:
-    """Check a volume that shows the keys of an object that this field names."""
+    """Validate a volume that shows the keys of an object that this field names."""
 
     def check(path: str, source: Plain) -> Errors:
         errors = [] if source.get(field) else [required(f"{path}.{field}")]
@@ -184,7 +184,7 @@ def _objects(field: str) -> _Check:
 
 
 def _needs(*fields: str) -> _Check:
-    """Check a volume that needs these fields."""
+    """Validate a volume that needs these fields."""
     return lambda path, source: [required(f"{path}.{each}") for each in fields if not source.get(each)]
 
 
@@ -312,7 +312,7 @@ SOURCES: Final[dict[str, _Check]] = {
 
 
 def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
-    """Check a pod's volumes; say which of them containers may mount, too."""
+    """Validate a pod's volumes; say which of them containers may mount, too."""
     good: set[str] = set()
     errors: Errors = []
     for at, volume in each_of(spec, "volumes", path):

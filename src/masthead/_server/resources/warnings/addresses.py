@@ -1,4 +1,4 @@
-"""Addresses that are written in a way that not everybody reads."""
+"""Warnings about IP addresses that are not in canonical form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLOPPY: Final = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}", re.ASCII)
 
 
 def address_warnings(path: str, value: str) -> list[str]:
-    """Say how an address should be written, if it should be written in another way."""
+    """Return how an address should be written, if it should be written in another way."""
     if ":" not in value:
         return _dotted(path, value)
     address = _v6(value)
@@ -24,7 +24,7 @@ def address_warnings(path: str, value: str) -> list[str]:
 
 
 def network_warnings(path: str, value: str) -> list[str]:
-    """Say how a valid network should be written, if it should be written in another way."""
+    """Return how a valid network should be written, if it should be written in another way."""
     base, slash, length = value.partition("/")
     address = _v6(base) if ":" in base else None
     better = f"{address}/{length}" if address is not None and slash else value

@@ -1,4 +1,4 @@
-"""Ports of a pod's containers that get in each other's way."""
+"""Warnings about conflicting ports of containers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def port_warnings(containers: list[tuple[str, Plain]]) -> list[str]:
-    """Say what is questionable about the ports of containers, which come with their paths."""
+    """Return the warnings about the ports of containers, which come with their paths."""
     if _are_apart([port for _, container in containers for port in container.get("ports") or ()]):
         return []
     ports = [

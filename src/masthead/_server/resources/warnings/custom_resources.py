@@ -33,4 +33,4 @@ def _finalizers_of(obj: Plain) -> list[str]:
 
 
 CUSTOM_RESOURCE_WARNINGS: Final = WarningHooks(lambda new: _finalizers(new, {}), _finalizers)
-"""What is said of any custom resource's objects."""
+"""The warnings about objects of any custom resource."""

@@ -1,4 +1,4 @@
-"""How many warnings fit into an answer."""
+"""Which warnings of a request are sent as headers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MOST: Final = 4096
-"""How many characters the warnings of an answer may have before they are cut."""
+"""How many characters the warnings of a response may have before they are cut."""
 _MOST_OF_ONE: Final = 256
 """How many characters a warning keeps when they are."""
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")

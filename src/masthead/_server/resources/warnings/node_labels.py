@@ -1,4 +1,4 @@
-"""Labels of nodes that have newer names."""
+"""Warnings about deprecated labels of nodes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ DEPRECATED: Final = {
     "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
-"""What is said of a label, by its key."""
+"""The warnings about a label, by its key."""
 
 
 def key_warnings(path: str, key: object) -> list[str]:
-    """Say that a key should be another one; the text repeats it."""
+    """Warn that a key should be another one; the text repeats it."""
     said = DEPRECATED.get(key) if isinstance(key, str) else None
     return [f"{path}: {key} is {said}"] if said else []
 
 
 def expression_warnings(path: str, selector: Plain, *, with_values: bool = False) -> list[str]:
-    """Say what is questionable about the expressions that select nodes.
+    """Return the warnings about the expressions that select nodes.
 
     Args:
         path: The selector's.

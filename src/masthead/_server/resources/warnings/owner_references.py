@@ -1,4 +1,4 @@
-"""Owners that are named twice."""
+"""Warnings about duplicate owner references."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:
     """Remove the owner references that repeat another one in every field, and warn of them.
 
-    The real server does so with every write, before it decides or checks anything else.
+    kube-apiserver does so with every write, before it decides or checks anything else.
 
     Args:
         obj: The object that was sent, or what a patch has made of the stored one; it is changed.

@@ -1,4 +1,4 @@
-"""What is questionable about a pod, or about the template of one."""
+"""Warnings about pods and pod templates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_warnings(pod: Plain) -> list[str]:
-    """Say what is questionable about a pod."""
+    """Return the warnings about a pod."""
     meta, spec = part(pod, "metadata"), part(pod, "spec")
     # The server looks at these while it copies them into fields, which is before it looks at anything else.
     is_windows = part(spec, "os").get("name") == "windows"
@@ -55,7 +55,7 @@ def pod_warnings(pod: Plain) -> list[str]:
 
 
 def template_warnings(path: str, template: Plain) -> list[str]:
-    """Say what is questionable about a template of pods."""
+    """Return the warnings about a template of pods."""
     return _spec_warnings(f"{path}.", part(template, "metadata"), part(template, "spec"), is_template=True)
 
 
@@ -191,8 +191,8 @@ def _host_addresses(path: str, spec: Plain) -> list[str]:
     return found
 
 
-# The fields of a pod's spec that have something to say, in the order in which they are heard; annotations and
-# containers have their turns between them.
+# The fields of a pod's spec that have warnings, in the order in which they are given; annotations and
+# containers come between them.
 _FIRST: Final = (
     ("nodeSelector", _node_selector),
     ("affinity", _node_affinity),
@@ -214,7 +214,7 @@ _LAST: Final = (
 
 
 def _old_annotations(meta: Plain) -> Plain:
-    """Choose the annotations that may have something to say, which hardly any pod has."""
+    """Choose the annotations that may have warnings, which hardly any pod has."""
     given: Plain = meta.get("annotations") or {}
     return {key: value for key, value in given.items() if _ALPHA in key or _BETA in key}
 
@@ -233,7 +233,7 @@ def _container_annotations(
     found: list[str] = []
     if not part(container, "securityContext").get("seccompProfile"):
         found += _annotated(path, annotations, _SECCOMP_OF + text(container, "name"), _SECCOMP)
-    # A pod has been told by now.
+    # A pod has got this warning by now.
     return found + _apparmor_annotation(path, annotations, spec, container) if is_template else found
 
 

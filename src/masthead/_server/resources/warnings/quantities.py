@@ -1,4 +1,4 @@
-"""Amounts of bytes that are not whole."""
+"""Warnings about fractional amounts of bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fraction_warnings(path: str, amounts: Plain, name: str) -> list[str]:
-    """Say that an amount, if it is there, is not a whole number of bytes."""
+    """Warn that an amount, if it is there, is not a whole number of bytes."""
     value = amounts.get(name)
     # Most amounts can be seen to be whole; reading them all would cost more than all the rest.
     if not isinstance(value, str) or value.rstrip("KMGTPEik").isdecimal():
@@ -23,7 +23,7 @@ def fraction_warnings(path: str, amounts: Plain, name: str) -> list[str]:
 
 
 def claim_warnings(path: str, spec: Plain) -> list[str]:
-    """Say what is questionable about what a volume claim asks for."""
+    """Return the warnings about what a volume claim asks for."""
     found: list[str] = []
     resources: Plain = spec.get("resources") or {}
     for side in ("requests", "limits"):

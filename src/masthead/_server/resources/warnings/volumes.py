@@ -1,4 +1,4 @@
-"""Volumes of pods that no longer work, or whose files get in each other's way."""
+"""Warnings about removed volume plugins and overlapping files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REMOVED: Final = {
     "cephfs": "cephfs: deprecated in v1.28, non-functional in v1.31+",
     "rbd": "rbd: deprecated in v1.28, non-functional in v1.31+",
 }
-"""What is said of a volume's source; the name in the text is not always the field's."""
+"""The warnings about a volume's source; the name in the text is not always the field's."""
 
 
 class _File(NamedTuple):
@@ -45,7 +45,7 @@ def _named(kind: str, name: str | None) -> str:
 
 
 def source_warnings(path: str, spec: Plain) -> list[str]:
-    """Say what is questionable about where a pod's volumes come from."""
+    """Return the warnings about the sources of a pod's volumes."""
     found: list[str] = []
     volumes: list[Plain] = spec["volumes"] or []
     for index, volume in enumerate(volumes):
@@ -58,7 +58,7 @@ def source_warnings(path: str, spec: Plain) -> list[str]:
 
 
 def overlap_warnings(_path: str, spec: Plain) -> list[str]:
-    """Say which files of a volume cannot be where they should be."""
+    """Return which files of a volume cannot be where they should be."""
     found: list[str] = []
     for volume in spec["volumes"] or ():
         if "projected" in volume:
@@ -102,7 +102,7 @@ def _files(part_of_volume: Plain) -> list[_File] | None:
             # Here, unlike in a volume, a Secret's name is just its name.
             name = text(found, "name") if key else None
             return [_File(_path_of(each), kind, name) for each in found.get("items") or ()]
-    # A real server drops the kinds that are behind feature gates, and then finds nothing there.
+    # kube-apiserver drops the kinds that are behind feature gates, and then finds nothing there.
     return None
 
 

@@ -70,9 +70,6 @@ def v2_to_v1(scaler: Plain) -> Plain:
     return {**_annotated(scaler, texts), "spec": _spec_to_v1(spec), "status": _status_to_v1(status)}
 
 
-# -- metrics ---------------------------------------------------------------------------------------------------------
-
-
 class _UnreadableError(Exception):
     """An annotation that does not hold what it should."""
 
@@ -247,9 +244,6 @@ def _say_type(source: str, made: Plain) -> None:
     made["target"] = {"type": its_type if deciding in target else otherwise, **target}
 
 
-# -- spec, status and behavior ---------------------------------------------------------------------------------------
-
-
 def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     spec = part(scaler, "spec")
     made = {name: value for name, value in spec.items() if name != "targetCPUUtilizationPercentage"}
@@ -382,9 +376,6 @@ def _rules_to_v2(found: Plain) -> Plain:
 def _policy(found: Plain) -> Plain:
     said = {name: _named(found, name) for name, _, _ in _POLICY}
     return {name: zero if said[name] is None else read(said[name]) for name, read, zero in _POLICY}
-
-
-# -- annotations -----------------------------------------------------------------------------------------------------
 
 
 def _annotated(scaler: Plain, carried: dict[str, str]) -> Plain:

@@ -50,7 +50,7 @@ def _version_errors(version: str) -> Errors:
 
 
 def scaler_changes(new: Plain, old: Plain) -> Errors:
-    """Check a change; a target that was let in without its group stays so."""
+    """Validate a change; a target that was let in without its group stays so."""
     errors = scaler_errors(new)
     wrong = _version_errors(text(part(part(old, "spec"), "scaleTargetRef"), "apiVersion"))
     return [each for each in errors if not wrong or each.field != wrong[0].field]

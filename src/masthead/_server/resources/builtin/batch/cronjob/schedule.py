@@ -39,7 +39,7 @@ class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
 
 
 def problem_with_schedule(schedule: str) -> str:
-    """Say why a schedule cannot be read; nothing if it can."""
+    """Return why a schedule cannot be read; nothing if it can."""
     text = schedule
     if text.startswith(("TZ=", "CRON_TZ=")):
         text = text.partition(" ")[2].strip()
@@ -64,7 +64,7 @@ def _read_descriptor(text: str) -> None:
 
 
 def _problem_with_duration(duration: str) -> str:
-    """Say what Go finds wrong with a duration, in one pass from left to right; nothing if it can be read."""
+    """Return what Go finds wrong with a duration, in one pass from left to right; nothing if it can be read."""
     unsigned = duration[1:] if duration[:1] in {"-", "+"} else duration
     if unsigned == "0":
         return ""

@@ -37,7 +37,7 @@ def cron_errors(cron_job: Plain) -> Errors:
 
 
 _LONGEST_SCHEDULE: Final = 64 * 1024
-"""Characters of a schedule that is read; the real server has no limit of its own."""
+"""Characters of a schedule that is read; kube-apiserver has no limit of its own."""
 
 
 def _schedule_errors(spec: Plain) -> Errors:

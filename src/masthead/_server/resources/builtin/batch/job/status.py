@@ -1,7 +1,7 @@
-"""The status of a job: how its counters, times and conditions fit together.
+"""Validation of the status of Jobs: how counters, times and conditions fit together.
 
-A rule that ties two facts to each other is asked only if one of them changes, so that a status that broke it long ago
-can still be written.
+A rule about two fields is applied only if one of them changes, so that a status that broke it long ago can still be
+written.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _is_finished(conditions: set[str]) -> bool:
 
 
 def job_status_errors(new: Plain, old: Plain) -> Errors:
-    """Check a job's status."""
+    """Validate a job's status."""
     change = _Change(new, old)
     status = change.after
     errors = [error for field in _COUNTED for error in not_negative(f"status.{field}", status.get(field))]
@@ -198,7 +198,7 @@ _LONGEST_INDEX: Final = 10
 
 
 def _problem_with_indexes(written: str, completions: int) -> str:
-    """Say what keeps a text from being a list of indexes and ranges that rise."""
+    """Return what keeps a text from being a list of indexes and ranges that rise."""
     if _INTERVALS.fullmatch(written):  # as nearly all are, and some have a hundred thousand
         numbers = list(map(int, written.replace("-", ",").split(",")))
         if numbers[-1] < completions and all(map(lt, numbers, numbers[1:])):
@@ -235,7 +235,7 @@ def _pod_errors(change: _Change) -> Errors:
 
 
 def _backward_errors(change: _Change) -> Errors:
-    """Check that what has happened stays so."""
+    """Validate that what has happened stays so."""
     after, before, spec = change.after, change.before, change.spec
     lost = [each for each in _TERMINAL if each in change.then - change.now]
     errors = [_clash(f"cannot disable the terminal {each}=True condition") for each in lost]

@@ -41,7 +41,7 @@ _NUMBERS: Final = (
 
 
 def _generated_errors(job: Plain, *needed: str) -> Errors:
-    """Check that the labels and the selector that the server generates are in place."""
+    """Validate that the labels and the selector that the server generates are in place."""
     spec, expected = part(job, "spec"), expected_labels(job)
     if spec.get("manualSelector") or spec.get("selector") is None:
         return []
@@ -145,7 +145,7 @@ def _restart_errors(spec: Plain, path: str) -> Errors:
 def job_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Job."""
     after, before = part(new, "spec"), part(old, "spec")
-    # The real server checks the job as a whole, and its spec once more.
+    # kube-apiserver checks the job as a whole, and its spec once more.
     known = part(part(part(before, "template"), "metadata"), "labels")
     newer = _NEW_LABELS if all(label in known for label in _NEW_LABELS) else ()
     errors = _generated_errors(new, *_OLD_LABELS, *newer)

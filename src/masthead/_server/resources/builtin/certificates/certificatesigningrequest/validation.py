@@ -83,7 +83,7 @@ def _certificate_errors(certificate: str) -> Errors:
 
 
 def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
-    """Check what a request came to.
+    """Validate what a request came to.
 
     Args:
         new: The request.

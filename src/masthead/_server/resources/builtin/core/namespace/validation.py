@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def namespace_status_errors(new: Plain, _old: Plain) -> Errors:
-    """Check the phase of a namespace: it says whether it is being deleted, and nothing else."""
+    """Validate the phase of a namespace: it says whether it is being deleted, and nothing else."""
     phase, goes = text(part(new, "status"), "phase"), bool(metadata(new).get("deletionTimestamp"))
     wanted, empty = ("Terminating", "not empty") if goes else ("Active", "empty")
     if phase == wanted:

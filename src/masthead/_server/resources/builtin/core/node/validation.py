@@ -57,14 +57,14 @@ def _taint_errors(spec: Plain) -> Errors:
 
 
 def _shown_taint(taint: Plain) -> Plain:
-    """A taint as the real server's message shows it, which is how it holds one inside."""
+    """A taint as messages of kube-apiserver print it, in its internal type."""
     fields = {field.capitalize(): text(taint, field) for field in ("key", "value", "effect")}
     return {**fields, "TimeAdded": taint.get("timeAdded")}
 
 
 def node_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Node."""
-    # The real server looks at most of a node twice, and says twice what is wrong with it.
+    # kube-apiserver looks at most of a node twice, and says twice what is wrong with it.
     return node_errors(new) + node_status_errors(new, old)
 
 

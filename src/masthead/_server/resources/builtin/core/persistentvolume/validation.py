@@ -95,7 +95,7 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
 def volume_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a PersistentVolume."""
     after, before = part(new, "spec"), part(old, "spec")
-    # The real server checks the volume twice, and says twice what is wrong with it.
+    # kube-apiserver checks the volume twice, and says twice what is wrong with it.
     errors = volume_errors(new) + volume_errors(new)
     now, then = (
         {key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before)

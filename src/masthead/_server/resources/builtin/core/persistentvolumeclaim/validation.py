@@ -67,7 +67,7 @@ _RESIZES: Final = (
 
 
 def claim_status_errors(new: Plain, _old: Plain) -> Errors:
-    """Check what a claim has got."""
+    """Validate what a claim has got."""
     status = part(new, "status")
     errors: Errors = []
     for name, value in sorted(part(status, "capacity").items()):

@@ -45,7 +45,7 @@ def _fill_addresses(status: Plain) -> None:
 
 
 def fill_pod(pod: Plain) -> None:
-    """Complete a pod: what its template gets, and what only a pod gets."""
+    """Set the defaults of a Pod: those of its template, and those of Pods alone."""
     spec = part(pod, "spec")
     pod["spec"] = spec
     for name in ("containers", "initContainers"):

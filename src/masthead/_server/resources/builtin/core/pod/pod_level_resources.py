@@ -15,7 +15,7 @@ _HUGE: Final = "hugepages-"
 
 
 def fill_pod_resources(spec: Plain) -> None:
-    """Complete the resources of a pod that states some for itself."""
+    """Set the defaults of the resources of a pod that states some for itself."""
     resources = part(spec, "resources")
     limits, requests = part(resources, "limits"), part(resources, "requests")
     if not limits and not requests:

@@ -1,4 +1,4 @@
-"""How a pod is treated when its node runs short."""
+"""The QoS class of a pod."""
 
 from __future__ import annotations
 

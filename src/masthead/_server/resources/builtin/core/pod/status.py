@@ -1,4 +1,4 @@
-"""The status of a pod, as its kubelet reports it."""
+"""Validation of the status of Pods."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def carry_status(new: Plain, old: Plain, _allocate: Allocator) -> None:
 
 
 def status_errors(new: Plain, old: Plain) -> Errors:
-    """Check a pod's status."""
+    """Validate a pod's status."""
     after, before, spec = part(new, "status"), part(old, "status"), part(old, "spec")
     errors = _condition_errors(after)
     errors += _nomination_errors(after, before, spec)
@@ -95,7 +95,7 @@ def _may_all_restart(spec: Plain) -> bool:
 def _transition_errors(
     field: str, after: Plain, before: Plain, spec: Plain, containers: list[Plain]
 ) -> Errors:
-    """Check that a container that has ended for good is not said to run again."""
+    """Validate that a container that has ended for good is not said to run again."""
     errors: Errors = []
     now = {text(each, "name"): each for each in reversed(items(after, field))}
     by_name = {each.get("name"): each for each in reversed(containers)}

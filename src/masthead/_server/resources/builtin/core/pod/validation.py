@@ -66,7 +66,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
     for field in ("containers", "initContainers"):
         if len(items(after, field)) != len(items(before, field)):
             return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
-        # The real server looks at images once more here, and says twice what is wrong with them.
+        # kube-apiserver looks at images once more here, and says twice what is wrong with them.
         for at, container in each_of(after, field, "spec"):
             errors += [] if container.get("image") else [required(f"{at}.image")]
             errors += image_space_errors({field: [container]}, "spec")
@@ -115,7 +115,7 @@ _FIXED: Final = (
 
 
 def _fixed(after: Plain, before: Plain) -> Plain:
-    """The new spec without what may change. A gated pod may still be told where to go."""
+    """The new spec without what may change. A gated pod may still get node affinity."""
     may = _MAY_CHANGE | ({"nodeSelector", "affinity"} if before.get("schedulingGates") else set[str]())
     fixed = {key: value for key, value in after.items() if key not in may}
     fixed |= {key: value for key, value in before.items() if key in may}

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 def change_warnings(new: Plain, old: Plain) -> list[str]:
     """Return the warnings about a change of a ReplicationController."""
-    # A ReplicationController's update is told what was questionable before it.
+    # A ReplicationController's update gets the warnings about the object before it.
     return template_warnings_of(old) if has_changed(new, old) else []

@@ -60,7 +60,7 @@ def _blocks(encoded: str) -> list[_Block]:
 
 
 def _enclosed(text: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Give the kind and the lines of each block: from a first line to the next last line of its kind, if there is one."""
+    """Return the kind and the lines of each block: from a first line to the next last line of its kind, if there is one."""
     marks = list(_MARK.finditer(text))
     ends: dict[bytes, deque[re.Match[bytes]]] = {}
     for mark in marks:

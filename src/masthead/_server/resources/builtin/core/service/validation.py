@@ -48,7 +48,7 @@ def headless(spec: Plain) -> bool:
 
 
 def address_errors(spec: Plain) -> Errors:
-    """Check how a service's addresses, families and policy fit together."""
+    """Validate how a service's addresses, families and policy fit together."""
     if spec.get("type") == "ExternalName":
         return []
     path, one, many = "spec.clusterIPs", text(spec, "clusterIP"), words(spec, "clusterIPs")
@@ -162,7 +162,7 @@ def _node_port_errors(spec: Plain) -> Errors:
 
 
 def _shown_port(protocol: object, number: object) -> Plain:
-    """A port as the real server's message shows it, which is how it holds one inside."""
+    """A port as messages of kube-apiserver print it, in its internal type."""
     fields = {"Name": "", "Protocol": protocol, "AppProtocol": None, "Port": number}
     return {**fields, "TargetPort": 0, "NodePort": 0}
 
@@ -211,7 +211,7 @@ def _traffic_errors(spec: Plain) -> Errors:
 
 
 def create_errors(service: Plain) -> Errors:
-    """Find what is wrong with a service."""
+    """Validate a service."""
     spec = part(service, "spec")
     errors = _type_errors(spec) + _port_errors(spec)
     errors += labels("spec.selector", part(spec, "selector"))
@@ -223,7 +223,7 @@ def create_errors(service: Plain) -> Errors:
 
 
 def update_errors(new: Plain, old: Plain) -> Errors:
-    """Find what is wrong with a change of a service."""
+    """Validate a change of a service."""
     after, before = part(new, "spec"), part(old, "spec")
     errors: Errors = []
     if "ExternalName" not in {after.get("type"), before.get("type")}:

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def endpoint_slice_warnings(obj: Plain) -> list[str]:
     """Return the warnings about an EndpointSlice."""
-    # The path is none that an EndpointSlice has; it is the server's.
+    # An EndpointSlice has no such path; it is kube-apiserver's.
     is_named = obj.get("addressType") == "FQDN"
     return ["spec.addressType: FQDN endpoints are deprecated"] if is_named else []

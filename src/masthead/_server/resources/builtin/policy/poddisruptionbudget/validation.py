@@ -36,13 +36,13 @@ def budget_errors(budget: Plain) -> Errors:
 
 
 def _shown_budget(spec: Plain) -> Plain:
-    """A budget as the real server's message shows it, which is how it holds one inside."""
+    """A budget as messages of kube-apiserver print it, in its internal type."""
     fields = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
     return {field[0].upper() + field[1:]: spec.get(field) for field in fields}
 
 
 def budget_status_errors(new: Plain, old: Plain) -> Errors:
-    """Check what a disruption budget allows."""
+    """Validate what a disruption budget allows."""
     return condition_errors(part(new, "status")) + _counter_errors(new, old)
 
 
