@@ -145,6 +145,6 @@ __all__ = [
 ]
 
 # Tracebacks, pickles and help() name the public module.
-for _error in list(globals().values()):
-    if isinstance(_error, type) and issubclass(_error, MastheadError):
-        _error.__module__ = __name__
+for _name in __all__:
+    if callable(globals()[_name]):
+        globals()[_name].__module__ = __name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict, cast
 
 from masthead._meta import wire
 from masthead._meta.model import Struct
@@ -30,8 +30,8 @@ class PatchType(StrEnum):
     """Server-side apply: the fields that a field manager sets and owns."""
 
 
-_JsonOperation = TypedDict(
-    "_JsonOperation",
+JsonOperation = TypedDict(
+    "JsonOperation",
     {
         "op": Literal["add", "remove", "replace", "move", "copy", "test"],
         "path": str,
@@ -39,7 +39,7 @@ _JsonOperation = TypedDict(
         "value": NotRequired[object],
     },
 )
-JsonOperation: TypeAlias = _JsonOperation
+JsonOperation.__module__ = "masthead.meta"
 """One operation of a JSON patch."""
 
 
