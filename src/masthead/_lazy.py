@@ -1,4 +1,4 @@
-"""Names that a package offers and imports only when they are used."""
+"""Lazy exports: names that a public module imports when they are first used."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 def exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__``.
+    """Create the ``__getattr__`` and ``__dir__`` of a module.
 
-    Names are looked up anew each time, at the price of a microsecond. A package that kept what it found would go on
-    handing out the old modules after some of them have been imported a second time in one process, as notebooks and
-    pytester do, and old and new classes do not know each other.
+    Names are resolved each time, which costs a microsecond. Caching them would return outdated classes after a module is
+    imported a second time in one process, as notebooks and pytester do; old and new classes are not compatible.
 
     Args:
         package: The package's name.
-        homes: The module that each name comes from; or the package, for a name that is a module itself.
+        homes: The defining module of each name; or the package itself, for a name that is a submodule.
     """
     namespace = vars(importlib.import_module(package))
 
@@ -32,11 +31,11 @@ def exports(
             return importlib.import_module(f"{package}.{name}")
         module = importlib.import_module(home)
         if not hasattr(module, name):
-            importlib.import_module(f"{home}.{name}")  # which makes it an attribute of its package
+            importlib.import_module(f"{home}.{name}")  # makes it an attribute of its package
         return getattr(module, name)
 
     def names() -> list[str]:
-        # Not what the package needed to get here, nor the modules that happen to be imported by now.
+        # Without the imports of the module itself, and without submodules that happen to be imported.
         return sorted({*homes, *(name for name in namespace if name.startswith("__"))})
 
     return get, names

@@ -1,13 +1,7 @@
-"""Where the cluster is, and who we are there.
+"""Client configuration: kubeconfig files, in-cluster configuration and overrides.
 
-| module | what lives there |
-|---|---|
-| `model`, `checks`, `converted` | `Config` and its parts; what may be wrong with them |
-| `loading`, `overrides`, `selection` | `load`, `from_kubeconfig` and `list_contexts`: what is looked for, and what of it counts |
-| `files`, `kubeconfig`, `node` | kubeconfig files, found, read and merged |
-| `incluster` | what a pod knows |
-| `proxies`, `address` | proxies in the environment; addresses and their parts |
-| `writeback` | renewed tokens, back to their file |
+`load` finds the configuration as kubectl does. `from_kubeconfig` takes a kubeconfig in memory, `in_cluster` that of a pod,
+and `Config` every setting by hand. `list_contexts` lists the contexts of a kubeconfig.
 
 The names below can be imported from here; each is imported when it is first used.
 """

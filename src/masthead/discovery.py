@@ -1,15 +1,7 @@
-"""What the cluster serves, and which resource a name, a kind or a short name stands for.
+"""Discovery of the resources that a cluster serves, and their mapping from names, kinds and short names.
 
-| module | what lives there |
-|---|---|
-| `model` | what is found: `DiscoveryResult`, `ApiGroup`, `ApiResource`, `ServerVersion` |
-| `aggregated`, `legacy` | the two forms in which servers say it |
-| `survey` | one look at everything, in whichever form |
-| `client` | `DiscoveryClient`: asks, remembers, and asks again when that is worth it |
-| `documents`, `disk`, `flights` | what was fetched, kept in memory and in files; one request for all who wait |
-| `openapi` | the schemas |
-| `index` | names, kinds and short names, looked up in what was found |
-| `mapper` | `RestMapper`: the same, with a second look at the server before it says no |
+`DiscoveryClient` (``client.discovery``) lists groups, resources and OpenAPI documents, cached in memory and optionally on
+disk (`DiskCache`). `RestMapper` (``client.mapper``) finds the resource of a name, a kind or a category.
 
 The names below can be imported from here; each is imported when it is first used.
 """

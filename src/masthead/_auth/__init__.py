@@ -1,11 +1,11 @@
-"""Who we are: tokens, passwords, certificates, and what keeps them from going stale.
+"""Authentication: tokens, passwords, client certificates, exec plugins and OpenID Connect.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `contract` | what the rooms above know of credentials |
-| `tokens` | nobody, a token, a password, a token in a file |
-| `exec`, `execcredential`, `program` | a program that prints credentials; what is said to it and by it; how it is run |
-| `oidc` | an OpenID Connect token and its refresh token |
-| `tls`, `pem` | what to trust and what to show in TLS, reloaded when files change |
-| `files`, `renewal`, `hiding` | what the others share: watched files, one renewal at a time, no secret in a message |
+| `credentials` | the interface of credentials to the layers above |
+| `tokens` | anonymous, bearer token, basic authentication, token file |
+| `exec`, `execcredential`, `process` | exec credential plugins: the plugin, its protocol, its subprocess |
+| `oidc` | an OpenID Connect token and its renewal |
+| `tls`, `pem` | TLS contexts that are reloaded when certificates rotate |
+| `files`, `renewal`, `redaction` | files that change, one renewal at a time, no secret in a message |
 """

@@ -195,8 +195,8 @@ class ExecPlugin:
 
     def _environment(self, *, interactive: bool) -> SecretValue[Mapping[str, str]]:
         """Return the environment of the plugin."""
-        told = request(self._api_version, interactive=interactive, cluster=self._cluster_info.reveal())
-        ours = {"KUBERNETES_EXEC_INFO": told}
+        info = request(self._api_version, interactive=interactive, cluster=self._cluster_info.reveal())
+        ours = {"KUBERNETES_EXEC_INFO": info}
         return SecretValue({**self._environ.reveal(), **self._env.reveal(), **ours})
 
     def _secrets(self) -> Iterator[str]:

@@ -184,7 +184,7 @@ class OidcToken:
         if self._id_token != old:  # replaced by an exchange whose caller was cancelled
             return
         if not self._refresh_token:
-            problem = "has ended, or is none," if self._id_token else "is missing,"
+            problem = "has expired or is invalid," if self._id_token else "is missing,"
             raise AuthError(
                 f"the id token of issuer {self._issuer} {problem} and there is no refresh token; log in again"
             )
@@ -195,7 +195,7 @@ class OidcToken:
         headers, form = self._client_proof(found)
         form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
         body = await self._ask("POST", found.token_endpoint, headers, _encoded(form))
-        grant = self._decode(body, _TokenResponse, "the answer to the refresh token")
+        grant = self._decode(body, _TokenResponse, "the token response")
         if not grant.id_token:
             raise AuthError(
                 f"issuer {self._issuer} took the refresh token but gave no id_token; log in again with scope openid"
@@ -269,9 +269,9 @@ class OidcToken:
         self, method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
     ) -> SecretValue[bytes]:
         try:
-            status, answer = await self._fetch(method, url, headers, body)
+            status, response = await self._fetch(method, url, headers, body)
         except (MastheadError, OSError) as error:
-            status, answer = 0, SecretValue(b"")
+            status, response = 0, SecretValue(b"")
             problem = f"could not be reached for a new token: {self._clean(str(error))}"
         else:
             problem = ""
@@ -279,22 +279,22 @@ class OidcToken:
             raise AuthError(f"issuer {self._issuer} {problem}")
         if status != 200:
             raise AuthError(
-                f"issuer {self._issuer} refused with HTTP {status}: {self._explanation(answer)}; log in again if it "
+                f"issuer {self._issuer} refused with HTTP {status}: {self._explanation(response)}; log in again if it "
                 "stays so"
             )
-        return answer
+        return response
 
-    def _explanation(self, answer: SecretValue[bytes]) -> str:
+    def _explanation(self, response: SecretValue[bytes]) -> str:
         try:
-            refusal = typeinfo.decode_json(answer.reveal(), _TokenErrorResponse)
+            refusal = typeinfo.decode_json(response.reveal(), _TokenErrorResponse)
         except (ValueError, RecursionError):
             return "no reason given"
         said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
         return self._clean(said) or "no reason given"
 
-    def _decode(self, answer: SecretValue[bytes], kind: type[_T], what: str) -> _T:
+    def _decode(self, response: SecretValue[bytes], kind: type[_T], what: str) -> _T:
         try:
-            return typeinfo.decode_json(answer.reveal(), kind, dec_hook=secret_dec_hook)
+            return typeinfo.decode_json(response.reveal(), kind, dec_hook=secret_dec_hook)
         except (ValueError, RecursionError) as error:
             why = (
                 str(error)

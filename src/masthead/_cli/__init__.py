@@ -1,6 +1,6 @@
 """The ``masthead`` command.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `main` | the command itself, which hands over to the one that is named |
+| `main` | the entry point, which dispatches to the subcommands |
 """

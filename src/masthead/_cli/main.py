@@ -1,4 +1,4 @@
-"""``masthead COMMAND``: hands over to the command that is named."""
+"""``masthead COMMAND``: dispatches to the subcommands."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _BAD_ARGUMENTS: Final = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the process' exit code.
+    """Run a command; return the exit code.
 
     Args:
-        arguments: What stands behind ``masthead``; the process' own by default.
+        arguments: The arguments after ``masthead``; those of the process by default.
     """
     name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if name in {"", "-h", "--help"}:

@@ -182,9 +182,9 @@ class DiscoveryClient:
             DecodeError: If the response is not a version.
             MastheadError: As for `RestClient.call`.
         """
-        answer = await self._rest.get("/version")
+        response = await self._rest.get("/version")
         try:
-            found = typeinfo.decode_json(answer.body, _VersionInfo)
+            found = typeinfo.decode_json(response.body, _VersionInfo)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(str(error), kind="server version") from None
         return ServerVersion(**msgspec.structs.asdict(found))

@@ -97,10 +97,10 @@ class DocumentCache:
     ) -> DiscoveryDocument:
         known = [("If-None-Match", held.etag)] if held is not None and held.etag else []
         call = Call("GET", path, Subject("get", path), query=query, accept=accept, headers=known)
-        answer = await self._rest.call(call)
-        if answer.status == _NOT_MODIFIED and held is not None:
+        response = await self._rest.call(call)
+        if response.status == _NOT_MODIFIED and held is not None:
             return held
-        return DiscoveryDocument(answer.body, answer.content_type, answer.etag)
+        return DiscoveryDocument(response.body, response.content_type, response.etag)
 
     async def _restored(self, key: str) -> DiscoveryDocument | None:
         if self._cache is None:

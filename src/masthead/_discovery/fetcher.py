@@ -64,20 +64,20 @@ class DiscoveryFetcher:
             DecodeError: If a root is invalid.
             MastheadError: As for `RestClient.call`.
         """
-        answers = await _gather([self._fetch(path, self._accept) for path in _ROOTS])
-        failures = [each for each in answers if isinstance(each, MastheadError)]
+        responses = await _gather([self._fetch(path, self._accept) for path in _ROOTS])
+        failures = [each for each in responses if isinstance(each, MastheadError)]
         # Some servers have only one of the roots.
         for failure in failures:
             if not isinstance(failure, NotFoundError) or len(failures) == len(_ROOTS):
                 raise failure
         found = DiscoveryResult()
-        for answer, read in zip(answers, _ROOTS.values(), strict=True):
-            if isinstance(answer, MastheadError):
+        for response, read in zip(responses, _ROOTS.values(), strict=True):
+            if isinstance(response, MastheadError):
                 continue
-            if is_aggregated(answer.content_type):
-                found += read_aggregated(answer.body)
+            if is_aggregated(response.content_type):
+                found += read_aggregated(response.body)
             else:
-                found += await self._resources_of(read(answer.body))
+                found += await self._resources_of(read(response.body))
         return found
 
     async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> DiscoveryResult:

@@ -46,7 +46,7 @@ def identity(obj: msgspec.Struct) -> str:
 
 
 def kind_and_identity(obj: msgspec.Struct) -> str:
-    """Format kind, name and resource version, for objects whose class does not tell the kind."""
+    """Format kind, name and resource version, for objects whose class does not define the kind."""
     one = cast("Any", obj)
     kind = f"{one.api_version} {one.kind}".strip()
     return ", ".join(filter(None, (brief(kind) if kind else "", identity(obj))))
@@ -88,11 +88,11 @@ def _repr_value(value: object) -> str:
 def _joined(parts: Iterable[str]) -> str:
     """Join parts with commas up to the maximum length; the rest is not evaluated."""
     shown: list[str] = []
-    room = LONGEST
+    remaining = LONGEST
     for part in parts:
-        if room < len(part):
-            shown.append(f"{part[: max(0, room)]}...")
+        if remaining < len(part):
+            shown.append(f"{part[: max(0, remaining)]}...")
             break
         shown.append(part)
-        room -= len(part) + 2
+        remaining -= len(part) + 2
     return ", ".join(shown)

@@ -304,7 +304,7 @@ def _problem_with(node: yaml.Node) -> str:
         return f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing to Kubernetes"
     if node.tag in _NUMBER_TAGS and isinstance(node.value, str):
         if len(node.value) > _LONGEST_NUMBER:
-            return f"a number of {len(node.value)} characters is none that JSON can say"
+            return f"a number of {len(node.value)} characters is not valid in JSON"
         if node.tag == _FLOAT_TAG and not _is_finite(node.value):
             return f"{node.value} is no number that JSON can say"
     return ""

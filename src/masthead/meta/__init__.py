@@ -1,14 +1,12 @@
-"""The vocabulary of the API: how it names things, and the types that every group shares.
+"""The machinery of API types, and the types that all groups share.
 
-| module | what lives there |
+| names | purpose |
 |---|---|
-| `gvk`, `resource`, `registry` | kinds, resources, and which class stands for which |
-| `typeinfo`, `apitype`, `shape`, `slots`, `widen`, `cut`, `wire`, `walk`, `shown`, `model` | how types are made, read, compared, written and shown |
-| `kinds`, `parts`, `object`, `unstructured` | objects and lists, with a type and without |
-| `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; how fields merge |
-| `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
-| `secret`, `locks` | text that must not be shown by accident; locks that survive a fork |
-| `conditions`, `owners`, `finalizers` | what every controller does with metadata and status |
+| `GroupVersionKind`, `GroupVersionResource`, `Resource`, `registry` | names of kinds and resources, and the registry of classes |
+| `Object`, `ObjectList`, `Unstructured`, `Struct`, `field` | objects and lists, typed and unstructured; base of own types |
+| `ObjectMeta`, `ListMeta`, `Status`, `Condition`, `LabelSelector` … | the types of meta/v1 |
+| `labels`, `fields`, `Quantity`, `Time`, `MicroTime`, `IntOrString`, `Patch` | selectors, quantities, times and patches |
+| `set_condition`, `set_controller`, `add_finalizer` … | helpers for controllers |
 
 The names below can be imported from here; each is imported when it is first used.
 """

@@ -1,1 +1,1 @@
-"""What tests of your own need: pytest fixtures, with `masthead.testing.plugin`, loaded by pytest itself."""
+"""Support for tests: pytest fixtures (`masthead.testing.plugin`, loaded by pytest itself) and virtual time."""

@@ -1,6 +1,6 @@
-"""Fixtures for tests that pytest-asyncio runs: in its strict mode, it takes none but its own.
+"""Fixtures for tests that pytest-asyncio runs: in its strict mode, it accepts only its own async fixtures.
 
-`masthead.testing.plugin` registers this where pytest-asyncio is there, and imports it nowhere else.
+`masthead.testing.plugin` registers this plugin if pytest-asyncio is installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["asyncio_kube_client"]
 
 @pytest_asyncio.fixture(name="_asyncio_kube_client")
 async def asyncio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
-    """What ``kube_aio_client`` is in such a test."""
+    """The ``kube_aio_client`` of such a test."""
     import masthead.aio
 
     async with masthead.aio.Client(kube_config) as client:

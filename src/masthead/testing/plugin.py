@@ -1,38 +1,37 @@
-"""A pytest plugin: an API server for a test, without a cluster, and a client to it.
+"""A pytest plugin: an embedded API server for tests, and clients for it.
 
-pytest loads it by itself once masthead is installed::
+pytest loads it automatically once masthead is installed::
 
     def test_the_operator_survives_a_conflict(kube_server, kube_client):
         kube_server.faults.conflict(resource="configmaps")
         my_operator.run_once(kube_client)
 
 ========================  ==========================================================================================
-Fixture                   What it is
+Fixture                   Value
 ========================  ==========================================================================================
-``kube_server``           a server of the test's own, fresh and empty; stopped when the test is done
-``kube_server_options``   what ``kube_server`` is started with, as keyword arguments of `masthead.server.run`;
+``kube_server``           an empty server for the test; stopped after the test
+``kube_server_options``   the options of ``kube_server``, as keyword arguments of `masthead.server.run`;
                           override it, or write ``@pytest.mark.kube_server(clock=VirtualClock)``
-``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that keep apart by
+``shared_kube_server``    one server for the whole run (one per worker of pytest-xdist), for tests that are isolated by
                           namespaces
-``kube_namespace``        the name of a namespace of the test's own in the shared server; deleted when the test is done
+``kube_namespace``        the name of a namespace for the test in the shared server; deleted after the test
 ``kubeconfig_file``       the path of a kubeconfig for ``kube_server``
-``kube_config``           where ``kube_server`` is, for ``masthead.Client(kube_config)`` and ``masthead.aio.Client(...)``
-``kube_client``           a blocking client of ``kube_server``; closed when the test is done
-``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed when the test is done.
+``kube_config``           the configuration for ``kube_server``: ``masthead.Client(kube_config)``
+``kube_client``           a blocking client of ``kube_server``; closed after the test
+``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed after the test.
                           For tests that pytest-asyncio (in either mode) or anyio runs, on asyncio
 ``shared_kube_config``    the same for ``shared_kube_server``
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
 ========================  ==========================================================================================
 
-The servers run in threads of their own, so that they serve blocking and async tests alike: ``await
-kube_server.quiesce()`` works in the one, ``kube_server.wait_until_quiet()`` in the other. Nothing of the server is
-imported before a test asks for one.
+The servers run in threads of their own, so that they work for blocking and async tests: use
+``kube_server.wait_until_quiet()`` in the former and ``await kube_server.quiesce()`` in the latter. The server is imported
+when a test first requests one.
 
-Where ``assert one == other`` fails for two objects, the differing lines of their YAML are shown.
+If ``assert one == other`` fails for two objects, the differing lines of their YAML are shown.
 
-A mark is made once, also for a test that runs with many parameters; so name the class of a virtual clock, which makes
-each server one of its own. The faults of the shared server are taken away before and after each test that has a
-``kube_namespace``.
+A mark is evaluated once, even for a parametrized test; so pass the class of a virtual clock, of which each server creates
+an instance. The faults of the shared server are removed before and after each test that uses ``kube_namespace``.
 """
 
 from __future__ import annotations
@@ -72,17 +71,17 @@ __all__ = [
 ]
 
 _LONGEST: Final = 63
-"""How many characters a namespace's name may have."""
+"""The maximum length of a namespace's name."""
 _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
 _PATIENCE: Final = 30
 _ASYNCIO: Final = "asyncio"
-"""As pytest-asyncio calls itself."""
+"""The name of pytest-asyncio's plugin."""
 _LONGEST_DIFF: Final = 100
-"""How many lines are shown of what two objects do not share."""
+"""The maximum number of lines of a diff."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker is for, and get ready for async tests where somebody runs them."""
+    """Register the marker, and the async fixtures if pytest-asyncio is installed."""
     config.addinivalue_line(
         "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
     )
@@ -93,16 +92,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Show where two objects differ: their reprs say no more than which they are."""
+    """Show the diff of two objects: their reprs only identify them."""
     meta = sys.modules.get("masthead._meta.object")
     if op != "==" or meta is None or type(left) is not type(right) or not isinstance(left, meta.Object):
         return None
     one, other = cast("Object", left), cast("Object", right)
-    if one.kind == "Secret":  # what a run prints may be kept, and read by anybody
+    if one.kind == "Secret":  # the output of a test run may be stored publicly
         return None
     try:
         texts = one.to_yaml().splitlines(), other.to_yaml().splitlines()
-    except MastheadError:  # one of them cannot be read
+    except MastheadError:  # one of them cannot be decoded
         return None
     differing = difflib.unified_diff(*texts, "left", "right", n=1, lineterm="")
     return [f"{one!r} == {other!r}", *itertools.islice(differing, _LONGEST_DIFF)]
@@ -110,21 +109,23 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.fixture
 def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
-    """What ``kube_server`` is started with: what the marks of the test, its class and its module say.
+    """The options of ``kube_server``, from the marks of the test, its class and its module.
 
-    The nearest mark has the last word.
+    The closest mark takes precedence.
     """
     options: dict[str, object] = {}
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
         if mark.args:
-            raise pytest.UsageError("the mark kube_server takes keywords only, as masthead.server.run does")
+            raise pytest.UsageError(
+                "the mark kube_server accepts keyword arguments only, as masthead.server.run does"
+            )
         options |= mark.kwargs
     return options
 
 
 @pytest.fixture
 def kube_server(kube_server_options: Mapping[str, object]) -> Iterator[Server]:
-    """A server of the test's own."""
+    """A server for the test."""
     import masthead.server
 
     with masthead.server.run(**cast("dict[str, Any]", kube_server_options)) as server:
@@ -142,12 +143,12 @@ def shared_kube_server() -> Iterator[Server]:
 
 @pytest.fixture
 def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A namespace of the test's own in the shared server, named after the test.
+    """A namespace for the test in the shared server, named after the test.
 
-    Faults that another test left behind are taken away before, and those of this one afterwards.
+    Faults of the shared server are removed before and after the test.
     """
     shared_kube_server.faults.clear()
-    suffix = f"-{shared_kube_server.revision}"  # which no test before has seen
+    suffix = f"-{shared_kube_server.revision}"  # unique per test
     slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")
     name = f"{slug[: _LONGEST - len(suffix)].strip('-') or 'test'}{suffix}"
     _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
@@ -164,7 +165,7 @@ def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kube_config(kube_server: Server) -> Config:
-    """Where ``kube_server`` is. An async test makes its client of it: ``async with Client(kube_config) as client``."""
+    """The configuration for ``kube_server``. In an async test: ``async with Client(kube_config) as client``."""
     return _config_of(kube_server)
 
 
@@ -179,7 +180,7 @@ def kube_client(kube_config: Config) -> Iterator[Client]:
 
 @pytest.fixture
 def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
-    """An async client of ``kube_server``, made and closed by whatever runs the test."""
+    """An async client of ``kube_server``, opened and closed by the plugin that runs the test."""
     if "anyio_backend" in request.fixturenames:
         made = request.getfixturevalue("_anyio_kube_client")
     elif request.config.pluginmanager.hasplugin(_ASYNCIO):
@@ -193,7 +194,7 @@ def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
 
 @pytest.fixture(name="_anyio_kube_client")
 async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
-    """What ``kube_aio_client`` is in a test that anyio runs, which takes any async fixture."""
+    """The ``kube_aio_client`` of a test that anyio runs."""
     import masthead.aio
 
     async with masthead.aio.Client(kube_config) as client:
@@ -202,7 +203,7 @@ async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
 
 @pytest.fixture(scope="session")
 def shared_kube_config(shared_kube_server: Server) -> Config:
-    """Where ``shared_kube_server`` is."""
+    """The configuration for ``shared_kube_server``."""
     return _config_of(shared_kube_server)
 
 
@@ -222,7 +223,7 @@ def _config_of(server: Server) -> Config:
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:
-    """Ask the server for something simple; if the test removed it already, that is fine too."""
+    """Send a simple request; a 404 is ignored, as the test may have deleted the object."""
     import json
     import urllib.error
     import urllib.request

@@ -1,4 +1,4 @@
-"""Time that passes only while everybody waits: for tests of whatever waits long.
+"""Virtual time: an event loop whose clock jumps when all tasks wait, for tests of long timeouts.
 
 ::
 
@@ -9,9 +9,9 @@
             await asyncio.sleep(90)  # takes no time
             assert now() == 90.0
 
-A `VirtualLoop` asks its sockets as any loop does. When none has anything, and nothing is left to do, its clock jumps to
-the next moment at which something is to happen. All of a test must be in that one loop, the server included; a thread of
-the loop's executor is waited for, and time stands still meanwhile.
+A `VirtualLoop` polls its sockets like any event loop. When no socket is ready and no callback is due, its clock jumps to
+the next timer. The whole test must run in this loop, the server included. Threads of the loop's executor are awaited,
+and time stands still meanwhile.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ON_ITS_WAY: Final = 0.0003
-"""Real seconds in which what was written to a loopback socket arrives. The kernel nearly always hands it over at once;
-where it does not, time passes while it is on its way, as in any network."""
+"""Real seconds until data written to a loopback socket arrives. The kernel nearly always delivers it at once; if it does
+not, virtual time passes meanwhile, as in any network."""
 _TO_BE_SURE: Final = 5.0
-"""Real seconds without anything to wait for, after which nothing will ever come."""
+"""Real seconds without a timer or a ready socket, after which the loop is deadlocked."""
 
 
 _RESOLUTION: Final = 1e-6
 
 
 class _VirtualSelector(selectors.SelectSelector):
-    """Hardly ever waits: where it should, it notes that the time has passed.
+    """Advances the virtual clock instead of waiting.
 
     Attributes:
-        now: What time it is.
-        at_work: How many threads do something for the loop.
+        now: The virtual time.
+        at_work: The number of running executor threads.
     """
 
     now = 0.0
@@ -62,35 +62,35 @@ class _VirtualSelector(selectors.SelectSelector):
             return ready
         if self.at_work:
             return super().select(None)
-        # One socket is the loop's own, by which threads wake it.
+        # One socket is the loop's own, which threads use to wake it.
         has_sockets = len(self.get_map()) > 1
         if timeout is not None:
             ready = super().select(_ON_ITS_WAY) if has_sockets else []
             self.now += 0.0 if ready else timeout
             return ready
         is_alone = not has_sockets and threading.active_count() == 1
-        # Alone or not: a thread may have woken the loop and ended since the first look.
+        # Poll again in any case: a thread may have woken the loop and ended since the first poll.
         ready = super().select(0 if is_alone else _TO_BE_SURE)
         if not ready:
-            raise RuntimeError("everybody waits for something that will never come")
+            raise RuntimeError("deadlock: all tasks wait, and no timer is set")
         return ready
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock begins at 0, and jumps to the next moment at which something is to happen."""
+    """An event loop whose clock starts at 0, and jumps to the next timer."""
 
     def __init__(self) -> None:
         self._impatient = _VirtualSelector()
         super().__init__(self._impatient)
-        # By default a nanosecond; after a few weeks, a number that large has no room for those.
+        # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
         self._clock_resolution = _RESOLUTION
 
     def time(self) -> float:
-        """The seconds since the loop was made."""
+        """Return the seconds since the loop was created."""
         return self._impatient.now
 
     def advance(self, seconds: float) -> None:
-        """Let time pass at once, as for a machine that was asleep: what falls due meanwhile is late.
+        """Advance the clock at once, as after a machine's sleep: timers that expire meanwhile run late.
 
         Raises:
             ValueError: If time would go back.
@@ -102,14 +102,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Do something in a thread; time stands still until it is done."""
+        """Run a function in a thread; time stands still until it returns."""
         future = super().run_in_executor(executor, func, *args)
         self._impatient.at_work += 1
         future.add_done_callback(self._note_done)
         return future
 
     async def shutdown_default_executor(self, *timeout: float | None) -> None:
-        """Wait for the threads of `run_in_executor` to end; time stands still until they have."""
+        """Wait for the threads of `run_in_executor`; time stands still meanwhile."""
         self._impatient.at_work += 1
         try:
             await super().shutdown_default_executor(*timeout)
@@ -121,46 +121,46 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """The clock of an embedded server that goes by the time of the loop that it runs in, virtual or not.
+    """A clock for an embedded server that follows the time of its event loop, virtual or not.
 
-    ``masthead.server.run(clock=LoopClock())``; for one server after the other, too.
+    ``masthead.server.run(clock=LoopClock())``; it may be reused for a later server.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         return self._start + timedelta(seconds=now())
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> asyncio.TimerHandle:
-        """Call back once, when so many seconds have passed."""
+        """Call a function once, after a number of seconds."""
         return asyncio.get_running_loop().call_later(seconds, call)
 
     def shift(self, seconds: float) -> None:
-        """Set it forward, or back with a negative number, as somebody does to a clock that is wrong.
+        """Set the wall clock forward, or back with a negative number.
 
-        What is to happen in so many seconds does so all the same.
+        Timers are not affected.
         """
         self._start += timedelta(seconds=seconds)
 
 
 def run(main: Coroutine[object, object, T]) -> T:
-    """Run something in a loop of its own, in no time."""
+    """Run a coroutine in a virtual loop of its own."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, None]:
-    """Make of an async test a plain one, which runs in a loop of its own, in no time."""
+    """Decorate an async test to run in a virtual loop of its own."""
 
     @functools.wraps(test)
-    def in_no_time(*args: P.args, **kwargs: P.kwargs) -> None:
+    def run_test(*args: P.args, **kwargs: P.kwargs) -> None:
         run(test(*args, **kwargs))
 
-    return in_no_time
+    return run_test
 
 
 def now() -> float:
-    """The seconds since the test began."""
+    """Return the virtual seconds since the test began."""
     return asyncio.get_running_loop().time()
