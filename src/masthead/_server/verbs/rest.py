@@ -18,7 +18,7 @@ from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import Watcher
 from masthead._server.verbs.write import WriteContext
-from masthead._server.wire.encoders import encoder_for
+from masthead._server.wire.encoders import COMPACT_JSON, encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
 from masthead._server.wire.negotiation import negotiate
 from masthead._server.wire.options import CollectionOptions, DeletionOptions, WriteOptions, read_version
@@ -107,7 +107,7 @@ class Rest:
         Raises:
             StatusFailure: It is refused before it is clear what it is about.
         """
-        if not info.is_resource_request or (info.group and not self._catalog.versions(info.group)):
+        if not info.resource or (info.group and not self._catalog.versions(info.group)):
             return self._describe(request)
         served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
         if served is None or not _fits(info, served):
@@ -285,8 +285,9 @@ def _written(context: RequestContext, written: Written) -> ApiResponse:
 
 def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
     """Add the warnings, and encode the body in the media type that was negotiated."""
-    headers = response.headers
-    if context.warnings:
-        headers = (*headers, *(warning_header(each) for each in fit(context.warnings)))
     encoder = encoder_for(context.media.content_type, context.request)
+    if encoder is COMPACT_JSON and not context.warnings:  # as for nearly every response
+        return response
+    warnings = (warning_header(each) for each in fit(context.warnings))
+    headers = (*response.headers, *warnings)
     return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WriteContext:
     """What a write is about.
 
@@ -71,7 +72,7 @@ class WriteContext:
     subresource: str = ""
     is_put: bool = False
 
-    @property
+    @functools.cached_property
     def hooks(self) -> StrategyHooks:
         """The strategy of what is written: the resource, or one of its subresources."""
         return self.served.hooks_for(self.subresource)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["Encoder", "encoder_for"]
+__all__ = ["COMPACT_JSON", "Encoder", "encoder_for"]
 
 _MAX_REENCODED: Final = 64 * 1024
 """Bytes of JSON that are indented, or written as YAML: where it nests deeply, either makes hundreds of each."""
@@ -38,7 +38,7 @@ def encoder_for(content_type: str, request: ApiRequest) -> Encoder:
     """Choose the encoder for a media type; JSON is indented where a person reads it."""
     if content_type == YAML_TYPE:
         return _YAML
-    return _INDENTED_JSON if _wants_indentation(request) else _JSON
+    return _INDENTED_JSON if _wants_indentation(request) else COMPACT_JSON
 
 
 def _wants_indentation(request: ApiRequest) -> bool:
@@ -70,6 +70,7 @@ def _to_yaml(body: bytes) -> bytes:
         return body
 
 
-_JSON: Final = Encoder(JSON_TYPE, _keep)
+COMPACT_JSON: Final = Encoder(JSON_TYPE, _keep)
+"""The encoder of bodies as they are."""
 _INDENTED_JSON: Final = Encoder(JSON_TYPE, _indent)
 _YAML: Final = Encoder(YAML_TYPE, _to_yaml)
