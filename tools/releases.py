@@ -22,12 +22,12 @@ __all__ = ["add_options", "read"]
 
 _ANY: Final = ""
 
-REMOVALS: Final[Mapping[str, Mapping[str, tuple[str | None, str]]]] = {
+REMOVALS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "apps/v1beta1": {_ANY: ("1.16", "apps/v1")},
     "apps/v1beta2": {_ANY: ("1.16", "apps/v1")},
-    "authentication.k8s.io/v1alpha1": {_ANY: (None, "authentication.k8s.io/v1")},
+    "authentication.k8s.io/v1alpha1": {_ANY: ("1.32", "authentication.k8s.io/v1")},
     "authentication.k8s.io/v1beta1": {
-        _ANY: (None, "authentication.k8s.io/v1"),
+        _ANY: ("1.33", "authentication.k8s.io/v1"),
         "TokenReview": ("1.22", "authentication.k8s.io/v1"),
     },
     "authorization.k8s.io/v1beta1": {_ANY: ("1.22", "authorization.k8s.io/v1")},
@@ -45,8 +45,8 @@ REMOVALS: Final[Mapping[str, Mapping[str, tuple[str | None, str]]]] = {
     "flowcontrol.apiserver.k8s.io/v1beta1": {_ANY: ("1.26", "flowcontrol.apiserver.k8s.io/v1")},
     "flowcontrol.apiserver.k8s.io/v1beta2": {_ANY: ("1.29", "flowcontrol.apiserver.k8s.io/v1")},
     "flowcontrol.apiserver.k8s.io/v1beta3": {_ANY: ("1.32", "flowcontrol.apiserver.k8s.io/v1")},
-    "networking.k8s.io/v1alpha1": {_ANY: (None, "networking.k8s.io/v1")},
-    "node.k8s.io/v1alpha1": {_ANY: (None, "node.k8s.io/v1")},
+    "networking.k8s.io/v1alpha1": {_ANY: ("1.33", "networking.k8s.io/v1")},
+    "node.k8s.io/v1alpha1": {_ANY: ("1.24", "node.k8s.io/v1")},
     "node.k8s.io/v1beta1": {_ANY: ("1.25", "node.k8s.io/v1")},
     "policy/v1beta1": {_ANY: ("1.25", "policy/v1")},
     "rbac.authorization.k8s.io/v1alpha1": {_ANY: ("1.23", "rbac.authorization.k8s.io/v1")},
@@ -59,9 +59,9 @@ REMOVALS: Final[Mapping[str, Mapping[str, tuple[str | None, str]]]] = {
     },
     "storagemigration.k8s.io/v1alpha1": {_ANY: ("1.35", "storagemigration.k8s.io/v1beta1")},
 }
-"""The release that stopped serving each kind, or None where that is not known, and the API version that replaces it.
+"""The release that stopped serving each kind, and the API version that replaces it.
 
-No document says this: it is gathered from the release notes and the deprecation guide of Kubernetes."""
+The documents do not have this: it is from the release notes and the deprecation guide of Kubernetes."""
 
 
 def read(openapi: Path, legacy: Path) -> Spec:

@@ -30,7 +30,7 @@ def blocking() -> None:
         assert_type(client.dynamic("apps/v1", "deployments").get("web"), Unstructured)
         assert_type(client.extensions_v1beta1.ingresses("default").get("web"), Ingress)
         assert_type(client.apps_v1beta1.deployments().list(), ObjectList[OldDeployment])
-        assert_type(REMOVED_IN, str | None)
+        assert_type([REMOVED_IN], list[str])
         with pods.watch(since="5") as events:
             for event in events:
                 assert_type(event, WatchEvent[Pod])

@@ -158,7 +158,7 @@ class Clientset:
     def authentication_v1alpha1(self) -> AuthenticationV1alpha1:
         """The resources of authentication.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use authentication.k8s.io/v1.
+        Not served since Kubernetes 1.32: use authentication.k8s.io/v1.
         """
         from masthead._client.groups.authentication_v1alpha1 import AuthenticationV1alpha1
 
@@ -168,7 +168,7 @@ class Clientset:
     def authentication_v1beta1(self) -> AuthenticationV1beta1:
         """The resources of authentication.k8s.io/v1beta1.
 
-        Not served by current releases of Kubernetes: use authentication.k8s.io/v1.
+        Not served since Kubernetes 1.33: use authentication.k8s.io/v1.
         """
         from masthead._client.groups.authentication_v1beta1 import AuthenticationV1beta1
 
@@ -393,7 +393,7 @@ class Clientset:
     def networking_v1alpha1(self) -> NetworkingV1alpha1:
         """The resources of networking.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+        Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
         from masthead._client.groups.networking_v1alpha1 import NetworkingV1alpha1
 
@@ -417,7 +417,7 @@ class Clientset:
     def node_v1alpha1(self) -> NodeV1alpha1:
         """The resources of node.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use node.k8s.io/v1.
+        Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
         from masthead._client.groups.node_v1alpha1 import NodeV1alpha1
 

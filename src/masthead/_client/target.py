@@ -50,7 +50,7 @@ class ResourceTarget(Generic[T]):
     @property
     def removal(self) -> str:
         """Since when Kubernetes does not serve the resource, as a sentence for errors; empty if it does."""
-        if self.facts is None or self.facts.replacement is None:
+        if self.facts is None or self.facts.removed_in is None:
             return ""
         removal = self.facts.removal
         return f"{self.resource.group_version} is {removal[0].lower()}{removal[1:]}"

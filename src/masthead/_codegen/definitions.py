@@ -114,16 +114,13 @@ class ModuleDef:
     @property
     def removed(self) -> list[Resource]:
         """Its resources that Kubernetes no longer serves; either none or all of them."""
-        return [each.resource for each in self.classes if each.resource and each.resource.replacement]
+        return [each.resource for each in self.classes if each.resource and each.resource.removed_in]
 
     @property
-    def removed_in(self) -> str | None:
-        """The release that stopped serving the last of its resources; None if that is not known."""
-        releases = [each.removed_in for each in self.removed]
-        known = [each for each in releases if each is not None]
-        if not known or len(known) < len(releases):
-            return None
-        return max(known, key=lambda each: tuple(map(int, each.split("."))))
+    def removed_in(self) -> str:
+        """The release that stopped serving the last of its resources; empty if it is served."""
+        releases = [each.removed_in for each in self.removed if each.removed_in]
+        return max(releases, key=lambda each: tuple(map(int, each.split("."))), default="")
 
     @property
     def removal(self) -> str:

@@ -52,9 +52,8 @@ def _removed_in(module: ModuleDef) -> list[str]:
     """The release that stopped serving a module's resources, for programs."""
     if not module.removed:
         return []
-    release = text(module.removed_in) if module.removed_in else "None"
-    about = '"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""'
-    return ["", f"{_REMOVED_IN}: {module.local(types.FINAL)}[str | None] = {release}", about]
+    about = '"""The Kubernetes release that stopped serving the last of these resources."""'
+    return ["", f"{_REMOVED_IN}: {module.local(types.FINAL)} = {text(module.removed_in)}", about]
 
 
 def render_index(

@@ -35,7 +35,7 @@ class Resource(msgspec.Struct, frozen=True):
         short_names: Short names for kubectl: ``po``.
         categories: Categories for kubectl: ``all``.
         subresources: Its subresources.
-        removed_in: The Kubernetes release that stopped serving it: ``1.16``; None if it is served, or if that is not known.
+        removed_in: The Kubernetes release that stopped serving it: ``1.16``; None if it is served.
         replacement: The API version that serves the kind instead: ``apps/v1``; None if the resource is served.
     """
 
@@ -52,14 +52,17 @@ class Resource(msgspec.Struct, frozen=True):
     @property
     def removal(self) -> str:
         """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
-        return removal_sentence(self.removed_in, self.replacement) if self.replacement else ""
+        return (
+            removal_sentence(self.removed_in, self.replacement)
+            if self.removed_in and self.replacement
+            else ""
+        )
 
     def subresource(self, name: str) -> Subresource | None:
         """Find a subresource by its name."""
         return next((each for each in self.subresources if each.name == name), None)
 
 
-def removal_sentence(release: str | None, *replacements: str) -> str:
+def removal_sentence(release: str, *replacements: str) -> str:
     """Say since which release something is not served, and what to use instead."""
-    since = f"since Kubernetes {release}" if release else "by current releases of Kubernetes"
-    return f"Not served {since}: use {' or '.join(replacements)}."
+    return f"Not served since Kubernetes {release}: use {' or '.join(replacements)}."

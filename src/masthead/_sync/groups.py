@@ -354,7 +354,7 @@ class InformerGroups(FactoryFacade):
     def networking_v1alpha1(self) -> NetworkingV1alpha1Informers:
         """The informers of networking.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+        Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
         from masthead._sync.informer_groups.networking_v1alpha1 import NetworkingV1alpha1Informers
 
@@ -378,7 +378,7 @@ class InformerGroups(FactoryFacade):
     def node_v1alpha1(self) -> NodeV1alpha1Informers:
         """The informers of node.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use node.k8s.io/v1.
+        Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
         from masthead._sync.informer_groups.node_v1alpha1 import NodeV1alpha1Informers
 

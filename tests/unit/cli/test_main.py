@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_alone_it_says_what_there_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_it_prints_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert "serve" in capsys.readouterr().out
 
 
-def test_a_command_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sreve"]) == 2
     assert "there is no command 'sreve'" in capsys.readouterr().err
     assert main(["--halp"]) == 2
@@ -53,7 +53,7 @@ def test_generate_names_itself_in_errors(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("masthead generate: ")
 
 
-def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"masthead {version('masthead')}\n"
 

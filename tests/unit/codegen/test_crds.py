@@ -124,7 +124,7 @@ def registry(folder: Path) -> Registry:
     return Registry(f"{folder.name}.index")
 
 
-def test_there_is_a_module_for_every_served_version_and_for_no_other(folder: Path) -> None:
+def test_each_served_version_has_a_module_and_no_other_has(folder: Path) -> None:
     modules = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
 
     assert modules == {
@@ -153,7 +153,7 @@ def test_what_is_generated_compiles_and_pleases_formatter_and_linter(tmp_path: P
     assert complaints_about(tmp_path) == ""
 
 
-def test_documentation_is_taken_over_only_when_it_is_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_documentation_is_copied_only_on_request(folder: Path, tmp_path: Path) -> None:
     generate.write(
         generate.files_for(sources.from_manifests(MANIFESTS), "documented_types", docs=True), tmp_path
     )
@@ -277,7 +277,7 @@ def test_fields_have_the_types_that_their_schemas_say(stable: ModuleType) -> Non
     made.spec.port = 80
 
 
-def test_null_is_an_item_where_the_schema_says_so(stable: ModuleType) -> None:
+def test_nullable_items_may_be_null(stable: ModuleType) -> None:
     data = {"spec": {"gaps": [1, None, 3]}}
 
     assert stable.CronTab.from_dict(data).spec.gaps == [1, None, 3]

@@ -61,7 +61,7 @@ def test_a_kind_with_every_field_filled_in_survives_dict_json_and_yaml(kind: str
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.endswith("List")])
-def test_zeroes_that_were_said_are_written(kind: str) -> None:
+def test_explicit_zeroes_are_written(kind: str) -> None:
     cls, data = filled(kind, zeroes=True)
 
     from_dict, from_json = cls.from_dict(data), cls.from_json(json.dumps(data))

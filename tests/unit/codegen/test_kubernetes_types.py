@@ -125,7 +125,7 @@ def test_no_field_hides_what_every_type_has() -> None:
         assert not own & set(dir(base)), cls
 
 
-def test_every_merge_fact_is_kept_and_none_is_invented() -> None:
+def test_merge_facts_are_those_of_the_schemas() -> None:
     facts = 0
     for cls, schema in all_schemas():
         properties = schema.get("properties", {})
@@ -139,7 +139,7 @@ def test_every_merge_fact_is_kept_and_none_is_invented() -> None:
     assert facts > 140
 
 
-def test_every_default_that_is_not_zero_is_kept_and_none_is_invented() -> None:
+def test_defaults_are_those_of_the_schemas_except_zeroes() -> None:
     found = 0
     for cls, schema in all_schemas():
         defaults = {wire: each.get("default") for wire, each in schema.get("properties", {}).items()}
@@ -181,7 +181,7 @@ def kind_in(served: GroupVersion, described: dict[str, str]) -> GroupVersionKind
     return served.kind(described["kind"])
 
 
-def test_a_kind_that_no_resource_serves_says_so() -> None:
+def test_a_kind_that_no_resource_serves_has_no_resource() -> None:
     served = {
         kind_in(GroupVersion(group, version), described["responseKind"])
         for group, version, described in discovered()

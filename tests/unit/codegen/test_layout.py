@@ -72,7 +72,7 @@ def test_a_string_is_quoted_as_the_formatter_quotes_it(values: list[str]) -> Non
 
 @few
 @given(st.lists(prose.filter(str.strip), min_size=1, max_size=30))
-def test_a_docstring_says_what_it_was_given_and_stands_as_the_formatter_has_it(contents: list[str]) -> None:
+def test_a_docstring_keeps_its_text_and_needs_no_formatter(contents: list[str]) -> None:
     made = "\n\n".join(
         f"class A{number}:\n{indented(docstring(content, indent=4))}"
         for number, content in enumerate(contents)

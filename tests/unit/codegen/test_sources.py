@@ -248,7 +248,7 @@ def test_no_token_goes_over_plain_http_to_another_machine() -> None:
 
 
 @pytest.mark.parametrize("by_environment", [False, True])
-def test_a_kubeconfig_says_where_the_server_is_and_who_asks(
+def test_a_kubeconfig_gives_address_and_credentials(
     server: Server, tmp_path: Path, by_environment: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "config"
@@ -266,13 +266,13 @@ def test_a_kubeconfig_says_where_the_server_is_and_who_asks(
     assert {headers["Authorization"] for headers in server.asked.values()} == {"Bearer secret"}
 
 
-def test_no_token_is_sent_where_there_is_none(server: Server) -> None:
+def test_without_a_token_none_is_sent(server: Server) -> None:
     sources.from_server(server.config())
 
     assert all("Authorization" not in headers for headers in server.asked.values())
 
 
-def test_discovery_is_asked_for_in_one_piece(server: Server) -> None:
+def test_aggregated_discovery_is_requested(server: Server) -> None:
     sources.from_server(server.config())
 
     assert "as=APIGroupDiscoveryList" in server.asked["/apis"]["Accept"]
@@ -338,14 +338,14 @@ def test_a_server_without_any_document_is_named(server: Server) -> None:
         sources.from_server(server.config(), groups=["nowhere"])
 
 
-def test_a_server_without_openapi_is_told_from_one_without_a_definition(server: Server) -> None:
+def test_a_server_without_openapi_is_reported_with_advice(server: Server) -> None:
     server.answers["/openapi/v3"] = 404
 
     with pytest.raises(GenerateError, match=r"has no OpenAPI v3 .*; generate from manifests: --crd FILE$"):
         sources.from_server(server.config())
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_an_unreachable_server_is_named() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as gone:
         port = gone.server_port
 
@@ -353,7 +353,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
         sources.from_server(Config(server=f"http://127.0.0.1:{port}"))
 
 
-def test_certificates_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_invalid_certificates_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("not a certificate", "utf-8")
 
     with pytest.raises(ConfigError, match=r"no certificate in the certificate authority .*ca\.crt"):
@@ -420,7 +420,7 @@ def write(folder: Path, *documents: Any) -> Path:
     return path
 
 
-def test_a_definition_that_says_little_gets_what_the_server_would_fill_in(tmp_path: Path) -> None:
+def test_a_minimal_definition_gets_the_defaults_of_the_server(tmp_path: Path) -> None:
     spec = sources.from_manifests([write(tmp_path, definition())])
 
     assert [(str(gvk), each.name, each.singular) for gvk, each in spec.resources.items()] == [

@@ -279,7 +279,7 @@ def test_a_reference_to_nothing_is_an_error() -> None:
         modules_of(apple({"part": ref(f"{GO}Missing")}))
 
 
-def test_types_of_one_name_from_two_modules_are_told_apart(load: Callable[..., ModuleType]) -> None:
+def test_types_of_one_name_from_two_modules_get_aliases(load: Callable[..., ModuleType]) -> None:
     part = {"type": "object", "properties": {"n": {"type": "integer"}}}
     schemas = {
         **apple(
@@ -367,7 +367,7 @@ def test_groups_whose_names_come_to_the_same_get_folders_of_their_own() -> None:
     }
 
 
-def test_a_group_or_version_that_is_none_is_an_error() -> None:
+def test_an_invalid_group_or_version_is_an_error() -> None:
     for group, version in (('"""\nimport os', "v1"), ("example.com", "1\nx")):
         with pytest.raises(GenerateError, match="is not a valid group and version"):
             modules_of({f"{GO}Apple": {"type": "object", **gvk("Apple", group, version)}})

@@ -9,7 +9,7 @@ from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.metadata import ObjectMeta
 from masthead._meta.model import Struct, field
 from masthead._meta.object import Object, ObjectList
-from masthead._meta.registry import BUILT_IN, Registry, registry
+from masthead._meta.registry import BUILT_IN, REMOVED, Registry, registry
 from masthead._meta.resource import Resource
 from masthead.api.apps.v1 import Deployment, DeploymentList
 from masthead.errors import UnknownKindError
@@ -69,7 +69,7 @@ def test_a_class_written_by_hand_can_be_registered() -> None:
         (lambda: Registry().register(Object), "has no GVK"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_said_clearly(ask: object, message: str) -> None:
+def test_unknown_kinds_and_resources_are_reported(ask: object, message: str) -> None:
     assert callable(ask)
     with pytest.raises(UnknownKindError) as caught:
         ask()
@@ -107,14 +107,38 @@ def test_a_list_is_found_whatever_it_is_called() -> None:
     assert own.list_class(Widget.GVK) is Widgets
 
 
-def test_a_kind_without_a_list_says_so() -> None:
+def test_a_kind_without_a_list_is_reported() -> None:
     with pytest.raises(UnknownKindError, match="has no list"):
         registry.list_class(GroupVersionKind("policy", "v1", "Eviction"))
 
 
-def test_an_index_that_is_none_is_named_once_and_spoils_nothing() -> None:
+def test_an_invalid_index_is_reported_once_and_affects_nothing_else() -> None:
     own = Registry("no.such.index", BUILT_IN)
 
     with pytest.raises(UnknownKindError, match=r"no\.such\.index is not an index of generated types"):
         own.class_of(DEPLOYMENT)
     assert own.class_of(DEPLOYMENT) is Deployment
+
+
+def test_kinds_of_the_removed_index_are_found_by_full_name_and_not_listed() -> None:
+    own = Registry(BUILT_IN, removed=REMOVED)
+    old = GroupVersionKind("extensions", "v1beta1", "Ingress")
+
+    assert old == own.object_class(old).GVK
+    assert old == own.list_class(old).ITEM.GVK
+    assert own.kind_of(GroupVersionResource("extensions", "v1beta1", "ingresses")) == old
+    assert old not in set(own.kinds())
+    with pytest.raises(UnknownKindError, match=r"Ingress exists in networking\.k8s\.io/v1$"):
+        own.class_of(GroupVersionKind("extensions", "v1beta2", "Ingress"))
+    with pytest.raises(UnknownKindError, match="there is no class for extensions/v1beta1"):
+        Registry(BUILT_IN).class_of(old)
+
+
+def test_a_registered_class_replaces_one_of_the_removed_index() -> None:
+    class Ingress(Object):
+        GVK = GroupVersionKind("extensions", "v1beta1", "Ingress")
+
+    own = Registry(BUILT_IN, removed=REMOVED)
+    own.register(Ingress)
+
+    assert own.object_class(Ingress.GVK) is Ingress

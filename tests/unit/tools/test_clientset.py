@@ -248,7 +248,7 @@ def test_using_a_group_imports_that_group_alone() -> None:
     )
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_errors(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     status = clientset.main(["--openapi", str(tmp_path), "--legacy", str(tmp_path), "--out", str(tmp_path)])
 
     assert status == 2

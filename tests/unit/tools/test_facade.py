@@ -494,6 +494,6 @@ class TestScopes:
         ]
 
 
-def test_the_command_says_what_is_wrong(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_errors(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
     assert facade.main(["--root", str(tmp_path)]) == 2
     assert "No such file or directory" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_a_zero_that_openapi_has_as_the_default_is_kept(zero: object) -> None:
     assert apple({"color": {"default": zero}}, ["color", "string"]) == "1:color:s"
 
 
-def test_another_default_says_nothing_about_zeroes() -> None:
+def test_other_defaults_do_not_affect_zeroes() -> None:
     assert apple({"color": {"default": "red"}}, ["color", "string"]) == "1:color:s?"
 
 
@@ -75,7 +75,7 @@ def test_a_pointer_is_kept_whatever_it_holds() -> None:
     assert table_of(text_of(schemas, fields))[1] == {"apps.v1.DeploymentSpec": "1:replicas:i"}
 
 
-def test_pointers_are_told_apart_by_group_and_version_where_they_must_be() -> None:
+def test_pointers_differ_by_group_and_version_where_they_must() -> None:
     assert is_pointer("discovery.v1.EndpointPort", "name")
     assert not is_pointer("core.v1.EndpointPort", "name")
     assert not is_pointer("fruit.v1.Apple", "name")
@@ -150,7 +150,7 @@ def test_the_module_pleases_the_formatter() -> None:
     assert reformatted(text) == text
 
 
-def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = protobuf.main(["--facts", str(tmp_path), "--out", str(tmp_path / "table.py")])
 
     assert status == 2

@@ -370,7 +370,7 @@ class InformerGroups:
     def networking_v1alpha1(self) -> NetworkingV1alpha1Informers:
         """The informers of networking.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+        Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
         from masthead._cache.factory.informer_groups.networking_v1alpha1 import NetworkingV1alpha1Informers
 
@@ -394,7 +394,7 @@ class InformerGroups:
     def node_v1alpha1(self) -> NodeV1alpha1Informers:
         """The informers of node.k8s.io/v1alpha1.
 
-        Not served by current releases of Kubernetes: use node.k8s.io/v1.
+        Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
         from masthead._cache.factory.informer_groups.node_v1alpha1 import NodeV1alpha1Informers
 

@@ -17,7 +17,7 @@ __all__ = ["AuthenticationV1beta1"]
 class AuthenticationV1beta1(Group):
     """The resources of authentication.k8s.io/v1beta1.
 
-    Not served by current releases of Kubernetes: use authentication.k8s.io/v1.
+    Not served since Kubernetes 1.33: use authentication.k8s.io/v1.
     """
 
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1beta1")

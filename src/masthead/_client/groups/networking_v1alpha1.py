@@ -25,7 +25,7 @@ class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
 class NetworkingV1alpha1(Group):
     """The resources of networking.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+    Not served since Kubernetes 1.33: use networking.k8s.io/v1.
     """
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1alpha1")

@@ -17,7 +17,7 @@ __all__ = ["NodeV1alpha1"]
 class NodeV1alpha1(Group):
     """The resources of node.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use node.k8s.io/v1.
+    Not served since Kubernetes 1.24: use node.k8s.io/v1.
     """
 
     GROUP_VERSION = GroupVersion("node.k8s.io", "v1alpha1")

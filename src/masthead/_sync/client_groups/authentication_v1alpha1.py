@@ -23,7 +23,7 @@ __all__ = ["AuthenticationV1alpha1"]
 class AuthenticationV1alpha1(Group):
     """The resources of authentication.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use authentication.k8s.io/v1.
+    Not served since Kubernetes 1.32: use authentication.k8s.io/v1.
     """
 
     _async: AsyncAuthenticationV1alpha1

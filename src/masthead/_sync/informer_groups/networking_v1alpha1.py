@@ -23,7 +23,7 @@ __all__ = ["NetworkingV1alpha1Informers"]
 class NetworkingV1alpha1Informers(InformerGroup):
     """The informers of networking.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+    Not served since Kubernetes 1.33: use networking.k8s.io/v1.
     """
 
     _async: AsyncNetworkingV1alpha1Informers

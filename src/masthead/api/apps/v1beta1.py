@@ -50,8 +50,8 @@ __all__ = [
     "StatefulSetUpdateStrategy",
 ]
 
-REMOVED_IN: Final[str | None] = "1.16"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.16"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class ControllerRevision(Object):

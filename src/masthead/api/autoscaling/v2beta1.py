@@ -41,8 +41,8 @@ __all__ = [
     "ResourceMetricStatus",
 ]
 
-REMOVED_IN: Final[str | None] = "1.25"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.25"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class ContainerResourceMetricSource(Struct):

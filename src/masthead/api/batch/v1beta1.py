@@ -22,8 +22,8 @@ from masthead.meta.v1 import ObjectMeta
 
 __all__ = ["CronJob", "CronJobList", "CronJobSpec", "CronJobStatus", "JobTemplateSpec", "REMOVED_IN"]
 
-REMOVED_IN: Final[str | None] = "1.25"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.25"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class JobTemplateSpec(Struct):

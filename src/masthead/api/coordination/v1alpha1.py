@@ -9,8 +9,8 @@ from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, Object
 
 __all__ = ["LeaseCandidate", "LeaseCandidateList", "LeaseCandidateSpec", "REMOVED_IN"]
 
-REMOVED_IN: Final[str | None] = "1.32"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.32"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class LeaseCandidateSpec(Struct):

@@ -20,8 +20,8 @@ __all__ = [
     "REMOVED_IN",
 ]
 
-REMOVED_IN: Final[str | None] = "1.25"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.25"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class EndpointConditions(Struct):

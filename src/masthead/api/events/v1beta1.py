@@ -20,8 +20,8 @@ from masthead.meta import (
 
 __all__ = ["Event", "EventList", "EventSeries", "REMOVED_IN"]
 
-REMOVED_IN: Final[str | None] = "1.25"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.25"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class EventSeries(Struct):

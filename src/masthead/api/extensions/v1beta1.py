@@ -70,8 +70,8 @@ __all__ = [
     "ScaleStatus",
 ]
 
-REMOVED_IN: Final[str | None] = "1.22"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.22"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class RollingUpdateDaemonSet(Struct):

@@ -46,8 +46,8 @@ __all__ = [
     "UserSubject",
 ]
 
-REMOVED_IN: Final[str | None] = "1.26"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.26"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class ExemptPriorityLevelConfiguration(Struct):

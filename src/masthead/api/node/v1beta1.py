@@ -11,8 +11,8 @@ from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Qua
 
 __all__ = ["Overhead", "REMOVED_IN", "RuntimeClass", "RuntimeClassList", "Scheduling"]
 
-REMOVED_IN: Final[str | None] = "1.25"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.25"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class Overhead(Struct):

@@ -25,8 +25,8 @@ __all__ = [
     "Subject",
 ]
 
-REMOVED_IN: Final[str | None] = "1.23"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.23"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class AggregationRule(Struct):

@@ -9,8 +9,8 @@ from masthead.meta import GroupVersionKind, Object, ObjectList, Resource
 
 __all__ = ["PriorityClass", "PriorityClassList", "REMOVED_IN"]
 
-REMOVED_IN: Final[str | None] = "1.23"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.23"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class PriorityClass(Object):

@@ -34,8 +34,8 @@ __all__ = [
     "VolumeError",
 ]
 
-REMOVED_IN: Final[str | None] = "1.35"
-"""The Kubernetes release that stopped serving the last of these resources; None if it is not known."""
+REMOVED_IN: Final = "1.35"
+"""The Kubernetes release that stopped serving the last of these resources."""
 
 
 class CSIStorageCapacity(Object):

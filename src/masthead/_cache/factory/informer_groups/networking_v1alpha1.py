@@ -18,7 +18,7 @@ __all__ = ["NetworkingV1alpha1Informers"]
 class NetworkingV1alpha1Informers(InformerGroup):
     """The informers of networking.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use networking.k8s.io/v1.
+    Not served since Kubernetes 1.33: use networking.k8s.io/v1.
     """
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1alpha1")

@@ -18,7 +18,7 @@ __all__ = ["NodeV1alpha1Informers"]
 class NodeV1alpha1Informers(InformerGroup):
     """The informers of node.k8s.io/v1alpha1.
 
-    Not served by current releases of Kubernetes: use node.k8s.io/v1.
+    Not served since Kubernetes 1.24: use node.k8s.io/v1.
     """
 
     GROUP_VERSION = GroupVersion("node.k8s.io", "v1alpha1")
