@@ -90,7 +90,7 @@ def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
     ]
 
 
-def test_affinity_to_no_pod_at_all_is_told() -> None:
+def test_pod_affinity_that_selects_nothing_is_warned_of() -> None:
     required, preferred = (
         f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred")
     )
@@ -103,7 +103,7 @@ def test_affinity_to_no_pod_at_all_is_told() -> None:
     ]
 
 
-def test_annotations_that_became_fields_are_told_and_apparmor_comes_before_the_name() -> None:
+def test_annotations_that_became_fields_are_warned_of_and_apparmor_comes_before_the_name() -> None:
     annotations = {
         "security.alpha.kubernetes.io/sysctls": "x",
         "scheduler.alpha.kubernetes.io/critical-pod": "",
@@ -142,7 +142,7 @@ def test_an_apparmor_annotation_that_the_pods_field_repeats_is_fine(annotation: 
     assert of_pod(annotations=annotations, os={"name": "windows"}) == []
 
 
-def test_volumes_that_no_longer_work_are_told() -> None:
+def test_removed_volume_plugins_are_warned_of() -> None:
     assert of_pod(volumes=[{"name": "a", "emptyDir": {}}, {"name": "b", "storageos": {}}]) == [
         "spec.volumes[1].storageOS: deprecated in v1.22, non-functional in v1.25+"
     ]
@@ -151,7 +151,7 @@ def test_volumes_that_no_longer_work_are_told() -> None:
     ]
 
 
-def test_files_that_stand_in_each_others_way_are_told() -> None:
+def test_overlapping_files_are_warned_of() -> None:
     keys = [{"key": "a", "path": "p"}, {"key": "b", "path": "p/q/"}, {"key": "c", "path": "pq"}]
 
     assert of_pod(volumes=[{"name": "v", "configMap": {"name": "m", "items": keys}}]) == [
@@ -173,7 +173,7 @@ def test_files_that_stand_in_each_others_way_are_told() -> None:
     ]
 
 
-def test_entries_of_lists_that_repeat_others_are_told() -> None:
+def test_duplicate_entries_of_lists_are_warned_of() -> None:
     assert of_pod(imagePullSecrets=[{"name": "a"}, {"name": "a"}, {}]) == [
         'spec.imagePullSecrets[1].name: duplicate name "a"',
         'spec.imagePullSecrets[2].name: invalid empty name ""',
@@ -189,7 +189,7 @@ def test_whole_bytes_are_fine(amount: object) -> None:
     assert of_container(resources={"limits": {"memory": amount}}) == []
 
 
-def test_fractions_of_bytes_are_told_memory_first() -> None:
+def test_fractions_of_bytes_are_warned_of_memory_first() -> None:
     amounts = {"ephemeral-storage": "1.5", "memory": "1500m", "cpu": "1500m"}
 
     assert of_container(resources={"limits": amounts, "requests": amounts}) == [
@@ -208,7 +208,7 @@ def test_a_variable_may_build_on_an_earlier_one_but_not_hide_it() -> None:
     ]
 
 
-def test_ports_that_get_in_each_others_way_are_told() -> None:
+def test_conflicting_ports_are_warned_of() -> None:
     ports = [
         {"containerPort": 80, "protocol": "TCP", "hostPort": 80},
         {"containerPort": 80, "protocol": "UDP"},
@@ -252,7 +252,7 @@ def test_updates_of_pods_are_not_looked_at() -> None:
 @pytest.mark.parametrize(
     ("group", "resource"), [("apps", "deployments"), ("apps", "replicasets"), ("", "replicationcontrollers")]
 )
-def test_a_workloads_template_is_told_when_it_is_new_and_with_each_generation(
+def test_a_workloads_template_is_warned_of_on_create_and_with_each_generation(
     group: str, resource: str
 ) -> None:
     found = obj("a.b", spec=template(**OLD_OS, terminationGracePeriodSeconds=-1))
@@ -269,7 +269,7 @@ def test_a_workloads_template_is_told_when_it_is_new_and_with_each_generation(
     assert on_update(group, resource, found, found) == []
 
 
-def test_a_replication_controllers_update_is_told_of_the_template_before_it() -> None:
+def test_a_replication_controllers_update_is_warned_of_the_template_before_it() -> None:
     old, new = obj(spec=template(**OLD_OS)), changed(obj(spec=template()))
 
     assert on_update("", "replicationcontrollers", new, old) == [

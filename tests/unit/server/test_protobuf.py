@@ -200,7 +200,7 @@ def test_a_body_without_a_kind_is_of_the_one_that_is_expected() -> None:
     assert decode(body("", ""), ("v1", "ConfigMap")) == {"kind": "ConfigMap", "apiVersion": "v1"}
 
 
-def test_fields_that_nobody_knows_are_passed_over() -> None:
+def test_unknown_fields_are_skipped() -> None:
     unknown = [
         field(999, 5),
         field(999, b"x"),

@@ -146,7 +146,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
     with contextlib.closing(sqlite3.connect(path)) as theirs:
         theirs.execute("CREATE TABLE record (a)")

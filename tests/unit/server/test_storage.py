@@ -197,7 +197,7 @@ def test_a_revision_numbers_the_writes_of_all_tables() -> None:
     assert [storage.write(name, "a", b"").revision for name in ("x", "y", "x")] == [2, 3, 4]
 
 
-def test_a_table_that_nobody_wrote_to_is_empty_and_is_kept() -> None:
+def test_a_table_without_writes_is_empty_and_is_kept() -> None:
     storage = Storage()
     assert list(storage.table("x").scan("", 1)) == []
     assert storage.table("x") is storage.table("x")
@@ -273,7 +273,7 @@ def test_one_state_that_is_larger_than_all_history_may_be_is_forgotten_at_once()
     assert [record.value for record in storage.table("things").scan("", 3)] == [b"y" * 100]
 
 
-def test_a_listener_may_stop_listening_while_it_is_told() -> None:
+def test_a_listener_may_unregister_while_it_is_notified() -> None:
     storage = Storage()
     table = storage.table("x")
     calls: list[int] = []

@@ -126,7 +126,7 @@ def test_a_plain_object_of_any_kind_is_not_warned_of(key: tuple[str, str]) -> No
         ),
     ],
 )
-def test_what_a_service_is_told(spec: Plain, said: list[str]) -> None:
+def test_warnings_about_services(spec: Plain, said: list[str]) -> None:
     assert of_service(**spec) == said
 
 
@@ -134,7 +134,7 @@ def test_what_a_service_is_told(spec: Plain, said: list[str]) -> None:
     ("address", "better"),
     [("01.2.3.4", "1.2.3.4"), ("::ffff:1.2.3.4", "1.2.3.4"), ("::FFFF:1.2.3.4", "1.2.3.4")],
 )
-def test_an_address_that_not_everybody_reads_is_told(address: str, better: str) -> None:
+def test_an_address_that_is_not_canonical_is_warned_of(address: str, better: str) -> None:
     assert of_service(type="LoadBalancer", loadBalancerIP=address) == [
         f'spec.loadBalancerIP: non-standard IP address "{address}" is invalid: use "{better}"'
     ]
@@ -148,7 +148,7 @@ def test_addresses_as_they_are_printed_and_what_is_no_address_are_fine(address: 
     assert is_mapped or is_sloppy or of_service(loadBalancerIP=address) == []
 
 
-def test_statuses_are_told_of_their_addresses() -> None:
+def test_addresses_in_a_status_are_warned_of() -> None:
     pod = {"status": {"podIPs": [{"ip": "FD00::1"}], "hostIPs": [{"ip": "FD00::1"}]}}
     balancer = {"status": {"loadBalancer": {"ingress": [{"hostname": "x"}, {"ip": "FD00::1"}]}}}
 
@@ -244,11 +244,11 @@ def test_endpoints_of_the_servers_own_controller_are_trusted() -> None:
         ),
     ],
 )
-def test_what_a_new_object_is_told(group: str, resource: str, fields: Plain, said: str) -> None:
+def test_warnings_about_new_objects(group: str, resource: str, fields: Plain, said: str) -> None:
     assert on_create(group, resource, obj(**fields)) == [said]
 
 
-def test_some_kinds_are_told_only_what_is_new() -> None:
+def test_some_kinds_are_warned_only_of_what_is_new() -> None:
     account = obj(annotations={"kubernetes.io/enforce-mountable-secrets": "true"})
     driver = obj(spec={"tokenRequests": [{"audience": "a"}]})
     ingress = obj(annotations={"kubernetes.io/ingress.class": "x"}, spec={})
@@ -265,7 +265,7 @@ def test_some_kinds_are_told_only_what_is_new() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", "/status"])
-def test_a_name_that_is_kept_for_files_is_told_even_when_the_status_is_written(suffix: str) -> None:
+def test_a_reserved_name_is_warned_of_even_in_a_write_of_the_status(suffix: str) -> None:
     found = obj("w.static.k8s.io")
 
     resource = f"validatingadmissionpolicies{suffix}"
@@ -315,7 +315,7 @@ def pem(kind: str, content: bytes = b"\x30\x00") -> str:
         ),
     ],
 )
-def test_a_secret_that_cannot_serve_tls_is_told(certificate: str, key: str, said: str) -> None:
+def test_a_secret_that_cannot_serve_tls_is_warned_of(certificate: str, key: str, said: str) -> None:
     data = {"tls.crt": certificate, "tls.key": key}
     encoded = {name: base64.b64encode(value.encode()).decode() for name, value in data.items()}
 
@@ -323,7 +323,7 @@ def test_a_secret_that_cannot_serve_tls_is_told(certificate: str, key: str, said
     assert on_create("", "secrets", obj(type="Opaque", data=encoded)) == []
 
 
-def test_custom_resources_are_told_of_new_finalizers_without_a_domain() -> None:
+def test_custom_resources_are_warned_of_new_finalizers_without_a_domain() -> None:
     old, new = obj(), obj()
     old["metadata"]["finalizers"] = ["plain"]
     new["metadata"]["finalizers"] = ["plain", "other", "dot.ted", "ok.io/x", "orphan"]
@@ -341,7 +341,7 @@ def test_custom_resources_are_told_of_new_finalizers_without_a_domain() -> None:
     assert len(on_create("example.com", "widgets", new)) == 3
 
 
-def test_a_definition_is_told_of_new_formats_that_mean_nothing() -> None:
+def test_a_definition_is_warned_of_new_unknown_formats() -> None:
     def definition(**properties: Plain) -> Plain:
         return obj(spec={"versions": [{"schema": {"openAPIV3Schema": {"properties": properties}}}]})
 
@@ -361,7 +361,7 @@ def test_a_definition_is_told_of_new_formats_that_mean_nothing() -> None:
     ]
 
 
-def test_deleting_a_job_without_saying_what_becomes_of_its_pods_is_told() -> None:
+def test_deleting_a_job_without_a_propagation_policy_is_warned_of() -> None:
     assert served("batch", "jobs").delete_warnings(policy=None, orphans=None) == [PODS_STAY]
     assert served("batch", "jobs").delete_warnings(policy="Background", orphans=None) == []
     assert served("batch", "jobs").delete_warnings(policy=None, orphans=False) == []

@@ -1,9 +1,9 @@
-"""The fields that a kind has, and what its objects look like once the server has read them.
+"""The schema of a kind, and the normal form of its objects.
 
-kube-apiserver reads a body into a Go struct and writes that out again. What falls out on the way is gone: unknown
-fields, nulls, empty lists, zeros of optional fields that are no pointers. What Go cannot leave out is there even if nobody wrote it: ``"status": {}``, say. And
-quantities and times come back in their canonical form. `Schema.clean` does the same to plain data, with the generated
-types as its source of truth, and says what it dropped, or where a value is of the wrong type, in Go's words.
+kube-apiserver decodes a body into a Go struct and encodes it again. What has no place there is dropped: unknown fields,
+nulls, empty lists, zeros of optional fields that are no pointers. What Go cannot omit is added: ``"status": {}``, say.
+And quantities and times come back in their canonical form. `Schema.clean` does the same to plain data, with the
+generated types as its source of truth. It reports what it dropped, and values of the wrong type in Go's words.
 """
 
 from __future__ import annotations

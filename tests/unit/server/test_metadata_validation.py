@@ -61,7 +61,7 @@ def test_an_object_must_have_a_name() -> None:
     assert created(name="") == ["metadata.name: Required value: name or generateName is required"]
 
 
-def test_a_bad_prefix_is_told_along_with_the_name_that_came_of_it() -> None:
+def test_a_bad_prefix_is_reported_with_the_name_generated_from_it() -> None:
     fields = [
         each.field
         for each in create_errors(named(name="A_x", generateName="A_"), DEPLOYMENTS, namespaced=True)
@@ -83,7 +83,7 @@ def test_a_name_that_does_not_fit_into_a_url_is_refused_by_every_kind() -> None:
     assert [str(each) for each in create_errors(named(name="a/b"), BUDGETS, namespaced=True)] == [said]
 
 
-def test_where_anything_goes_a_bad_url_is_told_only_when_nothing_else_is_wrong() -> None:
+def test_without_a_name_rule_a_bad_path_segment_is_reported_only_if_nothing_else_is_wrong() -> None:
     errors = create_errors(named(name="a/b", labels={"": ""}), REQUESTS, namespaced=True)
 
     assert {each.field for each in errors} == {"metadata.labels"}
@@ -178,7 +178,7 @@ def test_a_generation_is_not_negative() -> None:
     ]
 
 
-def test_all_that_is_wrong_is_told_in_the_servers_order() -> None:
+def test_all_errors_are_reported_in_kube_apiservers_order() -> None:
     errors = create_errors(
         named(
             name="A",
@@ -242,7 +242,7 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
 @pytest.mark.parametrize(
     ("strategy", "times"), [(CONFIG_MAPS, 4), (DEPLOYMENTS, 3), (BUDGETS, 2), (WIDGETS, 3)]
 )
-def test_an_update_is_told_about_a_bad_label_as_often_as_the_server_looks_at_it(
+def test_an_update_reports_a_bad_label_as_often_as_kube_apiserver_validates_it(
     strategy: Strategy, times: int
 ) -> None:
     assert len(update_errors(named(labels={"a": "-"}), named(), strategy)) == times

@@ -1,4 +1,4 @@
-"""The rules of kinds: what the server decides and refuses, checked against what a real one did.
+"""Defaulting, strategy and validation of resources, against what a real kube-apiserver did.
 
 ``tests/data/server`` holds what was given to kube-apiserver, and what it answered.
 """
@@ -81,7 +81,7 @@ def hooks_for(obj: Plain, part: str = "") -> StrategyHooks:
 
 
 def stored(obj: Plain) -> Plain:
-    """Give an object the shape in which rules see it."""
+    """Give an object the shape in which hooks see it."""
     group, version, kind = kind_of(obj)
     return to_storage(obj, kind, group, version)
 
@@ -96,45 +96,45 @@ def answered(obj: Plain) -> Plain:
 
 def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Plain:
     """Do what a server does with a new object, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), hooks_for(obj)
+    obj, hooks = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
     obj = stored(obj)
     meta = obj.setdefault("metadata", {})
     known = like["metadata"] if like else {"name": "a", "namespace": NAMESPACE, "uid": "u"}
     meta.setdefault("name", known["name"])
     meta |= {key: known.get(key) for key in ("namespace", "uid", "creationTimestamp")}
-    if failure := rules.admit_create(obj, allocate):
+    if failure := hooks.admit_create(obj, allocate):
         raise failure
     if obj["kind"] not in {"Node", "CustomResourceDefinition"}:
         obj.pop("status", None)
-    rules.prepare_create(obj, allocate)
-    refuse(obj, rules.validate_create(obj))
-    rules.finish_create(obj)
+    hooks.prepare_create(obj, allocate)
+    refuse(obj, hooks.validate_create(obj))
+    hooks.finish_create(obj)
     return answered(obj)
 
 
 def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     """Do what a server does with a changed object, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), hooks_for(obj)
+    obj, hooks = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
     obj, old = stored(obj), stored(known)
     fixed = {key: old["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
     obj["metadata"] = {**obj["metadata"], **fixed}
     if "status" in old:
         obj["status"] = copy.deepcopy(old["status"])
-    rules.reallocate(obj, old, allocate)
-    rules.prepare_update(obj, old)
-    refuse(obj, rules.validate_update(obj, old))
+    hooks.reallocate(obj, old, allocate)
+    hooks.prepare_update(obj, old)
+    refuse(obj, hooks.validate_update(obj, old))
     return answered(obj)
 
 
 def update_status(obj: Plain, known: Plain, part: str) -> Plain:
     """Do what a server does with a changed status, as far as its kind matters."""
-    obj, rules = copy.deepcopy(obj), hooks_for(obj, part)
+    obj, hooks = copy.deepcopy(obj), hooks_for(obj, part)
     apply_defaults(*kind_of(obj), obj)
     obj, old = stored(obj), stored(known)
-    rules.prepare_status(obj, old, Allocator(now=lambda: NOW))
-    refuse(obj, rules.validate_status(obj, old))
+    hooks.prepare_status(obj, old, Allocator(now=lambda: NOW))
+    refuse(obj, hooks.validate_status(obj, old))
     return answered(obj)
 
 
@@ -216,31 +216,31 @@ def test_a_status_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
 @pytest.mark.parametrize("case", [each for each in recorded("created.json") if "pod" in each.name])
 def test_checking_an_object_does_not_change_it(case: Case) -> None:
     before = copy.deepcopy(case.answer)
-    rules = hooks_for(case.answer)
-    rules.validate_create(case.answer)
-    rules.validate_update(case.answer, case.answer)
+    hooks = hooks_for(case.answer)
+    hooks.validate_create(case.answer)
+    hooks.validate_update(case.answer, case.answer)
     assert case.answer == before
 
 
-def test_a_kind_without_rules_has_rules_that_do_nothing() -> None:
-    rules, thing = hooks_of("example.com", "things"), {"spec": {"a": 1}}
+def test_a_resource_without_hooks_has_hooks_that_do_nothing() -> None:
+    hooks, thing = hooks_of("example.com", "things"), {"spec": {"a": 1}}
     allocate = Allocator()
-    assert rules.admit_create(thing, allocate) is None
-    rules.prepare_create(thing, allocate)
-    rules.reallocate(thing, thing, allocate)
-    rules.prepare_update(thing, thing)
-    rules.finish_create(thing)
-    rules.prepare_status(thing, thing, allocate)
-    assert rules.validate_create(thing) == rules.validate_update(thing, thing) == []
-    assert rules.validate_status(thing, thing) == []
+    assert hooks.admit_create(thing, allocate) is None
+    hooks.prepare_create(thing, allocate)
+    hooks.reallocate(thing, thing, allocate)
+    hooks.prepare_update(thing, thing)
+    hooks.finish_create(thing)
+    hooks.prepare_status(thing, thing, allocate)
+    assert hooks.validate_create(thing) == hooks.validate_update(thing, thing) == []
+    assert hooks.validate_status(thing, thing) == []
     assert thing == {"spec": {"a": 1}}
 
 
-def test_rules_are_made_once() -> None:
+def test_hooks_are_made_once() -> None:
     assert hooks_of("", "pods") is hooks_of("", "pods")
 
 
-def test_the_rules_of_a_status_are_those_of_its_kind_and_other_parts_have_their_own() -> None:
+def test_the_status_has_the_hooks_of_its_resource_and_other_subresources_have_their_own() -> None:
     assert hooks_of("apps", "deployments/status") == hooks_of("apps", "deployments")
     assert hooks_of("apps", "deployments/scale") == hooks_of("example.com", "things")
     requests = "certificatesigningrequests"

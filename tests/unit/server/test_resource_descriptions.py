@@ -72,7 +72,7 @@ def test_a_put_creates_what_is_not_there_for_a_few_kinds() -> None:
     }
 
 
-def test_jobs_and_replication_controllers_orphan_what_they_own_unless_told_otherwise() -> None:
+def test_jobs_and_replication_controllers_orphan_dependents_by_default() -> None:
     orphaning = {key for key in RESOURCES if strategy_of(*key).dependents == "orphan"}
 
     assert orphaning == {("", "replicationcontrollers"), ("batch", "jobs")}
