@@ -1,10 +1,10 @@
-"""Informers at work: a cluster that misbehaves, and a mirror that stays true. ``python -m demo`` runs it.
+"""Informers under faults: a failing API server, and caches that stay in sync. ``python -m demo`` runs it.
 
 | module | what it shows |
 |---|---|
-| `cluster` | an API server in this process, with faults on demand, that is restarted halfway |
-| `story` | writing: pods and deployments come, change and go |
-| `mirror` | reading: a factory, its informers, handlers and listers |
-| `narrator` | lines from several threads, faults among them, in the order in which things happened |
-| `verdict` | whether the mirror shows what the server has |
+| `cluster` | an API server in this process, with injected faults, that is restarted halfway |
+| `workload` | writes: pods and deployments are created, changed and deleted |
+| `mirror` | reads: a factory, its informers, handlers and listers |
+| `event_log` | log lines of several threads, faults among them, in order |
+| `comparison` | compares the caches with the server |
 """

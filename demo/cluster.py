@@ -1,4 +1,4 @@
-"""A cluster that misbehaves: the embedded API server, with faults that strike by themselves."""
+"""A failing cluster: the embedded API server, with injected faults."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from masthead._server.server import Server
 
 _BOOKMARK_EVERY: Final = 0.4
-"""Seconds; a real server takes a minute. So a watch that falls silent is noticed soon."""
+"""Seconds; a real server takes a minute. So a stalled watch is detected soon."""
 
-_Troubles: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
-"""What goes wrong, in words, and how that is asked for."""
+_FaultPlan: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
+"""Faults by description, and how each is injected."""
 
-# A fault of a stream strikes the next watch that is opened; so each of these meets the watch that the one before it broke.
-_FIRST_HALF: Final[_Troubles] = {
-    "429 for a watch of pods: come back in a second": lambda faults: faults.throttle(
+# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one.
+_FIRST_HALF: Final[_FaultPlan] = {
+    "429 for a watch of pods, with Retry-After of a second": lambda faults: faults.throttle(
         retry_after=1, verb="watch", resource="pods"
     ),
-    "a watch of pods that breaks off": lambda faults: faults.drop_watch(after=20, resource="pods"),
+    "a watch of pods that is dropped": lambda faults: faults.drop_watch(after=20, resource="pods"),
     "503 for a list of pods": lambda faults: faults.fail(503, verb="list", resource="pods"),
     "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
         after=6, resource="pods"
     ),
-    "a watch of deployments that ends with 410: its version is forgotten": lambda faults: faults.expire_watch(
-        after=12, resource="deployments"
+    "a watch of deployments that ends with 410: its resource version has expired": lambda faults: (
+        faults.expire_watch(after=12, resource="deployments")
     ),
 }
-_SECOND_HALF: Final[_Troubles] = {
-    "a watch of pods that falls silent": lambda faults: faults.silence_watch(after=6, resource="pods"),
+_SECOND_HALF: Final[_FaultPlan] = {
+    "a watch of pods that stalls": lambda faults: faults.silence_watch(after=6, resource="pods"),
     "a watch of pods that ends with 410": lambda faults: faults.expire_watch(after=4, resource="pods"),
     "500 for a list of deployments": lambda faults: faults.fail(500, verb="list", resource="deployments"),
-    "a watch of deployments that breaks off": lambda faults: faults.drop_watch(
+    "a watch of deployments that is dropped": lambda faults: faults.drop_watch(
         after=6, resource="deployments"
     ),
 }
@@ -49,14 +49,14 @@ _RESOURCES: Final = ("pods", "deployments")
 _RESTART: Final = "a restart of the server"
 
 
-class Cluster:
-    """An API server that can be restarted: at the same address, with the data that it had.
+class FailingCluster:
+    """An API server with faults, which can be restarted at the same address and with its data.
 
     Args:
-        folder: RequestFilter to keep the data.
+        folder: The directory of the data.
 
     Attributes:
-        server: The server that runs now.
+        server: The running server.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class Cluster:
         self._token = secrets.token_urlsafe()
         self._running = ExitStack()
         self._survived: list[str] = []
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.server = self._start()
         self._armed = self._arm(_FIRST_HALF)
 
@@ -82,30 +82,32 @@ class Cluster:
         self.server = self._start(port)
         self._armed = self._arm(_SECOND_HALF)
 
-    def news(self) -> list[str]:
-        """Which faults have met a request since this was asked last. A watch that has met one is sound for a while."""
-        struck = [name for name, fault in self._armed.items() if fault.hits and name not in self._told]
-        self._told.update(struck)
-        return struck
+    def new_faults(self) -> list[str]:
+        """The faults that have hit a request since the last call. The watch itself may fail a while later."""
+        hit = [name for name, fault in self._armed.items() if fault.hits and name not in self._reported]
+        self._reported.update(hit)
+        return hit
 
-    def behave(self) -> None:
-        """Let nothing more go wrong, but for what is under way."""
+    def stop_faults(self) -> None:
+        """Inject no more faults; those in progress take their course."""
         self.server.faults.clear()
 
     def is_still_failing(self) -> bool:
-        """Whether a watch has met a fault, and has yet to break or to be opened again."""
-        return bool(self._under_way())
+        """Whether a watch was hit by a fault, and has yet to break or to be opened again."""
+        return bool(self._in_progress())
 
     def survived(self) -> list[str]:
-        """What has gone wrong and is over."""
-        over = [name for name, fault in self._armed.items() if fault.hits and fault not in self._under_way()]
+        """The faults that are over."""
+        over = [
+            name for name, fault in self._armed.items() if fault.hits and fault not in self._in_progress()
+        ]
         return [*self._survived, *over]
 
-    def _under_way(self) -> list[Fault]:
-        return [fault for resource in _RESOURCES for fault in self._under_way_for(resource)]
+    def _in_progress(self) -> list[Fault]:
+        return [fault for resource in _RESOURCES for fault in self._in_progress_for(resource)]
 
-    def _under_way_for(self, resource: str) -> list[Fault]:
-        # Each fault takes one watch, in this order: the last one is over when a sound watch was opened behind it.
+    def _in_progress_for(self, resource: str) -> list[Fault]:
+        # Each fault hits one watch, in this order: the last one is over once another watch was opened after it.
         calls = [seen.info for seen in self.server.requests]
         watches = sum(call.verb == "watch" and call.resource == resource for call in calls)
         where: RequestFilter = {"verb": "watch", "resource": resource}
@@ -118,5 +120,5 @@ class Cluster:
         )
         return self._running.enter_context(run)
 
-    def _arm(self, troubles: _Troubles) -> dict[str, Fault]:
-        return {name: add(self.server.faults) for name, add in troubles.items()}
+    def _arm(self, plan: _FaultPlan) -> dict[str, Fault]:
+        return {name: inject(self.server.faults) for name, inject in plan.items()}

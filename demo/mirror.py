@@ -1,4 +1,4 @@
-"""The mirror: informers that keep a copy of the cluster, and handlers that hear of every change."""
+"""The mirror: informers that cache the cluster's objects, and handlers that report every event."""
 
 from __future__ import annotations
 
@@ -23,61 +23,61 @@ _WITHIN: Final = 60.0
 
 
 class Reporter(masthead.EventHandler[T]):
-    """A handler: says what it hears, and keeps what it has heard.
+    """An event handler that logs its events, and keeps the objects they describe.
 
     Its methods run in a thread of their own, one call at a time.
 
     Args:
-        kind: What the objects are called.
-        describe: What is worth telling of one.
-        say: Prints a line.
+        kind: The name of the kind in log lines.
+        describe: Summarizes an object.
+        log: Writes a line.
     """
 
-    def __init__(self, kind: str, describe: Callable[[T], str], say: Callable[[str], None]) -> None:
+    def __init__(self, kind: str, describe: Callable[[T], str], log: Callable[[str], None]) -> None:
         self._kind = kind
         self._describe = describe
-        self._say = say
-        self._moved = threading.Condition()
-        self.heard: dict[str, T] = {}
+        self._log = log
+        self._changed = threading.Condition()
+        self.objects: dict[str, T] = {}
         self.events = 0
 
     def on_add(self, obj: T, is_initial: bool) -> None:
-        """An object came, or was there already."""
-        self._say(f"{'=' if is_initial else '+'} {self._kind} {obj.metadata.name}: {self._describe(obj)}")
+        """An object was added, or existed already."""
+        self._log(f"{'=' if is_initial else '+'} {self._kind} {obj.metadata.name}: {self._describe(obj)}")
         self._note(obj.key, obj)
 
     def on_update(self, old: T, new: T) -> None:
         """An object changed."""
-        self._say(f"~ {self._kind} {new.metadata.name}: {self._describe(old)} -> {self._describe(new)}")
+        self._log(f"~ {self._kind} {new.metadata.name}: {self._describe(old)} -> {self._describe(new)}")
         self._note(new.key, new)
 
     def on_delete(self, obj: T, final_state_known: bool) -> None:
-        """An object is gone; perhaps while nobody was looking."""
+        """An object was deleted, perhaps while the watch was broken."""
         missed = "" if final_state_known else " (while the connection was broken)"
-        self._say(f"- {self._kind} {obj.metadata.name}{missed}")
+        self._log(f"- {self._kind} {obj.metadata.name}{missed}")
         self._note(obj.key, None)
 
     def on_error(self, error: Exception) -> None:
-        """A list or watch failed. There is nothing to do: the informer tries again by itself."""
-        self._say(f"! {self._kind}s: {error}")
+        """A list or watch failed. There is nothing to do: the informer retries by itself."""
+        self._log(f"! {self._kind}s: {error}")
 
-    def wait_to_hear_of(self, key: str) -> None:
-        """Wait until an object that is there has been told."""
-        with self._moved:
-            self._moved.wait_for(lambda: key in self.heard, _WITHIN)
+    def wait_for_event(self, key: str) -> None:
+        """Wait until an existing object has been delivered."""
+        with self._changed:
+            self._changed.wait_for(lambda: key in self.objects, _WITHIN)
 
     def _note(self, key: str, obj: T | None) -> None:
-        with self._moved:
+        with self._changed:
             self.events += 1
             if obj is None:
-                del self.heard[key]
+                del self.objects[key]
             else:
-                self.heard[key] = obj
-            self._moved.notify_all()
+                self.objects[key] = obj
+            self._changed.notify_all()
 
 
-class Mirrored(Generic[T]):
-    """One kind of the mirror: its informer, and the handler that reports on it."""
+class MirroredResource(Generic[T]):
+    """One resource of the mirror: its informer, and its event handler."""
 
     def __init__(self, informer: masthead.SharedInformer[T], reporter: Reporter[T]) -> None:
         self.informer = informer
@@ -86,34 +86,34 @@ class Mirrored(Generic[T]):
         informer.set_watch_error_handler(reporter.on_error)
 
     def cached(self) -> dict[str, T]:
-        """What the cache has, by key; read from memory."""
+        """The cached objects by key; read from memory."""
         return {obj.key: obj for obj in self.informer.lister.list()}
 
     def catch_up(self, last: T) -> None:
-        """Wait until the cache has something that was just written, and the handler has heard of it."""
-        with contextlib.suppress(masthead.DeadlineError):  # what is missing then, the comparison will tell
+        """Wait until the cache has an object that was just written, and the handler its event."""
+        with contextlib.suppress(masthead.DeadlineError):  # the comparison reports what is missing
             self.informer.wait_for(last, timeout=_WITHIN)
-        self.reporter.wait_to_hear_of(last.key)
+        self.reporter.wait_for_event(last.key)
 
 
 class Mirror:
-    """A copy of the cluster's pods and deployments.
+    """Caches of the cluster's pods and deployments.
 
     Args:
-        client: Whose cluster.
-        say: Prints a line.
+        client: The client of the cluster.
+        log: Writes a line.
     """
 
-    def __init__(self, client: masthead.Client, say: Callable[[str], None]) -> None:
+    def __init__(self, client: masthead.Client, log: Callable[[str], None]) -> None:
         self._factory = masthead.SharedInformerFactory(client, stall_after=_STALL_AFTER)
-        pods: Reporter[Pod] = Reporter("pod", _pod_in_words, say)
-        deployments: Reporter[Deployment] = Reporter("deployment", _deployment_in_words, say)
-        self.pods = Mirrored(self._factory.core_v1.pods.informer, pods)
-        self.deployments = Mirrored(self._factory.apps_v1.deployments.informer, deployments)
+        pods: Reporter[Pod] = Reporter("pod", _describe_pod, log)
+        deployments: Reporter[Deployment] = Reporter("deployment", _describe_deployment, log)
+        self.pods = MirroredResource(self._factory.core_v1.pods.informer, pods)
+        self.deployments = MirroredResource(self._factory.apps_v1.deployments.informer, deployments)
         self.pods.informer.add_indexers({"node": lambda pod: [pod.spec.node_name or "none"]})
 
     def __enter__(self) -> Self:
-        """Start, and wait until everything is there."""
+        """Start the informers, and wait until they are synced."""
         self._factory.start()
         self._factory.wait_for_cache_sync(timeout=_WITHIN)
         return self
@@ -123,21 +123,21 @@ class Mirror:
 
     @property
     def events(self) -> int:
-        """How many changes the handlers have heard of."""
+        """The number of events that the handlers have received."""
         return self.pods.reporter.events + self.deployments.reporter.events
 
     def pods_by_node(self) -> dict[str, int]:
-        """How many pods each node has: an index, read from memory."""
+        """The number of pods by node: an index, read from memory."""
         indexer = self.pods.informer.indexer
         return {
             node: len(indexer.by_index("node", node)) for node in sorted(indexer.list_index_values("node"))
         }
 
 
-def _pod_in_words(pod: Pod) -> str:
+def _describe_pod(pod: Pod) -> str:
     phase = "Terminating" if pod.metadata.deletion_timestamp else pod.status.phase
     return f"{phase} on {pod.spec.node_name}"
 
 
-def _deployment_in_words(deployment: Deployment) -> str:
+def _describe_deployment(deployment: Deployment) -> str:
     return f"replicas={deployment.spec.replicas}"

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def node_of(pod: Pod) -> list[str]:
-    """What the pods are indexed by; a pod that is not scheduled yet has no node."""
+    """The index function; a pod that is not scheduled yet has no node."""
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
 def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, None]:
-    """Yield the number of pods of each node: once at the beginning, then after changes."""
+    """Yield the number of pods per node: once at the start, then after every change."""
     changed = threading.Event()
     informer = masthead.SharedInformer(client.core_v1.pods())
     informer.add_indexers({"node": node_of})

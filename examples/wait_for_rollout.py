@@ -9,14 +9,14 @@ from masthead import conditions
 
 
 def wait_for_rollout(client: masthead.Client, namespace: str, name: str, *, seconds: float) -> str:
-    """Wait, and say what came of it.
+    """Wait for the rollout, and return a message.
 
     Raises:
         NotFoundError: If there is no such deployment.
-        DeadlineError: If it takes too long; the message says what it waits for.
+        DeadlineError: If it takes too long; the message says what is missing.
     """
     deployments = client.apps_v1.deployments(namespace)
-    deployments.get(name)  # one that is missing would be waited for
+    deployments.get(name)  # wait_for would wait for a missing deployment
     deployments.wait_for(name, conditions.deployment_rolled_out(), timeout=seconds)
     return f"deployment {namespace}/{name} is rolled out"
 

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demo.narrator import Narrator
-from demo.verdict import differences
+from demo.comparison import differences
+from demo.event_log import EventLog
 
 from masthead.api.core.v1 import Pod
 
@@ -46,19 +46,19 @@ def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     assert faults >= 2
     survived = [line.removeprefix("survived: ") for line in done.stdout.splitlines() if "survived: " in line]
     for each in survived:
-        told = rf"^ *\d+\.\d s  x {re.escape(each)}$"
-        assert each == "a restart of the server" or re.search(told, done.stdout, re.MULTILINE), each
+        logged = rf"^ *\d+\.\d s  x {re.escape(each)}$"
+        assert each == "a restart of the server" or re.search(logged, done.stdout, re.MULTILINE), each
 
 
-def test_lines_that_are_told_at_the_same_time_stay_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    say, together = Narrator(), threading.Barrier(4)
+def test_concurrent_log_lines_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
+    log, barrier = EventLog(), threading.Barrier(4)
 
-    def tell(name: str) -> None:
-        together.wait(30)
+    def write(name: str) -> None:
+        barrier.wait(30)
         for _ in range(200):
-            say(name * 40)
+            log(name * 40)
 
-    threads = [threading.Thread(target=tell, args=(name,)) for name in "abcd"]
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
     for each in threads:
         each.start()
     for each in threads:
@@ -69,12 +69,12 @@ def test_lines_that_are_told_at_the_same_time_stay_whole(capfd: pytest.CaptureFi
     assert all(re.fullmatch(r" *\d+\.\d s  (a{40}|b{40}|c{40}|d{40})", line) for line in lines)
 
 
-def test_a_fault_is_told_before_what_follows_from_it(capfd: pytest.CaptureFixture[str]) -> None:
-    say = Narrator()
-    struck = ["the power fails"]
-    say.faults = lambda: [struck.pop()] if struck else []
-    say("it is dark")
-    say("it is still dark")
+def test_a_fault_is_logged_before_its_consequences(capfd: pytest.CaptureFixture[str]) -> None:
+    log = EventLog()
+    new = ["the power fails"]
+    log.faults = lambda: [new.pop()] if new else []
+    log("it is dark")
+    log("it is still dark")
 
     lines = [line.partition(" s  ")[2] for line in capfd.readouterr().out.splitlines()]
     assert lines == ["x the power fails", "it is dark", "it is still dark"]
@@ -89,6 +89,6 @@ def test_whatever_differs_is_named() -> None:
 
     assert list(differences("the copy", copy, server)) == [
         "the copy still has a",
-        "the copy has another b: of version 2, and the server's is of 4",
+        "the copy has b at version 2, and the server at 4",
         "the copy lacks d",
     ]

@@ -1,4 +1,4 @@
-"""Who tells what happens, a line for each thing."""
+"""The log of the demo."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class Narrator:
-    """Prints lines, each behind the seconds since the beginning.
+class EventLog:
+    """Prints lines, each with the seconds since the start.
 
-    Faults strike silently, so their names are asked for whenever there is something to tell, and told before it: what
-    follows from a fault never stands above it.
+    Faults report nothing themselves, so new ones are printed before every line: the consequences of a fault never stand
+    above it.
 
-    Threads: may be called from any.
+    Threads: may be called from any thread.
 
     Attributes:
-        faults: Names the faults that have struck since it was called last.
+        faults: Returns the names of new faults.
     """
 
     def __init__(self) -> None:
-        self._began = time.monotonic()
+        self._start = time.monotonic()
         self._lock = threading.Lock()
         self.faults: Callable[[], Iterable[str]] = list
 
     def __call__(self, text: str) -> None:
-        """Tell something."""
+        """Print a line."""
         with self._lock:
             for each in self.faults():
                 self._write(f"x {each}")
             self._write(text)
 
     def _write(self, text: str) -> None:
-        write_line(f"{time.monotonic() - self._began:5.1f} s  {text}")
+        write_line(f"{time.monotonic() - self._start:5.1f} s  {text}")
 
 
 def write_line(text: str) -> None:

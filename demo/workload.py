@@ -1,4 +1,4 @@
-"""What happens in the cluster: pods and deployments come, change and go."""
+"""The workload: pods and deployments are created, changed and deleted."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _NODES: Final = ("node-1", "node-2", "node-3")
 _APPS: Final = ("web", "api", "cart", "mail")
 
 
-class Story:
-    """Writes one thing after the other; the same for the same seed.
+class Workload:
+    """A random sequence of writes; the same for the same seed.
 
     Args:
-        client: Whose cluster it happens in.
-        seed: Which story it is.
+        client: The client of the cluster.
+        seed: The seed.
     """
 
     def __init__(self, client: masthead.Client, seed: int) -> None:
         self._pods = client.core_v1.pods("default")
         self._deployments = client.apps_v1.deployments("default")
-        self._chance = random.Random(seed)
+        self._random = random.Random(seed)
         self._count = 0
-        self._living: dict[str, list[str]] = {"pods": [], "deployments": []}
-        self._acts: dict[Callable[[], object], int] = {  # and how often each happens, of 14 times
+        self._existing: dict[str, list[str]] = {"pods": [], "deployments": []}
+        self._actions: dict[Callable[[], object], int] = {  # with their weights
             self.add_pod: 4,
             self.change_pod: 3,
             self.remove_pod: 3,
@@ -43,38 +43,38 @@ class Story:
             self.remove_deployment: 1,
         }
 
-    def begin(self) -> None:
-        """Write what is there at first."""
+    def create_initial(self) -> None:
+        """Create the initial objects."""
         for _ in range(_PODS_AT_FIRST):
             self.add_pod()
         for _ in range(_DEPLOYMENTS_AT_FIRST):
             self.add_deployment()
 
-    def go_on(self) -> None:
-        """Let one more thing happen."""
-        [act] = self._chance.choices(list(self._acts), list(self._acts.values()))
-        act()
+    def step(self) -> None:
+        """Make one write."""
+        [action] = self._random.choices(list(self._actions), list(self._actions.values()))
+        action()
 
     def add_pod(self) -> Pod:
-        """A pod comes."""
-        node = self._chance.choice(_NODES)
+        """Create a pod."""
+        node = self._random.choice(_NODES)
         spec = {"nodeName": node, "containers": [Container(name="main", image="nginx")]}
         return self._pods.create(Pod.new(self._new_name("pods"), labels={"node": node}, spec=spec))
 
     def change_pod(self) -> None:
-        """A pod gets further."""
+        """Change a pod's phase."""
         if name := self._any("pods"):
-            phase = self._chance.choice(("Running", "Succeeded", "Failed"))
+            phase = self._random.choice(("Running", "Succeeded", "Failed"))
             self._pods.patch_status(name, Patch.merge({"status": {"phase": phase}}))
 
     def remove_pod(self) -> None:
-        """A pod goes."""
+        """Delete a pod."""
         if name := self._any("pods"):
-            self._living["pods"].remove(name)
+            self._existing["pods"].remove(name)
             self._pods.delete(name, grace_period_seconds=0)
 
     def add_deployment(self) -> Deployment:
-        """A deployment comes."""
+        """Create a deployment."""
         name = self._new_name("deployments")
         labels = {"app": name}
         template = {
@@ -85,23 +85,23 @@ class Story:
         return self._deployments.create(Deployment.new(name, labels=labels, spec=spec))
 
     def scale_deployment(self) -> None:
-        """A deployment grows, or shrinks."""
+        """Scale a deployment."""
         if name := self._any("deployments"):
-            replicas = self._chance.randint(0, 9)
+            replicas = self._random.randint(0, 9)
             self._deployments.patch(name, Patch.merge({"spec": {"replicas": replicas}}))
 
     def remove_deployment(self) -> None:
-        """A deployment goes."""
+        """Delete a deployment."""
         if name := self._any("deployments"):
-            self._living["deployments"].remove(name)
+            self._existing["deployments"].remove(name)
             self._deployments.delete(name)
 
     def _new_name(self, resource: str) -> str:
         self._count += 1
-        name = f"{self._chance.choice(_APPS)}-{self._count}"
-        self._living[resource].append(name)
+        name = f"{self._random.choice(_APPS)}-{self._count}"
+        self._existing[resource].append(name)
         return name
 
     def _any(self, resource: str) -> str | None:
-        living = self._living[resource]
-        return self._chance.choice(living) if living else None
+        existing = self._existing[resource]
+        return self._random.choice(existing) if existing else None

@@ -1,4 +1,4 @@
-"""Whether a copy is what the server has."""
+"""Compares a cache with the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=masthead.Object)
 
 
 def differences(what: str, copy: Mapping[str, T], server: Mapping[str, T]) -> Iterator[str]:
-    """Compare a copy with what the server has, object by object, and say what differs."""
+    """The differences between a cache and the server's objects, object by object."""
     for key in sorted(copy.keys() | server.keys()):
         if key not in copy:
             yield f"{what} lacks {key}"
@@ -21,4 +21,4 @@ def differences(what: str, copy: Mapping[str, T], server: Mapping[str, T]) -> It
             yield f"{what} still has {key}"
         elif copy[key] != server[key]:
             mine, theirs = (each[key].metadata.resource_version for each in (copy, server))
-            yield f"{what} has another {key}: of version {mine}, and the server's is of {theirs}"
+            yield f"{what} has {key} at version {mine}, and the server at {theirs}"
