@@ -14,6 +14,7 @@ import msgspec
 
 from masthead._client.pagination import name_kinds
 from masthead._client.watch_event import read_events
+from masthead._meta.list_reader import ListReader
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.listwatch import Failure
@@ -282,8 +283,11 @@ class ListWatch(Generic[T]):
         params = _with_key(options.key, query.params())
         async with await self._open("list", params, options.read_timeout, retries=0) as stream:
             # As a stream, because a long list may take its time: only a silent one is given up.
-            body = b"".join([chunk async for chunk in stream.chunks()])
-        page = target.items.from_wire(body, on_error=on_broken)
+            # Decoded as it arrives, so that a list of many objects does not hold the event loop.
+            reader = ListReader(target.items, on_broken)
+            async for chunk in stream.chunks():
+                reader.feed(chunk)
+        page = reader.finish()
         name_kinds(page)
         return page
 
