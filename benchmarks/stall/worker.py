@@ -183,7 +183,7 @@ class Bench:
         """A snapshot is written."""
         async with self._synced() as informer:
             with tempfile.TemporaryDirectory() as folder, Heartbeat() as heartbeat:
-                await _done(informer.save(Path(folder) / "snapshot"))
+                await informer.save(Path(folder) / "snapshot")
             return heartbeat
 
     async def seed(self) -> Heartbeat:
@@ -191,21 +191,16 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "snapshot"
             async with self._synced() as informer:
-                await _done(informer.save(path))
+                await informer.save(path)
             seeded = self._informer()
             with Heartbeat() as heartbeat:
-                await _done(seeded.seed(path))
+                await seeded.seed(path)
             return heartbeat
 
 
 async def _until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110 - a benchmark may poll
         await asyncio.sleep(0.01)
-
-
-async def _done(result: object) -> None:
-    if isinstance(result, asyncio.Future) or asyncio.iscoroutine(result):
-        await result
 
 
 STEPS: Final[dict[str, Callable[[Bench], Awaitable[Heartbeat]]]] = {

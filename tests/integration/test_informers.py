@@ -150,13 +150,13 @@ async def test_a_start_from_a_snapshot_announces_only_what_has_changed(maps: Any
         await put(maps, name)
     async with quick(maps) as informer:
         await informer.wait_synced(30)
-        assert informer.save(tmp_path / "maps") >= 3
+        assert await informer.save(tmp_path / "maps") >= 3
     await put(maps, "a", "2")
     await maps.delete("b")
     again, recorder = quick(maps), RecordingHandler()
     with pytest.raises(SnapshotError):
-        again.seed(tmp_path / "nothing")
-    assert again.seed(tmp_path / "maps") >= 3
+        await again.seed(tmp_path / "nothing")
+    assert await again.seed(tmp_path / "maps") >= 3
     handle = again.add_event_handler(recorder)
     async with again:
         await reached(again, await put(maps, "d"), handle)

@@ -431,7 +431,7 @@ async def save(server, ca_file, namespace, path):
     config = Config(server=server, ca_file=ca_file, token=os.environ["TOKEN"])
     async with Client(config) as client, SharedInformer(client.core_v1.config_maps(namespace)) as informer:
         await informer.wait_synced(60)
-        print(informer.save(path))
+        print(await informer.save(path))
 
 asyncio.run(save(*sys.argv[1:]))
 """
@@ -457,7 +457,7 @@ async def test_a_new_process_hears_only_of_what_has_changed_meanwhile(
 
     source = RecordingListWatch(configs)
     informer = SharedInformer(source)
-    assert informer.seed(path) == 20
+    assert await informer.seed(path) == 20
     recorder = recorded(informer)
     recorder.state.update({obj.key: obj for obj in informer.indexer.list()})
     async with informer:

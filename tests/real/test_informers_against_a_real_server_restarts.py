@@ -136,7 +136,7 @@ async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
         async with informer:
             await informer.wait_synced(PATIENCE)
             reached = int(informer.last_sync_resource_version)
-            informer.save(tmp_path / "snapshot")
+            await informer.save(tmp_path / "snapshot")
             proxy.shut()
             await asyncio.to_thread(restartable.lose_everything, revisions=reached * is_ahead)
             await prepare(client)
@@ -155,7 +155,7 @@ async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
     assert after[303:] == [("add", f"{NAMESPACE}/c-later")]
 
     seeded = SharedInformer(configs)
-    assert seeded.seed(tmp_path / "snapshot") == 300
+    assert await seeded.seed(tmp_path / "snapshot") == 300
     recorder = recorded(seeded)
     recorder.state.update({obj.key: obj for obj in seeded.indexer.list()})
     async with seeded:

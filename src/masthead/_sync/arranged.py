@@ -233,7 +233,7 @@ class Arranged(InformerFacade[T], Generic[T]):
             SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
                 the start will be a cold one.
         """
-        return self._async.seed(path)
+        return self._portal.call(self._async.seed(path))
 
     def save(self, path: str | PathLike[str]) -> int:
         """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
@@ -247,7 +247,7 @@ class Arranged(InformerFacade[T], Generic[T]):
             InformerStateError: if the informer has not synced: half a state is none.
             SnapshotError: if it cannot be written.
         """
-        return self._async.save(path)
+        return self._portal.call(self._async.save(path))
 
     def check_mutations(self) -> None:
         """Look whether somebody changed an object, which all share.

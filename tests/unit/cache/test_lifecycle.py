@@ -48,7 +48,7 @@ async def test_before_the_start_everything_can_be_read_and_nothing_is_there(sour
 
 async def test_half_a_state_is_not_saved(source: FakeListWatch, tmp_path: Path) -> None:
     with pytest.raises(InformerStateError, match=r"wait_synced\(\) first"):
-        following(source).save(tmp_path / "maps.snapshot")
+        await following(source).save(tmp_path / "maps.snapshot")
 
 
 async def test_an_informer_runs_once(source: FakeListWatch) -> None:
@@ -74,7 +74,7 @@ async def test_what_belongs_before_the_start_is_refused_after_it(
         with pytest.raises(InformerStateError, match="set a handler of errors"):
             informer.set_watch_error_handler(print)
         with pytest.raises(InformerStateError, match="be seeded"):
-            informer.seed(tmp_path / "maps.snapshot")
+            await informer.seed(tmp_path / "maps.snapshot")
 
 
 async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(source: FakeListWatch) -> None:

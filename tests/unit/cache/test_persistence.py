@@ -32,13 +32,15 @@ async def saved(source: Any, path: Path, **options: Any) -> Path:
     """The snapshot of an informer that has run."""
     async with following(source, **options) as informer:
         await informer.wait_synced(30)
-        assert informer.save(path) == len(informer.indexer)
+        assert await informer.save(path) == len(informer.indexer)
     return path
 
 
-def seeded(source: Any, path: Path, **options: Any) -> tuple[SharedInformer[ConfigMap], RecordingHandler]:
+async def seeded(
+    source: Any, path: Path, **options: Any
+) -> tuple[SharedInformer[ConfigMap], RecordingHandler]:
     informer, recorder = following(source, **options), RecordingHandler()
-    informer.seed(path)
+    await informer.seed(path)
     informer.add_event_handler(recorder)
     return informer, recorder
 
@@ -68,7 +70,7 @@ async def test_before_a_server_that_has_not_changed_nothing_is_announced_and_no_
         source.put(each)
     path = await saved(source, tmp_path / name, hold=hold)
     source.asked.clear()
-    informer, recorder = seeded(source, path, hold=hold)
+    informer, recorder = await seeded(source, path, hold=hold)
     assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}  # before anything is asked
     async with informer:
         await informer.wait_synced(30)
@@ -91,7 +93,7 @@ async def test_what_changed_meanwhile_is_announced_and_nothing_else(
     source.put("a", "2")
     source.remove("b")
     source.put("d")
-    informer, recorder = seeded(source, path)
+    informer, recorder = await seeded(source, path)
     async with informer:
         await reached(informer, str(source.version))
         await recorder.until("add d=1")
@@ -109,7 +111,7 @@ async def test_a_version_that_is_forgotten_costs_a_list_that_is_compared(
     source.remove("b")
     source.put("d")
     source.forget()
-    informer, recorder = seeded(source, path)
+    informer, recorder = await seeded(source, path)
     async with informer:
         await reached(informer, str(source.version))
         await recorder.until("add d=1")
@@ -126,7 +128,7 @@ async def test_a_server_without_its_data_is_recognised_and_read_anew(
     source.begin_anew()
     for each in "abcdef":  # the versions of which have been there before
         source.put(each, "new")
-    informer, recorder = seeded(source, path)
+    informer, recorder = await seeded(source, path)
     async with informer:
         await informer.wait_synced(30)
         assert state_of(informer) == source.state
@@ -143,7 +145,7 @@ async def test_a_seeded_informer_has_synced_only_once_the_server_has_been_asked(
     source.put("a")
     path = await saved(source, tmp_path / "maps")
     source.trouble.extend([OSError("cable")] * 2)
-    informer, _ = seeded(source, path)
+    informer, _ = await seeded(source, path)
     async with informer:
         assert not informer.has_synced
         await informer.wait_synced(30)
@@ -152,7 +154,7 @@ async def test_a_seeded_informer_has_synced_only_once_the_server_has_been_asked(
 async def test_the_snapshot_of_nothing_is_one(source: FakeListWatch, tmp_path: Path) -> None:
     path = await saved(source, tmp_path / "maps")
     source.put("a")
-    informer, recorder = seeded(source, path)
+    informer, recorder = await seeded(source, path)
     async with informer:
         await informer.wait_synced(30)
         await reached(informer, str(source.version))
@@ -178,7 +180,7 @@ async def test_without_a_sound_file_the_start_is_a_cold_one(
     spoil(path)
     informer, recorder = following(source), RecordingHandler()
     with pytest.raises(SnapshotError, match=r"delete it|go on without"):
-        informer.seed(path)
+        await informer.seed(path)
     assert state_of(informer) == {}
     handle = informer.add_event_handler(recorder)
     async with informer:
@@ -201,14 +203,14 @@ async def test_a_snapshot_of_something_else_is_refused(embedded: EmbeddedCluster
     for options in others.values():
         informer = following(**options)
         with pytest.raises(SnapshotError, match="is of another cache"):
-            informer.seed(path)
+            await informer.seed(path)
 
 
 async def test_a_transform_is_set_before_the_seed(source: FakeListWatch, tmp_path: Path) -> None:
     path = await saved(source, tmp_path / "maps", transform=drop_managed_fields)
     informer = following(source)
     informer.set_transform(drop_managed_fields)
-    informer.seed(path)
+    await informer.seed(path)
     with pytest.raises(InformerStateError, match="set the transform before the informer is seeded"):
         informer.set_transform(None)
 
@@ -226,10 +228,10 @@ async def test_what_could_not_be_read_when_it_was_saved_is_asked_for_anew(
         source.put("stale", "2")
         await reached(informer, str(source.put("good", "3").metadata.resource_version))
         assert {key.rpartition("/")[2] for key in informer.health.broken} == {"stale", "missing"}
-        assert informer.save(path) == 2
+        assert await informer.save(path) == 2
 
     transform.values.clear()  # as the next release does
-    informer, recorder = seeded(source, path, transform=transform)
+    informer, recorder = await seeded(source, path, transform=transform)
     assert state_of(informer) == {"good": "3", "stale": "1"}  # what can be told at once is
     async with informer:
         await informer.wait_synced(30)
@@ -260,10 +262,10 @@ async def test_a_transform_without_a_name_can_neither_be_saved_nor_seeded(
     async with following(source, transform=lambda obj: obj) as informer:
         await informer.wait_synced(30)
         with pytest.raises(SnapshotError, match="define it with def"):
-            informer.save(path)
+            await informer.save(path)
     assert path.read_bytes() == before
     with pytest.raises(SnapshotError, match="define it with def"):
-        following(source, transform=lambda obj: obj).seed(path)
+        await following(source, transform=lambda obj: obj).seed(path)
 
 
 async def test_an_object_that_cannot_be_held_makes_a_cold_start(
@@ -273,10 +275,10 @@ async def test_an_object_that_cannot_be_held_makes_a_cold_start(
     header = json.loads(path.read_bytes().splitlines()[0])
     broken = ConfigMap.from_wire(b'{"metadata": {"name": "a", "namespace": "shop"}, "data": {"value": 7}}')
     snapshot.write(path, SnapshotHeader(resource=header["resource"], scopes=header["scopes"]), [broken])
-    assert following(source).seed(path) == 1
+    assert await following(source).seed(path) == 1
     informer = following(source, hold="eager")
     with pytest.raises(SnapshotError, match=r'cannot be stored "eager".*data.*delete it'):
-        informer.seed(path)
+        await informer.seed(path)
     assert state_of(informer) == {}
 
 
@@ -284,7 +286,7 @@ async def test_a_file_that_cannot_be_written_is_an_error(source: FakeListWatch, 
     async with following(source) as informer:
         await informer.wait_synced(30)
         with pytest.raises(SnapshotError):
-            informer.save(tmp_path / "no such folder" / "maps")
+            await informer.save(tmp_path / "no such folder" / "maps")
 
 
 async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
@@ -295,7 +297,7 @@ async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
     path = await saved(embedded.maps, tmp_path / "maps.zst")
     await embedded.put("b", "2")
     before = len(embedded.server.requests)
-    informer, recorder = seeded(embedded.maps, path)
+    informer, recorder = await seeded(embedded.maps, path)
     async with informer:
         await informer.wait_synced(30)
         await reached(informer, await embedded.remove("c"))
@@ -316,7 +318,7 @@ async def test_several_namespaces_are_seeded_each_with_its_version(
         await each.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
     path = await saved(maps, tmp_path / "maps")
     await maps[1].create({"metadata": {"name": "b"}, "data": {"value": "1"}})
-    informer, recorder = seeded(maps, path)
+    informer, recorder = await seeded(maps, path)
     assert len(informer.indexer) == 2
     async with informer:
         await informer.wait_synced(30)

@@ -347,7 +347,7 @@ class Arranged(Generic[T]):
             check_plain("a handler of errors", handler)
         self._on_error = handler
 
-    def seed(self, path: str | PathLike[str]) -> int:
+    async def seed(self, path: str | PathLike[str]) -> int:
         """Begin with what a snapshot has, so that handlers hear only of what has changed since.
 
         The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
@@ -365,10 +365,13 @@ class Arranged(Generic[T]):
                 the start will be a cold one.
         """
         self._check_new("be seeded")
-        self._versions = persistence.load(path, *self._kept())
+        # In a thread, as below: a large snapshot takes seconds.
+        versions = await asyncio.to_thread(lambda: persistence.load(path, *self._kept()))
+        self._check_new("be seeded")
+        self._versions = versions
         return len(self._indexer)
 
-    def save(self, path: str | PathLike[str]) -> int:
+    async def save(self, path: str | PathLike[str]) -> int:
         """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
 
         Only its owner can read the file: it holds whatever the objects do, Secrets included.
@@ -383,7 +386,8 @@ class Arranged(Generic[T]):
         if not self.has_synced:
             raise InformerStateError(f"{self._name}: there is no full state to save yet; wait_synced() first")
         controller = self._controller
-        return persistence.save(path, *self._kept(), controller.statuses if controller is not None else ())
+        statuses = controller.statuses if controller is not None else ()
+        return await asyncio.to_thread(lambda: persistence.save(path, *self._kept(), statuses))
 
     def check_mutations(self) -> None:
         """Look whether somebody changed an object, which all share.

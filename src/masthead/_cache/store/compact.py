@@ -3,7 +3,7 @@
 Objects of one kind are much alike, and what they have in common goes into a dictionary::
 
     the first objects        each by itself           a third of their size
-    after 200 of them        with a dictionary        well below a tenth, as long as the others are like these
+    soon after 200 of them   with a dictionary        well below a tenth, as long as the others are like these
     once all are there       `Compact.repack`         the same for all: a list comes namespace by namespace, so that
                                                       the first 200 say little about the rest
 
@@ -53,8 +53,10 @@ _OPENED: Final = 512
 _OPENED_BYTES: Final = 8 << 20
 """How large they may be together, by their text: few, where each is large."""
 
-_AT_ONCE: Final = 4 << 20
-"""How many bytes of text are compressed anew before others get their turn: some 500 pods."""
+_AT_ONCE: Final = 1 << 20
+"""How many bytes of text are compressed anew before others get their turn: some 150 pods."""
+_TRAINING_TURN_S: Final = 0.002
+"""How long to wait for a training that is under way before others get their turn."""
 
 
 class Compact(ObjectStorage[T]):
@@ -75,6 +77,7 @@ class Compact(ObjectStorage[T]):
         "_lock",
         "_opened",
         "_samples",
+        "_training",
         "_zstd",
     )
 
@@ -87,6 +90,7 @@ class Compact(ObjectStorage[T]):
         self._compressor: ZstdCompressor = self._zstd.ZstdCompressor(level=_LEVEL)
         self._dictionaries = _Dictionaries()
         self._samples: list[bytes] | None = []
+        self._training: threading.Thread | None = None
         self._has_seen_all = False
         self._opened = _Opened[T]()
 
@@ -134,9 +138,14 @@ class Compact(ObjectStorage[T]):
         Takes about 15 µs for each object that is not stored so yet.
         """
         with self._lock:
+            samples: list[bytes] = []
             if not self._has_seen_all and len(items) >= _SPREAD:
                 self._has_seen_all = True
-                self._train(self._spread(items))
+                samples = self._spread(items)
+        if samples:
+            self._start_training(samples)
+        while not self.wait_trained(_TRAINING_TURN_S):
+            yield
         yield
         done = 0
         for key, each in items.items():
@@ -159,23 +168,40 @@ class Compact(ObjectStorage[T]):
         samples = cast("list[bytes]", self._samples)
         samples.append(data[:_LONGEST])
         if len(samples) == _FIRST:
-            self._train(samples)
+            self._samples = None
+            self._start_training(samples)
 
     def _spread(self, items: dict[str, Stored]) -> list[bytes]:
         some = islice(items.values(), 0, None, -(-len(items) // _SPREAD))
         return [self._dictionaries.text(cast("bytes", stored))[:_LONGEST] for stored in some]
 
+    def wait_trained(self, timeout: float | None = None) -> bool:
+        """Wait for a training that is under way, for so many seconds at the most; returns whether there is none now."""
+        training = self._training
+        if training is not None:
+            training.join(timeout)
+        return training is None or not training.is_alive()
+
+    def _start_training(self, samples: list[bytes]) -> None:
+        """Train a dictionary in a thread: that takes 0.1 s, without Python's lock, for which no event loop shall wait."""
+        self._samples = None
+        self._training = threading.Thread(
+            target=self._train, args=(samples,), name="masthead-training", daemon=True
+        )
+        self._training.start()
+
     def _train(self, samples: list[bytes]) -> None:
         """Use a dictionary from now on; if these have nothing in common that one could be made of, the one there is."""
-        self._samples = None
         size = min(_LARGEST, sum(map(len, samples)) // _SAMPLED)
         try:
             learnt = self._zstd.train_dictionary(size, samples)
         except self._zstd.ZstdError:
             return
         learnt.precompute_compress(level=_LEVEL)
-        self._compressor = self._zstd.ZstdCompressor(level=_LEVEL, dict_data=learnt, write_dict_id=False)
-        self._dictionaries.add(learnt)
+        compressor = self._zstd.ZstdCompressor(level=_LEVEL, dict_data=learnt, write_dict_id=False)
+        with self._lock:
+            self._compressor = compressor
+            self._dictionaries.add(learnt)
 
 
 class _Opened(Generic[T]):
