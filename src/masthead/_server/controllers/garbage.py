@@ -45,13 +45,15 @@ class GarbageCollector:
         """Update the graph.
 
         To be reconciled are owners that an object no longer names, the dependents of an object that is gone, and objects
-        that have owners or are marked for deletion.
+        that have owners, or finalizers and a mark of deletion.
         """
         served, ref, record = write
         due = self._update_references(write)
         if record.is_deleted:
             return [*due, *self.dependents(uid_of(served.load(record)))] if self._dependents else due
-        if is_marked(record) or ref in self._references:
+        # Of a deletion without finalizers, which most are, there is nothing to do.
+        is_finalizing = is_marked(record) and b'"finalizers"' in record.value
+        if is_finalizing or ref in self._references:
             return [*due, ref]
         return due
 

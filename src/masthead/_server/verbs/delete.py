@@ -100,7 +100,7 @@ def _delete_object(
         return _remove(cluster, served, record, found, options)
     if grace is None and not meta.get("deletionTimestamp"):
         _mark(cluster, meta, 0)
-    return _update_then_remove(cluster, served, record, found, options, goes=not wanted and not grace)
+    return _update_then_remove(cluster, served, record, found, options, is_complete=not wanted and not grace)
 
 
 def _update_then_remove(
@@ -110,14 +110,14 @@ def _update_then_remove(
     found: Plain,
     options: DeletionOptions,
     *,
-    goes: bool,
+    is_complete: bool,
 ) -> Deleted:
     """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
     if options.is_dry_run:
-        return Deleted(found, is_gone=goes)
+        return Deleted(found, is_gone=is_complete)
     if found != served.load(record):
         record = cluster.write(served, record.key, found)
-    if not goes:
+    if not is_complete:
         return Deleted(found, is_gone=False)
     return _remove(cluster, served, record, found, options)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["PATCH_TYPES", "Patch", "PatchType", "patch_object"]
+__all__ = ["PATCH_FORMATS", "RequestPatch", "PatchFormat", "patch_object"]
 
 
 class _Apply(Protocol):
@@ -27,7 +27,7 @@ class _Apply(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PatchType:
+class PatchFormat:
     """A format of patches.
 
     Attributes:
@@ -39,14 +39,14 @@ class PatchType:
     strict_errors: Callable[[bytes], list[str]]
 
 
-PATCH_TYPES: Final[Mapping[str, PatchType]] = {
-    JSON_PATCH_TYPE: PatchType(json_patch.apply_json_patch, json_patch.json_patch_errors),
-    MERGE_PATCH_TYPE: PatchType(patches.apply_merge_patch, patches.merge_patch_errors),
+PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
+    JSON_PATCH_TYPE: PatchFormat(json_patch.apply_json_patch, json_patch.json_patch_errors),
+    MERGE_PATCH_TYPE: PatchFormat(patches.apply_merge_patch, patches.merge_patch_errors),
 }
 """The formats by media type. Which of them a resource accepts, it says itself: see `ServedResource.patch_types`."""
 
 
-class Patch:
+class RequestPatch:
     """The patch that a request brings.
 
     Args:
@@ -61,7 +61,7 @@ class Patch:
         media_type = bodies.media_type(request)
         if media_type not in served.patch_types:
             raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-        self._type = PATCH_TYPES[media_type]
+        self._format = PATCH_FORMATS[media_type]
         self._body = request.body
 
     def apply(self, document: Plain, *, lenient: bool) -> Plain:
@@ -70,14 +70,14 @@ class Patch:
         Raises:
             StatusFailure: If it cannot be read, or does not apply.
         """
-        return self._type.apply(document, self._body, lenient=lenient)
+        return self._format.apply(document, self._body, lenient=lenient)
 
     def strict_errors(self) -> list[str]:
         """List what strict field validation finds in it, once it was applied."""
-        return self._type.strict_errors(self._body)
+        return self._format.strict_errors(self._body)
 
 
-def patch_object(context: WriteContext, patch: Patch) -> Written:
+def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
     """Apply a patch to an object, in the version that the client uses, and store what comes of it.
 
     Raises:

@@ -61,7 +61,7 @@ def representation_for(options: MediaTypeOptions, served: ServedResource) -> Rep
 
 
 class WholeObjects:
-    """Writes objects whole, in the version that the client asked for."""
+    """Writes objects whole, in the requested version."""
 
     def __init__(self, served: ServedResource) -> None:
         self._served = served

@@ -13,7 +13,7 @@ from masthead._server.resources.catalog import unknown_resource
 from masthead._server.resources.warnings.headers import fit
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.lists import check_not_ahead, read_page
-from masthead._server.verbs.patch import Patch, patch_object
+from masthead._server.verbs.patch import RequestPatch, patch_object
 from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import Watcher
@@ -73,13 +73,13 @@ class RequestContext:
 
 
 class Rest:
-    """Does what requests ask.
+    """Dispatches requests to verbs.
 
     Args:
-        cluster: What they are about.
-        faults: What is to go wrong.
-        limits: How watches behave.
-        on_idle: Called when a watch has told everything.
+        cluster: The cluster state.
+        faults: The faults to inject.
+        limits: The limits of watches.
+        on_idle: Called when a watch has sent all its events.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class Rest:
         }
 
     def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
-        """Do what a request asks.
+        """Handle a request; returns the response, or the watch to stream.
 
         Raises:
-            StatusFailure: It is refused before it is clear what it is about.
+            StatusFailure: If it is refused before the resource is known.
         """
         if not info.resource or (info.group and not self._catalog.versions(info.group)):
             return self._describe(request)
@@ -203,7 +203,7 @@ class Rest:
         return _written(context, write.replace(write_context, decoded))
 
     def _patch(self, context: RequestContext) -> ApiResponse:
-        patch = Patch(context.request, context.served)
+        patch = RequestPatch(context.request, context.served)
         write_context = self._write_context(context, "PatchOptions")
         if subresources.is_special(context.info.subresource):
             return subresources.patch(write_context, patch)
@@ -254,7 +254,7 @@ def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
 
 
 def _fits(info: RequestInfo, served: ServedResource) -> bool:
-    """Whether a path to a resource is one that leads somewhere."""
+    """Whether a path is valid for a resource."""
     if info.namespace and not served.is_namespaced:
         return False
     if info.name and served.is_namespaced and not info.namespace:

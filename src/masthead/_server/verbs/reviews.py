@@ -1,4 +1,4 @@
-"""Reviews: objects that are posted and answered, and not stored."""
+"""Reviews: objects that a POST completes, and that are not stored."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.resource import ServedResource
-    from masthead._server.verbs.patch import Patch
+    from masthead._server.verbs.patch import RequestPatch
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.write import WriteContext
     from masthead._server.wire.request import ApiRequest
@@ -85,7 +85,7 @@ def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
     return _rescale(context, lambda _: scale)
 
 
-def patch(context: WriteContext, patch: Patch) -> ApiResponse:
+def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     """Answer a PATCH of a subresource that is a kind of its own.
 
     Raises:

@@ -161,7 +161,7 @@ def shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_JSON_ESCAPES)
 
 
-class StatusFailure(Exception):  # noqa: N818 - it is an answer, and becomes a Status on the way out
+class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
     """A request has failed.
 
     Attributes:
