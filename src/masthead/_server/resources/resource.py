@@ -69,6 +69,9 @@ class ServedResource:
         self.is_custom = description.is_custom
         self.is_stored = description.is_stored
         self.strategy = description.strategy
+        fate = description.deprecated.get(self.version)
+        self.deprecation_warning = f"{self.api_version} {self.kind} is deprecated in {fate}" if fate else ""
+        """The warning that every request to a deprecated version gets, also if it fails; empty for others."""
         self.has_own_shape = self.version in description.converted
         self.stored_as = description.stored_as or self._foremost()
         self.stored_group = self.stored_as.group
@@ -114,12 +117,6 @@ class ServedResource:
         """The group, version and kind that objects are stored as."""
         return (self.stored_as.group, self.stored_as.version, self.kind)
 
-    @property
-    def deprecation_warning(self) -> str:
-        """The warning that every request to a deprecated version gets, also if it fails; empty for others."""
-        fate = self.description.deprecated.get(self.version)
-        return f"{self.api_version} {self.kind} is deprecated in {fate}" if fate else ""
-
     def apply_defaults(self, obj: Plain) -> None:
         """Set, in place, the defaults of an object of this version, whose fields have the right types.
 
@@ -136,8 +133,9 @@ class ServedResource:
 
     def hooks_for(self, subresource: str) -> StrategyHooks:
         """Return the strategy of a write to a subresource; empty for the object itself."""
-        is_main = subresource in {"", "status"}
-        return self.behavior.hooks if is_main else self.subresource(subresource).hooks
+        if not subresource or subresource == "status":
+            return self.behavior.hooks
+        return self.subresource(subresource).hooks
 
     def warnings_for(self, subresource: str) -> WarningHooks:
         """Return the warnings of a write to a subresource; empty for the object itself."""
