@@ -1,12 +1,13 @@
-"""``python -m tools.facade``: the blocking façade, made from the source of the async one.
+"""``python -m tools.facade``: generate the blocking façade from the source of the async one.
 
 ::
 
     async def get(self, name: str) -> T:         def get(self, name: str) -> T:
         ...                               ──>        return self._portal.call(self._async.get(name))
 
-Each public method of the classes below becomes one that waits; what it returns is wrapped if it is of such a class, too.
-Parameters, defaults and docstrings stay. What cannot be mirrored so is an error, never a guess.
+Each public method of the classes below becomes one that blocks; a result of such a class is wrapped in its namesake.
+Parameters, defaults and docstrings are kept. Methods that take functions from their caller are translated instead, and
+run in the caller's thread (`tools.translate`). What cannot be mirrored is an error, never a guess.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _PACKAGE: Final = "masthead._sync"
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A module of the async façade, and those of its classes that have a namesake in the blocking one.
+    """A module of the async façade, and its classes that have a blocking namesake.
 
     Attributes:
         source: The module.
-        classes: The classes; none for all that it has.
-        name: What the blocking module is called; as the source, if nothing is said.
+        classes: The classes; empty for all of the module.
+        name: The name of the blocking module; empty for the source's own.
         functions: Functions that have a namesake, which runs in the caller's thread.
     """
 
@@ -135,7 +136,7 @@ _NARROWS: Final = (
 )
 _LEFT_OUT: Final = frozenset(
     {
-        # What they take and return is for those who build on the async façade.
+        # Their arguments and results belong to the event loop.
         "RestClient.call",
         "RestClient.open",
         "ReadVerbs.list_watch",
@@ -195,10 +196,10 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 
 def files_for(root: Path) -> dict[str, str]:
-    """Work out every generated module of the façade, by its file's name.
+    """Generate every module of the façade, by file name.
 
     Args:
-        root: The folder that the package lies in, such as ``src``.
+        root: The folder that contains the package, such as ``src``.
 
     Raises:
         GenerateError: If a class cannot be mirrored, or the formatter is missing.
@@ -291,7 +292,7 @@ def _meaning(scope: Scope, name: str, rules: Rules) -> Reference | None:
 
 
 def _formatted(source: str, path: Path) -> str:
-    """The text as the linter and the formatter want it in that place.
+    """Format a module as the linter and the formatter do at that path.
 
     Raises:
         GenerateError: If they are not installed, or cannot read it.

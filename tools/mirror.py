@@ -1,4 +1,4 @@
-"""One class of the async façade, rewritten to wait for its namesake."""
+"""Rewrites one class of the async façade as its blocking namesake."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ OWN_NAMES: Final = {
     "threading": Reference("threading", ""),
     **{each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)},
 }
-"""What the mirrored classes use besides what their sources do."""
+"""Names that generated classes use and their sources do not."""
 
 ASYNC: Final = "Async"
-"""What stands before the name of a class where it stands beside its namesake."""
+"""The prefix of an async class where its blocking namesake has the same name."""
 _ASYNC_ITERATOR: Final = "AsyncIterator"
 _SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
-# What `StreamFacade` and the root do by hand, and what a constructor is for: wrapping.
+# What `StreamFacade` and the root implement, and constructors, which wrap.
 _BY_HAND: Final = frozenset({"__init__", "__aiter__", "__anext__", "__aenter__", "__aexit__"})
 _PLAIN_WORDS: Final = ((re.compile(r"\basync (with|for)\b"), r"\1"), (re.compile(r"\bawait "), ""))
 
@@ -55,7 +55,7 @@ class Construction:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is not the same for all.
+    """The exceptions: everything that is not mirrored in the general way.
 
     Attributes:
         mirrored: The blocking namesake of each class that has one.
@@ -63,16 +63,16 @@ class Rules:
         constructions: How classes are made that users make from an object of another façade.
         wrappers: The functions that wrap an object, for classes that are not simply called.
         names: What these three, and `adapted`, name.
-        stand_ins: Bases that offer nothing to callers, and the mirrored classes that stand in for them.
-        left_out: Methods, as ``Class.name``, that only the async façade has.
-        on_loop: Methods, as ``Class.name``, that wait for nothing, and yet belong on the loop.
+        stand_ins: Bases without public methods, and the mirrored classes that replace them.
+        left_out: Methods and attributes, as ``Class.name``, that only the async façade has.
+        on_loop: Plain methods, as ``Class.name``, that must run on the event loop.
         through: Methods, as ``Class.name``, whose coroutine goes to a method of the base, and not to the portal; with
             the method that does the same without waiting, if that is needed, too.
         adapted: Arguments of methods, as ``Class.name``, that are not passed on as they are, and what is passed on.
         in_caller: Methods, as ``Class.name``, whose body runs in the caller's thread, with the functions that callers
             pass.
-        limits: How many items of a method, as ``Class.name``, may be read ahead.
-        sentences: What is said differently where nothing is awaited.
+        limits: How many items of an iterator, as ``Class.name``, are buffered.
+        sentences: Sentences of docstrings that differ in the blocking façade.
     """
 
     mirrored: Mapping[Reference, Reference]
@@ -90,14 +90,14 @@ class Rules:
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def meaning(self, scope: Scope, name: str) -> Reference | None:
-        """What a name in the code of a mirrored class stands for; None for a builtin."""
+        """Resolve a name in the code of a mirrored class; None for a builtin."""
         if found := OWN_NAMES.get(name) or self.names.get(name):
             return found
         found = next((each for each in self.stand_ins.values() if each.name == name), scope.meaning(name))
         return found if found is None else self.mirrored.get(found, found)
 
     def in_plain_words(self, doc: str) -> str:
-        """A docstring without what is about awaiting."""
+        """Rewrite a docstring for the blocking façade."""
         for said, instead in self.sentences.items():
             doc = doc.replace(said, instead)
         for pattern, instead in _PLAIN_WORDS:
@@ -142,7 +142,7 @@ class ClassMirror:
             if self._is_in_caller(method.name) or self._is_mirrored(method.name):
                 body += [self._overload(each) for each in self.overloads if each.name == method.name]
                 body.append(self._method(method))
-        # What type checkers do not see does not call the namesake either.
+        # Methods that type checkers do not see are the same in both façades.
         body += [each for each in self.source.body if isinstance(each, ast.If)]
         exported = _exported(self.source.decorator_list)
         return ast.ClassDef(self.source.name, list(self._bases()), [], body, exported)
@@ -226,7 +226,7 @@ class ClassMirror:
         )
 
     def _overload(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
-        """One of several signatures of a method; its implementation says the rest."""
+        """One of several signatures of a method."""
         if method.returns is None:
             raise self._cannot(method, "without the type of what it returns")
         returns = _without_async(method.returns)
@@ -260,10 +260,10 @@ class ClassMirror:
         return f"return {call}"
 
     def _root(self) -> list[ast.stmt]:
-        """What a façade does that is not wrapped by another."""
+        """The constructor and the context manager of the client, which owns the portal."""
         source = self.methods["__init__"]
         names = {each.arg for each in source.args.kwonlyargs}
-        # Or our frame, too, would show the tokens in its text.
+        # Or a traceback with locals would show the tokens in this frame, too.
         hides = f"kubeconfig = {CONCEALED.name}(kubeconfig)\n" if "kubeconfig" in names else ""
         begin = (
             f"{hides}"
@@ -358,7 +358,7 @@ def _targets(statement: ast.stmt) -> list[str]:
 
 
 def _head(node: ast.expr | None) -> str:
-    """The name that an annotation, a base or a decorator begins with."""
+    """The name at the head of an annotation, a base or a decorator."""
     while isinstance(node, ast.Subscript | ast.Call):
         node = node.value if isinstance(node, ast.Subscript) else node.func
     return node.id if isinstance(node, ast.Name) else ""
@@ -371,7 +371,7 @@ def _without_async(returns: ast.expr) -> ast.expr:
 
 
 def _passed_on(arguments: ast.arguments, adapted: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The arguments of a method as it hands them to another with the same parameters."""
+    """The arguments of a method, passed on to another with the same parameters."""
     instead = adapted or {}
     yield from (instead.get(each.arg, each.arg) for each in (*arguments.posonlyargs, *arguments.args)[1:])
     if arguments.vararg:

@@ -1,4 +1,4 @@
-"""What the names in a module's source mean, and which of them a piece of code needs."""
+"""Names in a module's source: what they refer to, and which ones a piece of code needs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A module's source, read.
+    """The names of a module.
 
     Attributes:
         module: Its dotted name.
-        title: What its docstring begins with, up to the first point or colon.
-        imported: What its names stand for that it imports, for type checkers or at run time.
-        assigned: The statements that define its other names.
+        title: The beginning of its docstring, up to the first full stop or colon.
+        imported: What it imports, for type checkers or at run time.
+        assigned: The statements that assign its other names.
         classes: Its classes.
         functions: Its functions.
     """
@@ -36,7 +36,7 @@ class Scope:
     functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
 
     def meaning(self, name: str) -> Reference | None:
-        """Where a name is from; None for a builtin."""
+        """Resolve a name; None for a builtin."""
         if name in self.imported:
             return self.imported[name]
         if name in self.assigned or name in self.classes or name in self.functions:
@@ -97,13 +97,13 @@ def _targets(statement: ast.stmt) -> Iterator[str]:
 
 
 def is_type_variable(statement: ast.stmt) -> bool:
-    """Whether a statement defines a type variable, which every module has to do for itself."""
+    """Whether a statement defines a type variable, which every module defines for itself."""
     value = statement.value if isinstance(statement, ast.Assign) else None
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
 
 
 def names_needed(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that a piece of code needs at run time, and those that only type checkers look up."""
+    """The names that code needs at run time, and those that only type checkers need."""
     walk = _Names()
     for node in nodes:
         walk.visit(node)
@@ -111,7 +111,7 @@ def names_needed(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
 
 
 class _Names(ast.NodeVisitor):
-    """Tells annotations, which nothing evaluates, from the rest."""
+    """Collects names, and separates annotations, which are never evaluated, from the rest."""
 
     def __init__(self) -> None:
         self.at_run_time: set[str] = set()
@@ -142,7 +142,7 @@ class _Names(ast.NodeVisitor):
 
 
 def import_statements(wanted: Iterable[tuple[str, Reference]]) -> list[ast.stmt]:
-    """The statements that import these, each under its name; a reference without a name is a module."""
+    """Import statements for references, each under its name; a reference without a name is a module."""
     homes: defaultdict[str, list[ast.alias]] = defaultdict(list)
     modules: list[ast.stmt] = []
     for name, found in sorted(wanted):

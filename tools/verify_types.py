@@ -42,7 +42,7 @@ class _Output(TypedDict):
 
 
 def report(output: _Output) -> tuple[bool, str]:
-    """Judge what pyright found: whether it is enough, and what to tell."""
+    """Judge what pyright found: whether it is enough, and the message to print."""
     found = output["typeCompleteness"]
     problems = [each["message"] for each in output["generalDiagnostics"]]
     if problems:

@@ -6,9 +6,9 @@
         for pod in client.core_v1.pods("default").list(label_selector="app=web"):
             print(pod.metadata.name, pod.status.phase)
 
-The client here blocks; `masthead.aio` has the same names, to be awaited. What is offered is imported when it is first
-used: ``import masthead`` by itself costs next to nothing. Types of the API live in ``masthead.api``, one module per group and version; the words that they share in
-``masthead.meta``; every error in ``masthead.errors``.
+This client blocks; `masthead.aio` has the same names with coroutines. The types of the API are in ``masthead.api``, one
+module per group and version; the types that they share, such as ``ObjectMeta``, in ``masthead.meta``; every error in
+``masthead.errors``. Names are imported when they are first used, so ``import masthead`` itself is cheap.
 """
 
 from masthead._lazy import exports

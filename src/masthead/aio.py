@@ -1,4 +1,4 @@
-"""The async façade: what `masthead` offers, to be awaited.
+"""The async façade: the names of `masthead`, with coroutines in place of blocking methods.
 
 ::
 
@@ -6,7 +6,7 @@
         async for pod in client.core_v1.pods("default").iterate():
             print(pod.metadata.name)
 
-Names that are the same in both façades are here, too. Each is imported when it is first used.
+Names that are the same in both façades are exported by both. Each is imported when it is first used.
 """
 
 from masthead._lazy import exports

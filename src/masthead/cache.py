@@ -1,24 +1,10 @@
-"""Informers: a part of the cluster mirrored in memory, kept up to date, and told about.
+"""The parts of informers: stores, indexers and listers, reflectors, handlers, transforms and the shared factory.
 
-| module | what lives there |
-|---|---|
-| `informer`, `arranged` | the informer, and its contract; what is arranged before it starts |
-| `factory`, `selection`, `together`, `informers`, `groups` | informers that a program shares; the groups are generated |
-| `handlers`, `registration`, `delivery` | who is told of changes, and how |
-| `store`, `lister` | reading the copy |
-| `listwatch`, `sources`, `checked` | what can be mirrored, and whether it gives what it should |
-| `reflector`, `controller`, `intake`, `collected` | from a source through a queue to whoever processes what comes out |
-| `trouble`, `quarantine`, `proof` | errors; objects that cannot be used; whether a server is the one that we knew |
-| `processor`, `applying`, `progress` | from the queue to the store, and on to the handlers |
-| `holding`, `compact` | how objects are held |
-| `transforms`, `mutation` | what is done to objects before they are held; who changes them afterwards |
-| `snapshot`, `seeding` | a copy as a file, and a start from it |
-| `health`, `meters` | how an informer is doing; what it counts |
+The store and everything that reads it is safe to use from any thread. `masthead.aio` and `masthead` export what most
+programs need; the rest is for programs that assemble an informer themselves, such as a `Reflector` with a queue of their
+own.
 
-What decides is in `masthead._sansio`: the list-watch machine, queues, the indexed store, buffers, resyncs.
-
-The names below can be imported from here; each is imported when it is first used. `masthead.aio` offers those that most
-programs need, and `masthead` the same for the blocking client.
+The names below can be imported from here; each is imported when it is first used.
 """
 
 from masthead._lazy import exports

@@ -9,6 +9,7 @@ import inspect
 import os
 import subprocess
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -143,7 +144,16 @@ def test_examples_pass_the_type_checker(tmp_path: Path) -> None:
     ),
 )
 def test_a_session_in_a_docstring_says_what_python_says(module: str) -> None:
-    found = doctest.testmod(importlib.import_module(module))
+    namespace = vars(importlib.import_module(module))
+    runner = doctest.DocTestRunner()
+    for name, value in [("", importlib.import_module(module)), *namespace.items()]:
+        # Not by what they say of their module, which is where they are exported.
+        if name == "" or (getattr(value, "__doc__", None) and isinstance(value, type | types.FunctionType)):
+            is_module = name == ""
+            for each in doctest.DocTestFinder(recurse=not is_module).find(
+                value, name or module, module=False, globs=dict(namespace)
+            ):
+                runner.run(each)
 
-    assert found.attempted
-    assert not found.failed
+    assert runner.tries
+    assert not runner.failures

@@ -22,7 +22,7 @@ __all__ = ["new_loop"]
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A loop, as fast as can be had: uvloop's, where it is installed."""
+    """Make an event loop: uvloop's where it is installed, asyncio's otherwise."""
     quick = _quick_loop()
     return asyncio.new_event_loop() if quick is None else quick()
 
@@ -35,10 +35,9 @@ def _quick_loop() -> type[asyncio.AbstractEventLoop] | None:
         return None
 
     class QuickLoop(uvloop.Loop):
-        """Looks names up in Python's threads, not in libuv's.
+        """Resolves host names in Python's threads, not in libuv's.
 
-        libuv waits for its threads when a process exits; in one that was forked off, where they do not exist, that is
-        a crash.
+        libuv joins its threads when a process exits; in a forked child, where they do not exist, that crashes.
         """
 
         # As uvloop declares it, which is not quite as asyncio does.

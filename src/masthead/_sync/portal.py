@@ -1,17 +1,17 @@
-"""The way from threads that block into an event loop, and back.
+"""Calls from blocking threads into an event loop, and back.
 
 ::
 
     calling thread ──call_soon_threadsafe──> loop's thread: a task runs the coroutine
-           └─ waits on a lock of its own <──releases──┘  its result, or its error
+           └─ waits on a lock of its own <──releases──┘  result or error
 
-There and back takes 26 µs, against 41 µs by way of `asyncio.run_coroutine_threadsafe`, whose futures are chained.
+A round trip takes 26 µs, against 41 µs with `asyncio.run_coroutine_threadsafe`, which chains futures.
 
-One portal has one loop in one thread, started when it is first used. Whatever runs there holds no reference to the
-portal, so that a portal which nobody closes is still collected, and takes its thread with it.
+A portal has one event loop in one thread, started on first use. What runs there holds no reference to the portal, so
+that a portal that is never closed is still collected, and its thread ends.
 
-Nothing of the loop is touched in a process that was forked off: its sockets are shared with the parent, and closing
-them there would cut the parent off.
+A forked child process does not touch the loop: its sockets are shared with the parent, and closing them would cut the
+parent off.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ R = TypeVar("R")
 _log: Final = logging.getLogger("masthead.sync")
 
 _AT_EXIT: Final = 2.0
-"""Seconds that the interpreter waits at its end for a client that nobody closed."""
+"""Seconds that the interpreter waits at exit for a client that was not closed."""
 _LOOK_UP: Final = 1.0
-"""Seconds after which a waiting thread looks whether it was interrupted."""
+"""Seconds between two checks of a waiting thread for signals."""
 _CLOSED: Final = "the client is closed; make a new one"
 _FORKED: Final = (
     "the client was used before the process was forked, and cannot be used after it; make a new one here"
@@ -59,16 +59,14 @@ _UNCLOSED: Final = "unclosed client; use it in a with block, or call close()"
 
 
 def wait_until_free(lock: threading.Lock) -> None:
-    """Take a lock, and let signal handlers run meanwhile.
-
-    A signal that comes just before the wait begins does not end it, so it has to be looked for.
-    """
+    """Acquire a lock, and let signal handlers run meanwhile."""
+    # A signal that arrives just before the wait does not interrupt it, so the wait is cut into pieces.
     while not lock.acquire(timeout=_LOOK_UP):
         pass
 
 
 class Portal:
-    """Runs coroutines for threads that wait for them.
+    """Runs coroutines for blocking threads.
 
     Threads: all methods may be called from any thread but the loop's own.
     """
@@ -77,19 +75,19 @@ class Portal:
         self._loop = _LoopThread()
 
     def at_close(self, close: Callable[[], Awaitable[object]]) -> None:
-        """Have something closed, on the loop, when the portal closes; what came last goes first."""
+        """Register a callback that runs on the loop when the portal closes; last registered, first called."""
         self._loop.closers.append(close)
 
     def call(self, coroutine: Coroutine[object, None, R]) -> R:
-        """Run a coroutine on the loop, and wait for what comes of it.
+        """Run a coroutine on the loop, and wait for its result.
 
         The coroutine sees the caller's context variables. An interrupt of the waiting thread cancels it, and is raised
-        once it has ended; a second one, at once.
+        once it has ended; a second interrupt is raised at once.
 
         Raises:
-            ClosedError: if the portal is closed, before or meanwhile, or the process was forked.
-            RuntimeError: if the loop's own thread asks, which would wait for itself.
-            BaseException: whatever the coroutine raises.
+            ClosedError: If the portal is closed, before or meanwhile, or the process was forked.
+            RuntimeError: If it is called on the loop's own thread, which would deadlock.
+            BaseException: Whatever the coroutine raises.
         """
         hop = _Hop(coroutine)
         try:
@@ -104,19 +102,19 @@ class Portal:
         return hop.result()
 
     def start(self, begin: Callable[[Spawn], object]) -> None:
-        """Have something called on the loop that begins a task there, which is cancelled when the portal closes.
+        """Call a function on the loop that starts a task there; the task is cancelled when the portal closes.
 
-        What is taken is called, even if the portal closes at the same time.
+        An accepted function is called even if the portal closes at the same time.
 
         Raises:
-            ClosedError: if the portal is closed, or the process was forked.
-            RuntimeError: if the loop's own thread asks.
+            ClosedError: If the portal is closed, or the process was forked.
+            RuntimeError: If it is called on the loop's own thread.
         """
         self._loop.send(lambda loop: begin(loop.spawn))
 
     @property
     def spawn(self) -> Spawn:
-        """What begins a task on the loop, to be called there; the task is cancelled when the portal closes.
+        """A function that starts a task, to be called on the loop; the task is cancelled when the portal closes.
 
         It does not keep the portal alive.
         """
@@ -124,37 +122,37 @@ class Portal:
 
     @property
     def close_soon(self) -> Callable[[], None]:
-        """What closes the portal, from any thread, and waits for nothing. It does not keep the portal alive."""
+        """A function that closes the portal from any thread without waiting. It does not keep the portal alive."""
         return self._loop.begin_stop
 
     def soon(self, callback: Callable[[], object]) -> None:
-        """Have something called on the loop, from any thread; does nothing once there is no loop."""
+        """Schedule a callback on the loop, from any thread; does nothing once the loop is closed."""
         self._loop.soon(callback)
 
     def check(self) -> None:
-        """See whether a call could be made now.
+        """Check whether a call is possible now.
 
         Raises:
-            ClosedError: if the portal is closed, or the process was forked.
-            RuntimeError: if the loop's own thread asks.
+            ClosedError: If the portal is closed, or the process was forked.
+            RuntimeError: If it is called on the loop's own thread.
         """
         self._loop.check()
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more calls."""
+        """Whether it accepts no more calls."""
         return self._loop.is_closed
 
     @property
     def is_forked(self) -> bool:
-        """Whether it belongs to the process that this one was forked off, and nothing of it may be touched here."""
+        """Whether it belongs to the parent process, so that nothing of it may be touched here."""
         return self._loop.is_forked
 
     def close(self) -> None:
-        """Cancel what is running, close what was to be closed, and end the thread. Closing twice does nothing.
+        """Cancel running tasks, run the registered callbacks and end the thread. Closing twice does nothing.
 
         Raises:
-            RuntimeError: if the loop's own thread asks.
+            RuntimeError: If it is called on the loop's own thread.
         """
         self._loop.close()
 
@@ -165,7 +163,7 @@ class Portal:
 
 
 class _LoopThread:
-    """An event loop and its thread; what runs in the thread keeps this alive, and not the portal."""
+    """An event loop and its thread; what runs in the thread references this, and not the portal."""
 
     def __init__(self) -> None:
         self.closers: list[Callable[[], Awaitable[object]]] = []
@@ -194,9 +192,9 @@ class _LoopThread:
             raise ClosedError(_CLOSED)
 
     def send(self, start: Callable[[_LoopThread], object], sent: Callable[[], object] = lambda: None) -> None:
-        """Have something called that may begin a task; what is taken is called, even if the end comes meanwhile.
+        """Schedule a function that may start a task; an accepted one is called even if the loop ends meanwhile.
 
-        `sent` is called once it is not refused, and not yet on its way.
+        `sent` is called when the function is accepted, before it is scheduled.
         """
         self.check()
         with self._gate:
@@ -216,7 +214,7 @@ class _LoopThread:
         return True
 
     def spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
-        """Begin a task; on the loop only."""
+        """Start a task; on the loop only."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -256,7 +254,7 @@ class _LoopThread:
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         # Not asyncio.Runner: it ends an executor with the help of one more thread, which Python 3.12 refuses to start
-        # when the interpreter is on its way out, and that is when a client that nobody closed comes here.
+        # at interpreter exit, which is when a client that was not closed comes here.
         executor = ThreadPoolExecutor(thread_name_prefix="masthead-client")
         loop.set_default_executor(executor)
         try:
@@ -277,11 +275,11 @@ class _LoopThread:
             try:
                 await self.closers.pop()()
             except Exception:  # noqa: BLE001 - what they may raise is theirs, and must not keep the thread alive
-                _log.exception("something could not be closed; the rest is")
+                _log.exception("a resource of the client could not be closed; the others were")
 
 
 async def _end_all_others() -> None:
-    """Cancel what still runs on the loop, and wait for its end."""
+    """Cancel all other tasks of the loop, and wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for each in others:
         each.cancel()
@@ -289,11 +287,11 @@ async def _end_all_others() -> None:
 
 
 class _Hop(Generic[R]):
-    """One call on its way: made by the thread that waits, carried out on the loop.
+    """One call: made by the waiting thread, executed on the loop.
 
     Attributes:
         done: Stored until the call has ended.
-        is_sent: Whether the loop may know of it.
+        is_sent: Whether the loop may have received it.
     """
 
     __slots__ = ("_coroutine", "_error", "_is_closing", "_task", "_value", "done", "is_sent")
@@ -327,7 +325,7 @@ class _Hop(Generic[R]):
     async def _run(self) -> None:
         try:
             self._value = await self._coroutine
-        # An exit, too, is for the thread that waits; here it would end the loop for all others.
+        # SystemExit, too, belongs to the waiting thread; here it would end the loop for all others.
         except BaseException as error:  # noqa: BLE001
             self._error = error
 
@@ -352,7 +350,7 @@ class _Hop(Generic[R]):
             raise error
         finally:
             self._error = None
-            del error  # or its traceback, which holds this frame, would be held by it
+            del error  # or frame and traceback would reference each other
 
 
 _begun: Final[weakref.WeakSet[_LoopThread]] = weakref.WeakSet()
@@ -361,7 +359,7 @@ _begun_lock: Final = fork_safe_lock()  # a thread may make a client while the in
 
 @atexit.register
 def _stop_all() -> None:
-    """Let no connection be found open when the interpreter has taken its modules apart."""
+    """Close all loops before the interpreter tears its modules down."""
     with _begun_lock:
         running = [each for each in _begun if each.is_running]
     for each in running:

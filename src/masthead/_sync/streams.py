@@ -1,13 +1,13 @@
-"""Iterating, in a thread that blocks, over what comes on an event loop.
+"""Blocking iteration over async iterators.
 
 ::
 
-    a task on the loop ──> what has come, up to a limit ──all of it at once──> the thread that iterates
-           ^                                                                          │
-           └──── goes on, if it has stopped at the limit ──── asks, when it has none ─┘
+    a task on the loop ──> buffer, up to a limit ──all of it at once──> the iterating thread
+           ^                                                                    │
+           └──── resumes, if it paused at the limit ──── asks, when it is empty ┘
 
-One task does all of an iteration, because a timeout inside an async generator belongs to the task that began it. The
-thread and the loop meet once for many items, not for each.
+One task runs the whole iteration, because a timeout inside an async generator belongs to the task that started it. The
+thread and the loop synchronise once for many items, not for each.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 _LIMIT: Final = 256
 _SHARED: Final = "two threads iterate over one stream; let one of them read, and hand on what it reads"
-_GIVEN_UP: Final = "the stream was given up: its client is closed; make a new one"
+_GIVEN_UP: Final = "the stream has ended: its client is closed; make a new one"
 
 
 class Items(Generic[Item]):
     """A blocking iterator over an async one.
 
-    Nothing is asked for before the first item is. An iterator that is dropped, as by leaving its ``for`` loop early,
-    is closed.
+    Iteration starts with the first `next`. An iterator that is dropped, as by leaving its ``for`` loop early, is closed.
 
     Threads: one may iterate; any may close.
     """
@@ -58,10 +57,10 @@ class Items(Generic[Item]):
         """Iterate over a source.
 
         Args:
-            portal: The way to the loop that the source is for.
+            portal: The portal of the loop that the source belongs to.
             source: What to iterate over.
-            limit: How many items may be read before the iterating thread has to ask again.
-            close: What ends the source; its ``aclose``, if nothing else is said.
+            limit: How many items are buffered before the source is paused.
+            close: Closes the source; its ``aclose`` by default.
         """
         self._portal = portal
         self._turn = threading.Lock()
@@ -89,10 +88,10 @@ class Items(Generic[Item]):
         """End the iteration, and wait until its source is closed. Closing twice does nothing.
 
         Raises:
-            RuntimeError: if the loop's own thread asks.
+            RuntimeError: If it is called on the loop's own thread.
         """
         self._is_closed = True
-        with contextlib.suppress(ClosedError):  # the portal is; its streams went with it
+        with contextlib.suppress(ClosedError):  # by the portal, which has closed its streams
             self._portal.call(self._pump.stop())
 
     def __enter__(self) -> Self:
@@ -139,7 +138,7 @@ class StreamFacade(Facade[Stream[Item]], Generic[Item]):
 
 
 class _Pump(Generic[Item]):
-    """What the thread and the task share. It knows nothing of the iterator, so that it can be dropped."""
+    """The state that thread and task share. It does not reference the iterator, which can thus be collected."""
 
     def __init__(
         self, source: AsyncIterator[Item], limit: int, close: Callable[[], Awaitable[object]]
@@ -147,13 +146,13 @@ class _Pump(Generic[Item]):
         self._source = source
         self._limit = limit
         self._close = close
-        # What the lock is for: every change of the next four.
+        # Guards every change of the next four.
         self._lock = threading.Lock()
         self._items: deque[Item] = deque()
         self._waiting: threading.Lock | None = None
         self._is_paused = False
         self._is_over = False
-        # Of the thread that iterates:
+        # Of the iterating thread:
         self._is_begun = False
         # Of the loop:
         self._error: BaseException | None = None
@@ -166,15 +165,15 @@ class _Pump(Generic[Item]):
         return self._is_begun and not self._is_over
 
     def take(self, portal: Portal) -> deque[Item]:
-        """Everything that has come; at least one item.
+        """Take all buffered items; waits for at least one.
 
         Raises:
-            StopIteration: if there are no more.
-            BaseException: what the source raised, or the portal.
+            StopIteration: If there are no more.
+            BaseException: Whatever the source or the portal raises.
         """
         portal.check()
         with self._lock:
-            # A lock of its own for every wait: one that was interrupted must not wake the next.
+            # A new lock for every wait: an interrupted wait must not wake the next one.
             waiting = None if self._items or self._is_over else threading.Lock()
             if waiting is not None:
                 waiting.acquire()
@@ -194,12 +193,12 @@ class _Pump(Generic[Item]):
         try:
             raise error or StopIteration
         finally:
-            del error  # or its traceback, which holds this frame, would be held by it
+            del error  # or frame and traceback would reference each other
 
     def _begin(self, spawn: Spawn) -> None:
         if not self._is_stopped:
             self._task = spawn(self._run())
-            # The task's own end: one that is cancelled before its first step has only that.
+            # Not in the coroutine: a task that is cancelled before its first step never enters it.
             self._task.add_done_callback(lambda _: self._end())
 
     def _go_on(self) -> None:
@@ -217,12 +216,12 @@ class _Pump(Generic[Item]):
                         await self._room
             finally:
                 await self._close()
-        # Whatever it is, it is for the thread that iterates.
+        # Every error belongs to the iterating thread.
         except BaseException as error:  # noqa: BLE001
             self._error = error
 
     def _put(self, item: Item) -> bool:
-        """Add an item; returns whether that is all for now."""
+        """Buffer an item; returns whether the limit is reached."""
         with self._lock:
             self._items.append(item)
             self._is_paused = len(self._items) >= self._limit
@@ -245,7 +244,7 @@ class _Pump(Generic[Item]):
                 self._waiting = None
 
     async def stop(self) -> None:
-        """End the task, and wait for its end."""
+        """Cancel the task, and wait for its end."""
         self.abandon()
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -254,11 +253,11 @@ class _Pump(Generic[Item]):
             await self._close()
 
     def abandon(self) -> None:
-        """End the task, and wait for nothing."""
+        """Cancel the task without waiting."""
         self._is_stopped = True
         if self._task is not None:
             self._task.cancel()
 
 
 async def _nothing() -> None:
-    """What there is to do for a source that cannot be closed."""
+    """Close a source that has nothing to close."""

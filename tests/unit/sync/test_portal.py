@@ -365,7 +365,7 @@ class TestClosing:
 
         assert closed == ["fine"]
         assert [each.getMessage() for each in caplog.records] == [
-            "something could not be closed; the rest is"
+            "a resource of the client could not be closed; the others were"
         ]
 
     def test_several_threads_may_close_at_once_and_all_wait_for_the_end(self, portal: Portal) -> None:
