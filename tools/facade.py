@@ -91,7 +91,6 @@ MIRRORS: Final = (
     Mirror("masthead._client.group", ("Group",)),
     Mirror("masthead._client.client", ("Client",)),
     Mirror("masthead._cache.informer.registration", ("Registration",)),
-    Mirror("masthead._cache.informer.core", ("Arranged",), "arranged"),
     Mirror("masthead._cache.informer.informer", ("SharedInformer",)),
     Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
@@ -107,11 +106,11 @@ _CLIENTSET: Final = {
 
 _BASES: Final[Mapping[str, str]] = {
     "Registration": "RegistrationFacade[AsyncRegistration]",
-    "Arranged": "InformerFacade[T]",
+    "SharedInformer": "InformerFacade[T]",
     "InformerGroups": "FactoryFacade",
 }
 _CONSTRUCTIONS: Final[Mapping[str, Construction]] = {
-    "Arranged": Construction("source_of", "PortalInformer"),
+    "SharedInformer": Construction("source_of", "PortalInformer"),
     "SharedInformerFactory": Construction("client_of", "PortalFactory", keeps="_client"),
 }
 # One informer has one façade, however often it is asked for.
@@ -150,6 +149,7 @@ _LEFT_OUT: Final = frozenset(
         "Registration.start",
         "SharedInformer.check_at_end",
         "SharedInformer.check_startable",
+        "SharedInformer.from_options",
         "SharedInformer.is_called_from_handler",
         "SharedInformer.is_running",
         "SharedInformer.start_nowait",
@@ -159,7 +159,7 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformerFactory.stop_nowait",
     }
 )
-_ON_LOOP: Final = frozenset({"Arranged.add_event_handler", "Arranged.add_indexers"})
+_ON_LOOP: Final = frozenset({"SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "Registration.remove": ("_end", "leave"),
     "SharedInformer.run": ("_run", ""),

@@ -8,20 +8,20 @@ import threading
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from masthead._cache.informer.handlers import EventHandler
+from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any
 
     from tests.real_server import RealServer
 
     import masthead
-    from masthead._client.listwatch import ListWatchOptions
+    from masthead._client.listwatch import ListWatchOptions, WatchStream
     from masthead._client.read_verbs import ReadVerbs
-    from masthead._client.watch_event import WatchEvent
     from masthead._meta.object import ObjectList
     from masthead.aio import SharedInformer
     from masthead.errors import DecodeError
@@ -118,7 +118,7 @@ class ThreadRecordingHandler(RecordingHandler[T]):
             return self._condition.wait_for(is_so, PATIENCE)
 
 
-class RecordingListWatch(Generic[T]):
+class RecordingListWatch(ListWatch[T], Generic[T]):
     """A resource that records its requests, and may replace their options.
 
     Attributes:
@@ -127,38 +127,21 @@ class RecordingListWatch(Generic[T]):
     """
 
     def __init__(self, resource: ReadVerbs[T], **selectors: Any) -> None:
-        self._source = resource.list_watch(**selectors)
+        vars(self).update(vars(resource.list_watch(**selectors)))
         self.log: list[tuple[str, ListWatchOptions]] = []
         self.before: Callable[[str, ListWatchOptions], Awaitable[ListWatchOptions]] = _as_meant
 
-    @property
-    def item(self) -> type[T]:
-        return self._source.item
-
-    @property
-    def resource(self) -> str:
-        return self._source.resource
-
-    @property
-    def supports_initial_events(self) -> bool:
-        return self._source.supports_initial_events
-
-    def disable_initial_events(self) -> None:
-        self._source.disable_initial_events()
-
-    async def list(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
+    async def list_page(
+        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None] | None = None
     ) -> ObjectList[T]:
         self.log.append(("list", options))
-        return await self._source.list_page(await self.before("list", options), on_broken)
+        return await super().list_page(await self.before("list", options), on_broken)
 
-    async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
+    async def open_watch(
+        self, options: ListWatchOptions, *, retries: int | None = 0, is_raw: bool = False
+    ) -> WatchStream[T]:
         self.log.append(("watch", options))
-        stream = await self._source.open_watch(await self.before("watch", options))
-        async with contextlib.aclosing(stream):
-            yield ()
-            async for batch in stream:
-                yield batch
+        return await super().open_watch(await self.before("watch", options), retries=retries, is_raw=is_raw)
 
 
 def verbs(source: RecordingListWatch[T]) -> list[str]:

@@ -266,10 +266,11 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
         source, is_done = RecordingListWatch(configs), asyncio.Event()
 
         async def once(verb: str, options: ListWatchOptions) -> ListWatchOptions:
+            del verb
             if verbs(source)[-1] != wanted or is_done.is_set():
                 return options
             is_done.set()
-            match: ResourceVersionMatch | None = "NotOlderThan" if verb == "list" else None
+            match: ResourceVersionMatch | None = None if wanted == "watch" else "NotOlderThan"
             return replace(options, resource_version="999999999", resource_version_match=match)
 
         source.before = once

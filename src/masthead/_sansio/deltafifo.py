@@ -204,7 +204,7 @@ class DeltaFIFO(Queue[V]):
     def _check_scope(self, scope: str) -> None:
         if scope:
             raise InvalidValueError(
-                f'a DeltaFIFO has one scope, for everything, and cannot take "{scope}"; use a ChangeQueue',
+                f'a DeltaFIFO has one scope, for everything, and cannot take "{scope}"',
                 value=scope,
             )
 

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._cache.informer.core import GRACE
+from masthead._cache.informer.informer import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sync.arranged import Arranged
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.buffer import LIMIT
+from masthead._sync.lifecycle import InformerFacade, PortalInformer, source_of
+from masthead._sync.registration import Registration
 from masthead.errors import MutationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
     from typing import Self
 
+    from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
+    from masthead._cache.informer.health import Health
+    from masthead._cache.options import Hold
     from masthead._cache.store.indexer import Indexer
+    from masthead._cache.store.lister import Lister
+    from masthead._cache.store.storage import Stored
+    from masthead._cache.store.transforms import Transform
+    from masthead._client.listwatch import ListerWatcher, ListWatch
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._sansio.changes import Queue
+    from masthead._sansio.deltafifo import KeyListerGetter
+    from masthead._sansio.store import IndexFunc
+    from masthead._sync.read_verbs import ReadVerbs
+    from masthead.metrics import Metrics
 
 __all__ = ["SharedInformer"]
 
@@ -23,7 +40,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead")
-class SharedInformer(Arranged[T]):
+class SharedInformer(InformerFacade[T], Generic[T]):
     """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
 
     ::
@@ -43,6 +60,227 @@ class SharedInformer(Arranged[T]):
     indexers, transforms and handlers of errors are called on the client's event loop, and must neither block nor call
     the client.
     """
+
+    def __init__(
+        self,
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
+        *,
+        resync: float = 0.0,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        shard_selector: str | None = None,
+        transform: Transform[T] | None = None,
+        hold: Hold = "lazy",
+        name: str = "",
+        page_size: int = 0,
+        watch_list: bool = True,
+        stall_after: float | None = None,
+        buffer_limit: int = LIMIT,
+        detect_mutations: bool | None = None,
+        metrics: Metrics | None = None,
+        queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None = None,
+        backoff: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        """Describe what to keep. Nothing is sent before the start.
+
+        Args:
+            source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
+                namespace; a `ListWatch`; or a `ListerWatcher`.
+            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
+                server for it.
+            indexers: What to index the objects by, beside their namespace.
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            shard_selector: Only the objects of one shard, where the server has them.
+            transform: What is done to each object before it is kept; see `masthead._cache.store.transforms`.
+            hold: How objects are stored: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
+                compressed, and decoded whenever one looks.
+            name: What logs and metrics call it; the resource by default.
+            page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
+            watch_list: Whether to try watches that begin with what there is.
+            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
+                client's own. Servers send something about once a minute; below that, quiet watches are opened anew
+                that often, which costs little.
+            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
+                MASTHEAD_MUTATION_DETECTOR says.
+            metrics: Where to count; None for nowhere.
+            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
+            backoff: Makes what says how long to wait after failures.
+
+        Raises:
+            InvalidValueError: if there is nothing to mirror, or an option is senseless.
+            SelectorError: if a selector is none.
+            IndexConflictError: if an indexer has the name of one that is always there.
+            ConfigError: if objects are to be stored in a way that needs something which is not installed.
+        """
+        portal, awaited = source_of(source)
+        super().__init__(
+            portal,
+            PortalInformer(
+                awaited,
+                resync=resync,
+                indexers=indexers,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                shard_selector=shard_selector,
+                transform=transform,
+                hold=hold,
+                name=name,
+                page_size=page_size,
+                watch_list=watch_list,
+                stall_after=stall_after,
+                buffer_limit=buffer_limit,
+                detect_mutations=detect_mutations,
+                metrics=metrics,
+                queue=queue,
+                backoff=backoff,
+            ),
+        )
+
+    @property
+    def name(self) -> str:
+        """What logs and metrics call it."""
+        return self._async.name
+
+    @property
+    def indexer(self) -> Indexer[T]:
+        """The copy: by key, and by what it is indexed by."""
+        return self._async.indexer
+
+    @property
+    def lister(self) -> Lister[T]:
+        """The copy: by namespace, name and labels."""
+        return self._async.lister
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first full state is in the store."""
+        return self._async.has_synced
+
+    @property
+    def last_sync_resource_version(self) -> str:
+        """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
+        return self._async.last_sync_resource_version
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it has ended. Its copy can still be read, and does not change any more."""
+        return self._async.is_stopped
+
+    @property
+    def health(self) -> Health:
+        """How it is doing."""
+        return self._async.health
+
+    def add_event_handler(
+        self,
+        handler: EventHandler[T] | None = None,
+        *,
+        on_add: OnAdd[T] | None = None,
+        on_update: OnUpdate[T] | None = None,
+        on_delete: OnDelete[T] | None = None,
+        resync: float | None = None,
+        name: str = "",
+    ) -> Registration:
+        """Have somebody told of every change.
+
+        What is there already is told first, each object as an add.
+
+        Args:
+            handler: Who is told; or, in its place, functions:
+            on_add: Is called with each object that comes, or was there.
+            on_update: Is called with what an object was, and what it is.
+            on_delete: Is called with what an object was last.
+            resync: Every how many seconds it is told of every object again; 0 for never, None for as often as the
+                informer says.
+            name: What logs and metrics call it.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            InvalidValueError: if there is nothing to call, or something that cannot be called here.
+            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
+        """
+        return Registration(
+            self._portal,
+            self._on_loop(
+                lambda: self._async.add_event_handler(
+                    handler, on_add=on_add, on_update=on_update, on_delete=on_delete, resync=resync, name=name
+                )
+            ),
+        )
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
+        """Index the objects by more, at any time; those that are there at once.
+
+        An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            IndexConflictError: if there is an index of one of the names; nothing is added then.
+            InvalidValueError: if one is no function; nothing is added then.
+        """
+        self._on_loop(lambda: self._async.add_indexers(indexers))
+
+    def set_transform(self, transform: Transform[T] | None) -> None:
+        """Say what is done to each object before it is kept; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: if it is no plain function.
+        """
+        self._async.set_transform(transform)
+
+    def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
+        """Say who is told of each error, of lists and watches alike, in place of the log; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+            InvalidValueError: if it is no plain function.
+        """
+        self._async.set_watch_error_handler(handler)
+
+    def seed(self, path: str | PathLike[str]) -> int:
+        """Begin with what a snapshot has, so that handlers hear only of what has changed since.
+
+        The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
+        and compared. A handler that joins after the start hears of every object, as always.
+
+        Args:
+            path: A file that `save` wrote.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+            SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
+                the start will be a cold one.
+        """
+        return self._portal.call(self._async.seed(path))
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
+
+        Only its owner can read the file: it holds whatever the objects do, Secrets included.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has not synced: half a state is none.
+            SnapshotError: if it cannot be written.
+        """
+        return self._portal.call(self._async.save(path))
+
+    def check_mutations(self) -> None:
+        """Look whether somebody changed an object, which all share.
+
+        Raises:
+            MutationError: naming the objects.
+        """
+        self._async.check_mutations()
 
     def run(self) -> None:
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
+    from masthead._cache.options import InformerOptions
     from masthead._client.client import Client as AsyncClient
     from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._sync.portal import Spawn
@@ -89,9 +90,9 @@ class PortalFactory(SharedInformerFactory):
     spawn: Spawn
 
     def _make(
-        self, source: AsyncReadVerbs[Object] | list[AsyncReadVerbs[Object]], **options: object
+        self, source: AsyncReadVerbs[Object] | list[AsyncReadVerbs[Object]], options: InformerOptions[Object]
     ) -> PortalInformer[Object]:
-        made = super()._make(source, **options)
+        made = super()._make(source, options)
         assert isinstance(made, PortalInformer)
         # Before anything can start it: a factory that runs starts its new informers at once.
         made.spawn = self.spawn

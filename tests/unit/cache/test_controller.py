@@ -11,6 +11,7 @@ from tests.unit.cache.clusters import QUICK, turns_until
 from tests.unit.cache.fake_list_watch import FakeListWatch
 
 from masthead._cache.informer.controller import InformerController
+from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.store.store import Store
 from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
@@ -65,7 +66,7 @@ async def running(controller: InformerController[ConfigMap]) -> AsyncIterator[No
 async def test_what_is_mirrored_is_processed_in_order(source: FakeListWatch) -> None:
     source.put("a")
     seen = Seen()
-    controller = InformerController(source, seen, backoff=QUICK)
+    controller = InformerController(source, seen, InformerOptions(backoff=QUICK))
     assert not controller.has_synced
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -188,7 +189,9 @@ async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
 ) -> None:
     source.put("a")
     seen, queue = Seen(), Losing()
-    controller = InformerController(source, seen, queue=queue, watch_list=watch_list, backoff=QUICK)
+    controller = InformerController(
+        source, seen, InformerOptions(watch_list=watch_list, backoff=QUICK), queue=queue
+    )
     queue.losses = losses
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -216,7 +219,7 @@ async def test_metrics_that_fail_cost_no_state(source: FakeListWatch) -> None:
 
     seen = Seen()
     meter = Meter(None, name="maps", resource="configmaps")
-    controller = InformerController(source, seen, meter=meter, backoff=QUICK)
+    controller = InformerController(source, seen, InformerOptions(backoff=QUICK), metrics=meter)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         source.is_silent = True
@@ -238,7 +241,7 @@ async def test_events_before_one_that_is_none_are_processed() -> None:
         is_rude = False
 
     rude, seen = Rude(), Seen()
-    controller = InformerController(rude, seen, backoff=QUICK)
+    controller = InformerController(rude, seen, InformerOptions(backoff=QUICK))
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         rude.is_rude = True
@@ -252,7 +255,9 @@ async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
 ) -> None:
     other = FakeListWatch(namespace="bank")
     other.trouble.append(ProtocolError("cable"))
-    controller = InformerController({"shop": source, "bank": other}, Seen(), backoff=QUICK, name="maps")
+    controller = InformerController(
+        {"shop": source, "bank": other}, Seen(), InformerOptions(backoff=QUICK, name="maps")
+    )
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
     assert caplog.messages == ["maps in bank: trying again in 0.0 s, after this failed: cable"]
@@ -267,7 +272,7 @@ async def test_what_is_queued_is_measured_when_it_has_been_processed(source: Fak
 
     meter = Meter(None, name="maps", resource="configmaps")
     meter.is_on = True
-    async with running(InformerController(source, Seen(), meter=meter)):
+    async with running(InformerController(source, Seen(), metrics=meter)):
         await turns_until(lambda: bool(queued))
         source.put("a")
         await turns_until(lambda: len(queued) > 1)
@@ -280,7 +285,7 @@ async def test_several_sources_are_synced_once_all_are(source: FakeListWatch) ->
     source.put("a")
     other.trouble.extend([OSError("cable")] * 3)
     seen = Seen()
-    controller = InformerController({"shop": source, "bank": other}, seen, backoff=QUICK)
+    controller = InformerController({"shop": source, "bank": other}, seen, InformerOptions(backoff=QUICK))
     async with running(controller):
         await turns_until(lambda: bool(seen.told))
         assert seen.told == ["initial all of shop/a"]
@@ -293,7 +298,10 @@ async def test_errors_are_told_with_the_time_until_the_next_attempt(source: Fake
     told: list[tuple[str, bool]] = []
     source.trouble.extend([OSError("cable"), OSError("plug")])
     controller = InformerController(
-        source, Seen(), backoff=QUICK, on_error=lambda error, after: told.append((str(error), after > 0))
+        source,
+        Seen(),
+        InformerOptions(backoff=QUICK),
+        on_error=lambda error, after: told.append((str(error), after > 0)),
     )
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -316,8 +324,8 @@ async def test_a_closed_source_ends_it(source: FakeListWatch) -> None:
 
 async def test_it_must_be_told_how_to_hold(source: FakeListWatch) -> None:
     wrong: Any = "tight"
-    with pytest.raises(InvalidValueError, match='"lazy", "eager" or "compact"'):
-        InformerController(source, Seen(), hold=wrong)
+    with pytest.raises(InvalidValueError, match="'lazy' or 'eager' or 'compact'"):
+        InformerController(source, Seen(), InformerOptions(hold=wrong))
     with pytest.raises(InvalidValueError):
         InformerController({}, Seen())
 
@@ -332,7 +340,9 @@ async def test_what_was_processed_is_told_again_at_its_time_if_it_is_due() -> No
         asked.append(now)
         return len(asked) != 2
 
-    controller = InformerController(source, seen, resync=60, is_due=is_due, stall_after=10_000)
+    controller = InformerController(
+        source, seen, InformerOptions(resync=60, stall_after=10_000), is_due=is_due
+    )
     async with running(controller):
         await asyncio.sleep(190)
     assert asked == [pytest.approx(60), pytest.approx(120), pytest.approx(180)]

@@ -11,8 +11,8 @@ from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import RecordingHandler
 
 import masthead
-from masthead._cache.informer.core import check_options
 from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.options import InformerOptions
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.deltafifo import DeltaFIFO
@@ -230,9 +230,9 @@ async def test_options_that_make_no_sense_are_refused_when_it_is_made(option: st
     with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
         following(FakeListWatch(), **{option: value})
     with pytest.raises(InvalidValueError):
-        check_options({option: value})
+        InformerOptions(**{option: value})
 
 
 def test_options_that_make_sense_pass() -> None:
-    check_options({})
-    check_options({"resync": 0, "stall_after": None, "queue": DeltaFIFO, "hold": "eager", "whatever": 5})
+    InformerOptions()
+    InformerOptions(resync=0, stall_after=None, queue=DeltaFIFO, hold="eager")

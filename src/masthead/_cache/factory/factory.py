@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from masthead._cache.callables import check_plain
@@ -20,9 +21,9 @@ from masthead._cache.factory.selection import (
     tweaked,
     wanted,
 )
-from masthead._cache.informer.core import GRACE, check_options
-from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.informer.informer import GRACE, SharedInformer
 from masthead._cache.informer.mutation_detector import log_mutations
+from masthead._cache.options import InformerOptions
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
@@ -138,19 +139,20 @@ class SharedInformerFactory(InformerGroups):
             check_plain("a tweak", tweak)
         self._tweak = tweak
         self._transform = transform
-        self._options: dict[str, Any] = {
-            "transform": transform,
-            "hold": hold,
-            "page_size": page_size,
-            "watch_list": watch_list,
-            "stall_after": stall_after,
-            "buffer_limit": buffer_limit,
-            "detect_mutations": detect_mutations,
-            "metrics": metrics,
-            "backoff": backoff,
-        }
-        for period in (resync, *self._resyncs.values()):
-            check_options({**self._options, "resync": period})
+        self._options: InformerOptions[Any] = InformerOptions(
+            resync=resync,
+            transform=transform,
+            hold=hold,
+            page_size=page_size,
+            watch_list=watch_list,
+            stall_after=stall_after,
+            buffer_limit=buffer_limit,
+            detect_mutations=detect_mutations,
+            metrics=metrics,
+            backoff=backoff,
+        )
+        for period in self._resyncs.values():
+            replace(self._options, resync=period)  # which checks it
         # Stored for a moment, never while somebody else's code runs: the loop waits for it, too.
         self._lock = threading.Lock()
         self._informers: dict[Wanted, SharedInformer[Any]] = {}
@@ -438,19 +440,21 @@ class SharedInformerFactory(InformerGroups):
         namespaces: Sequence[str | None] = found.namespaces or [None]
         sources = [self._source(found, each) for each in namespaces]
         selectors = dict(found.selectors)
-        return self._make(
-            sources[0] if len(sources) == 1 else sources,
+        options = replace(
+            self._options,
             name=found.name,
             resync=self._period(found),
             label_selector=selectors.get("labelSelector"),
             field_selector=selectors.get("fieldSelector"),
             shard_selector=selectors.get("shardSelector"),
-            **self._options,
         )
+        return self._make(sources[0] if len(sources) == 1 else sources, options)
 
     # Any: only the callers know the type of the objects.
-    def _make(self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], **options: Any) -> SharedInformer[Any]:  # noqa: ANN401
-        return self._INFORMER(source, **options)
+    def _make(
+        self, source: ReadVerbs[Any] | list[ReadVerbs[Any]], options: InformerOptions[Any]
+    ) -> SharedInformer[Any]:
+        return self._INFORMER.from_options(source, options)
 
     def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(found.what, type):

@@ -1,22 +1,23 @@
-"""The pump: from sources through a queue to whoever processes what comes out.
+"""The controller of an informer: from sources to a process function.
 
 ::
 
     source ──> Reflector ──┐
-    source ──> Reflector ──┴─> queue ──pop──> process(changes, is_initial)
+    source ──> Reflector ──┴─> sink ──> process(changes, is_initial)
                                  ^
-                     resync ─────┘ every so often
+                     resync ─────┘ periodically
 
-An informer is a controller whose process function keeps a store and tells handlers. Anybody may build another.
+An informer is a controller whose process function updates a store and notifies handlers. Others can be built on it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._cache.informer.sinks import DirectSink, QueueSink
+from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest
 from masthead._cache.reflector.metrics import DISABLED
@@ -24,10 +25,9 @@ from masthead._cache.reflector.reflector import Reflector
 from masthead._cache.store.storage import storage_for
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.backoff import Backoff
-from masthead._sansio.changes import ChangeQueue
+from masthead._sansio.changes import SyncAll
 from masthead._sansio.versions import oldest
-from masthead.errors import ClosedError, InformerStateError
+from masthead.errors import ClosedError, InformerStateError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,104 +36,84 @@ if TYPE_CHECKING:
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
     from masthead._cache.reflector.status import ReflectorStatus
-    from masthead._cache.store.storage import Hold, ObjectStorage, Stored
-    from masthead._cache.store.transforms import Transform
+    from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._client.listwatch import ListerWatcher
-    from masthead._sansio.changes import Change, Process, Queue
+    from masthead._sansio.changes import Process, Queue
 
 __all__ = ["InformerController"]
 
 T = TypeVar("T", bound=Object)
 
-_log: Final = logging.getLogger("masthead.cache")
-
-_POPS: Final = 250
-"""How often the queue is popped before others get their turn."""
-
 
 @set_module("masthead.cache")
 class InformerController(Generic[T]):
-    """Mirrors sources into a queue, and pops it.
+    """Lists and watches sources, and processes their changes.
 
-    One that runs needs nobody: failures are told to `on_error` and overcome. An exception of the process function is
-    logged, and the changes that it was given are gone.
+    Errors of sources are reported and retried. An exception of the process function is logged, and the changes that it
+    was called with are lost.
 
     Args:
-        sources: What to mirror: one source; or several, each under the name of its scope.
-        process: Is called with changes in their order, and whether they belong to the initial state. What the changes
-            carry is what `hold` says: the objects themselves, unless it is ``compact``. It may return an iterator: its
+        sources: What to list and watch: one source; or several, each under the name of its scope.
+        process: Called with changes in order, and whether they belong to the initial state. The changes carry objects
+            as `storage` packs them: the objects themselves, unless that is ``compact``. It may return an iterator: its
             steps are the rest of the work, with a turn for others between them, before any other change is processed.
-        queue: Where changes wait; None for the ordered one.
-        hold: How objects are stored.
-        transform: What is done to each object first.
-        known: What was processed so far, if it is kept: with it, a server that comes back is recognised, or not.
-        versions: The version of what is known already, by scope.
-        resync: Every how many seconds to tell everything again; 0 for never.
-        is_due: Is asked at each of these times whether to do so.
-        on_error: Is told of each error, and the seconds until the next attempt; None to log it.
-        page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
-        watch_list: Whether to try watches that begin with what there is.
-        stall_after: Seconds without a byte after which a watch counts as dead; None for the client's own.
-        backoff: Makes what says how long to wait after failures; one for each source.
-        on_pumped: Is called when the queue has been emptied.
-        meter: What is counted.
-        name: What logs call it; the resource by default.
+        options: The options that an informer has, too: ``hold``, ``transform``, ``resync``, ``page_size``,
+            ``watch_list``, ``stall_after``, ``backoff`` and ``name``. The others are ignored.
+        storage: How objects are packed; ``options.hold`` by default.
+        queue: Where changes wait, such as a `DeltaFIFO`; None to process them at once, in order.
+        known: What was processed so far, if it is kept: with it, a server that comes back is verified.
+        versions: The versions of a copy that exists already, by scope.
+        is_due: Called before each resync: whether to do it.
+        on_error: Called with each error, and the seconds until the next attempt; None to log it.
+        on_processed: Called after changes were processed.
+        metrics: What is counted.
 
     Raises:
-        InvalidValueError: if there are no sources, or objects cannot be stored that way.
+        InvalidValueError: If there are no sources.
     """
 
     def __init__(
         self,
         sources: Source[T] | ListerWatcher[T] | Mapping[str, Source[T]] | Mapping[str, ListerWatcher[T]],
         process: Process[Stored],
+        options: InformerOptions[T] | None = None,
         *,
+        storage: ObjectStorage[T] | None = None,
         queue: Queue[Stored] | None = None,
-        hold: Hold | ObjectStorage[T] = "lazy",
-        transform: Transform[T] | None = None,
         known: KnownObjects | None = None,
         versions: Mapping[str, str] | None = None,
-        resync: float = 0.0,
         is_due: Callable[[float], bool] = lambda _: True,
         on_error: Callable[[Exception, float], object] | None = None,
-        page_size: int = 0,
-        watch_list: bool = True,
-        stall_after: float | None = None,
-        backoff: Callable[[], Backoff] = Backoff,
-        on_pumped: Callable[[], object] = lambda: None,
-        meter: InformerMetrics = DISABLED,
-        name: str = "",
+        on_processed: Callable[[], object] = lambda: None,
+        metrics: InformerMetrics = DISABLED,
     ) -> None:
+        options = options if options is not None else InformerOptions()
         given = sources if isinstance(sources, Mapping) else {"": sources}
+        if not given:
+            raise InvalidValueError("there is nothing to watch: give at least one source", value=sources)
         scopes: dict[str, Source[T]] = {scope: as_source(each) for scope, each in given.items()}
-        self._queue: Queue[Stored] = queue if queue is not None else ChangeQueue(scopes=tuple(scopes))
-        self._process = process
-        self._resync = resync
+        first = next(iter(scopes.values()))
+        label = options.name or first.resource
+        self._sink: DirectSink[Stored] | QueueSink[Stored] = (
+            DirectSink(process, scopes, name=label, on_processed=on_processed)
+            if queue is None
+            else QueueSink(queue, process, name=label, on_processed=on_processed)
+        )
+        self._resync = options.resync
         self._is_due = is_due
-        self._on_pumped = on_pumped
         self._has_run = False
-        self._pumping = asyncio.Lock()
-        self._steps: Iterator[object] = iter(())
-        self._name = name or next(iter(scopes.values())).resource
-        item = next(iter(scopes.values())).item
-        storage = storage_for(hold, item) if isinstance(hold, str) else hold
-        ingest = Ingest(storage, transform)
+        ingest = Ingest(storage or storage_for(options.hold, first.item), options.transform)
         self._reflectors = [
             Reflector(
                 source,
-                self._queue,
+                self._sink,
                 ingest,
+                options,
                 scope=scope,
                 known=known,
                 version=(versions or {}).get(scope, ""),
-                on_change=self.pump,
                 on_error=on_error,
-                page_size=page_size,
-                watch_list=watch_list,
-                stall_after=stall_after,
-                backoff=backoff(),
-                meter=meter,
-                name=name,
+                metrics=metrics,
             )
             for scope, source in scopes.items()
         ]
@@ -141,11 +121,11 @@ class InformerController(Generic[T]):
     @property
     def has_synced(self) -> bool:
         """Whether the first full state has been processed."""
-        return self._queue.has_synced
+        return self._sink.has_synced
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The resource version up to which everything is in the queue, or through it."""
+        """The resource version up to which everything has been received."""
         return oldest([each.version for each in self._reflectors])
 
     @property
@@ -154,11 +134,11 @@ class InformerController(Generic[T]):
         return [each.status for each in self._reflectors]
 
     async def run(self) -> None:
-        """Mirror until cancelled.
+        """List and watch until cancelled.
 
         Raises:
-            ClosedError: if the client of a source is closed: there is nothing left to do then.
-            InformerStateError: if it has run before.
+            ClosedError: If the client of a source is closed.
+            InformerStateError: If it has run before.
         """
         if self._has_run:
             raise InformerStateError("a controller runs once; make another")
@@ -177,46 +157,14 @@ class InformerController(Generic[T]):
                 raise
             raise _first(closed) from None
         finally:
-            self._queue.close()
-
-    async def pump(self) -> None:
-        """Process all that is in the queue; one caller at a time, so that changes keep their order."""
-        async with self._pumping:
-            popped = 0
-            while len(self._queue) and await self._pop():
-                popped += 1
-                if popped % _POPS == 0:
-                    await asyncio.sleep(0)
-            self._on_pumped()
-
-    async def _pop(self) -> bool:
-        """Process what comes next in the queue; returns whether it gives more for now."""
-        waiting = len(self._queue)
-        self._steps = iter(())
-        try:
-            is_popped = self._queue.pop(self._begin)
-            for _ in self._steps:
-                await asyncio.sleep(0)
-        # Anybody's code; what it has not done is lost, but nothing else is.
-        except Exception:  # noqa: BLE001
-            _log.exception(
-                "%s: the process function failed on some changes, which are lost to it", self._name
-            )
-            return len(self._queue) < waiting  # or a queue that cannot be popped would keep us for ever
-        return is_popped
-
-    def _begin(self, changes: Sequence[Change[Stored]], is_initial: bool) -> None:
-        steps = self._process(changes, is_initial)
-        if isinstance(steps, Iterator):
-            self._steps = steps
+            self._sink.close()
 
     async def _resync_loop(self) -> None:
         clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(self._resync)
-            if self._queue.has_synced and self._is_due(clock()):
-                self._queue.resync()
-                await self.pump()
+            if self._sink.has_synced and self._is_due(clock()):
+                await self._sink.emit((SyncAll(),))
 
 
 def _first(group: BaseExceptionGroup[ClosedError]) -> ClosedError:

@@ -58,7 +58,7 @@ class ProcessorListener(Generic[T]):
         *,
         name: str,
         limit: int,
-        meter: HandlerMetrics,
+        metrics: HandlerMetrics | None = None,
     ) -> None:
         self.name = name
         self.is_synced = False
@@ -70,7 +70,7 @@ class ProcessorListener(Generic[T]):
         self._lock = threading.Lock()
         self._buffer: HandlerBuffer[Stored] = HandlerBuffer(limit)
         self._in_hand = 0
-        self._meter = meter
+        self._metrics = metrics
         self.failures = 0
 
     @property
@@ -84,19 +84,23 @@ class ProcessorListener(Generic[T]):
             if self._is_closed:
                 return
             self._buffer.extend(notifications)
-            self._meter.pending(self.pending)
+            self._measure()
         self.on_push()
 
     def begin_with(self, items: dict[str, Stored]) -> None:
-        """Have the handler dispatched the state that it begins with, before anything else; returns at once.
+        """Dispatch a state to the handler before anything else; return at once.
 
         Args:
-            items: What there is, by key; from here on, the listener's own.
+            items: The objects by key; from here on, the listener's own.
         """
         with self._lock:
             self._buffer.begin_with(items)
-            self._meter.pending(self.pending)
+            self._measure()
         self.on_push()
+
+    def _measure(self) -> None:
+        if self._metrics is not None:
+            self._metrics.pending(self.pending)
 
     def is_closed(self) -> bool:
         """Whether nothing more is to be dispatched."""
@@ -107,7 +111,7 @@ class ProcessorListener(Generic[T]):
         with self._lock:
             self._is_closed = True
             self._buffer.clear()
-            self._meter.pending(0)
+            self._measure()
         self.on_push()
 
     def take(self) -> list[Notification[Stored]]:
@@ -115,7 +119,7 @@ class ProcessorListener(Generic[T]):
         with self._lock:
             taken = self._buffer.take(_AT_ONCE)
             self._in_hand = len(taken)
-            self._meter.pending(self.pending)
+            self._measure()
         return taken
 
     def dispatch(self, notification: Notification[Stored]) -> object:
@@ -144,7 +148,8 @@ class ProcessorListener(Generic[T]):
     def failed(self, notification: Notification[Stored]) -> None:
         """The handler raised, just now: say so, the first time and then ever more rarely. The notification is not dispatched again."""
         self.failures = count = self.failures + 1
-        self._meter.failed()
+        if self._metrics is not None:
+            self._metrics.failed()
         what = f"{notification.type.name.lower()} of {notification.key!r}"
         if count == 1:
             _log.exception("handler %s failed on the %s, which it is not dispatched again", self.name, what)

@@ -24,37 +24,53 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from masthead._cache.callables import check_plain
-from masthead._cache.informer.controller import InformerController
-from masthead._cache.informer.core import GRACE, Arranged
+from masthead._cache.informer.core import InformerCore
+from masthead._cache.informer.handlers import handler_of, is_async
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.informer.registration import Registration
-from masthead._cache.reflector.sources import log_label
+from masthead._cache.options import InformerOptions
 from masthead._cache.store.indexer import count_of
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import PartialObjectMetadata
 from masthead._module import set_module
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.buffer import LIMIT
 from masthead._sansio.versions import is_at_least
-from masthead.errors import ClosedError, DeadlineError, InvalidValueError, MutationError
+from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError, MutationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+    from os import PathLike
     from typing import Self
 
+    from masthead._cache.informer.controller import InformerController
+    from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
+    from masthead._cache.informer.health import Health
+    from masthead._cache.options import Hold
     from masthead._cache.store.indexer import Indexer
+    from masthead._cache.store.lister import Lister
     from masthead._cache.store.storage import Stored
-    from masthead._sansio.changes import Change
+    from masthead._cache.store.transforms import Transform
+    from masthead._client.listwatch import ListerWatcher, ListWatch
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._client.read_verbs import ReadVerbs
+    from masthead._sansio.changes import Queue
+    from masthead._sansio.deltafifo import KeyListerGetter
+    from masthead._sansio.store import IndexFunc
+    from masthead.metrics import Metrics
 
-
-__all__ = ["Registration", "SharedInformer", "ThreadedInformer"]
+__all__ = ["GRACE", "Registration", "SharedInformer", "ThreadedInformer"]
 
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 
+GRACE: Final = 10.0
+"""Seconds that calls of handlers may go on when an informer is stopped."""
 _GRACE_IF_CANCELLED: Final = 1.0
 _ANY_KIND: Final = {Unstructured.GVK.group_kind, PartialObjectMetadata.GVK.group_kind}
 """What objects are said to be that may be of any kind."""
@@ -65,7 +81,7 @@ _BOOKMARKS: Final = (
 
 
 @set_module("masthead.aio")
-class SharedInformer(Arranged[T]):
+class SharedInformer(Generic[T]):
     """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
 
     ::
@@ -83,6 +99,282 @@ class SharedInformer(Arranged[T]):
 
     An informer belongs to the event loop that it is started in; what reads it may be called from any thread.
     """
+
+    _IN_THREADS: ClassVar[bool] = False
+    """Whether each handler is called in a thread of its own, which it may block."""
+
+    def __init__(
+        self,
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
+        *,
+        resync: float = 0.0,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        shard_selector: str | None = None,
+        transform: Transform[T] | None = None,
+        hold: Hold = "lazy",
+        name: str = "",
+        page_size: int = 0,
+        watch_list: bool = True,
+        stall_after: float | None = None,
+        buffer_limit: int = LIMIT,
+        detect_mutations: bool | None = None,
+        metrics: Metrics | None = None,
+        queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None = None,
+        backoff: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        """Describe what to keep. Nothing is sent before the start.
+
+        Args:
+            source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
+                namespace; a `ListWatch`; or a `ListerWatcher`.
+            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
+                server for it.
+            indexers: What to index the objects by, beside their namespace.
+            label_selector: Only objects with such labels.
+            field_selector: Only objects with such fields.
+            shard_selector: Only the objects of one shard, where the server has them.
+            transform: What is done to each object before it is kept; see `masthead._cache.store.transforms`.
+            hold: How objects are stored: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
+                compressed, and decoded whenever one looks.
+            name: What logs and metrics call it; the resource by default.
+            page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
+            watch_list: Whether to try watches that begin with what there is.
+            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
+                client's own. Servers send something about once a minute; below that, quiet watches are opened anew
+                that often, which costs little.
+            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
+                MASTHEAD_MUTATION_DETECTOR says.
+            metrics: Where to count; None for nowhere.
+            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
+            backoff: Makes what says how long to wait after failures.
+
+        Raises:
+            InvalidValueError: if there is nothing to mirror, or an option is senseless.
+            SelectorError: if a selector is none.
+            IndexConflictError: if an indexer has the name of one that is always there.
+            ConfigError: if objects are to be stored in a way that needs something which is not installed.
+        """
+        self._set_up(
+            source,
+            InformerOptions(
+                resync=resync,
+                indexers=indexers,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                shard_selector=shard_selector,
+                transform=transform,
+                hold=hold,
+                name=name,
+                page_size=page_size,
+                watch_list=watch_list,
+                stall_after=stall_after,
+                buffer_limit=buffer_limit,
+                detect_mutations=detect_mutations,
+                metrics=metrics,
+                queue=queue,
+                backoff=backoff,
+            ),
+        )
+
+    @classmethod
+    def from_options(
+        cls,
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
+        options: InformerOptions[T],
+    ) -> Self:
+        """Make an informer of options that are a value already.
+
+        Raises:
+            InvalidValueError: If there is no source, or it does not go with an option.
+            SelectorError: If a selector is invalid.
+            IndexConflictError: If an indexer has the name of one that every store has.
+            ConfigError: If the storage needs a package that is not installed.
+        """
+        made = cls.__new__(cls)
+        made._set_up(source, options)  # noqa: SLF001 - its own
+        return made
+
+    def _set_up(
+        self,
+        source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
+        options: InformerOptions[T],
+    ) -> None:
+        self._core = InformerCore(source, options, in_threads=self._IN_THREADS)
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._grace = GRACE
+
+    # What may be asked at any time, from any thread.
+
+    @property
+    def name(self) -> str:
+        """What logs and metrics call it."""
+        return self._core.name
+
+    @property
+    def indexer(self) -> Indexer[T]:
+        """The copy: by key, and by what it is indexed by."""
+        return self._core.indexer
+
+    @property
+    def lister(self) -> Lister[T]:
+        """The copy: by namespace, name and labels."""
+        return self._core.lister
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first full state is in the store."""
+        return self._core.processor.is_synced
+
+    @property
+    def last_sync_resource_version(self) -> str:
+        """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
+        return self._core.indexer.version
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it has ended. Its copy can still be read, and does not change any more."""
+        return self._stopped.is_set()
+
+    @property
+    def health(self) -> Health:
+        """How it is doing."""
+        return self._core.health(is_stopped=self.is_stopped)
+
+    # What is arranged before the start; handlers and indexers at any time.
+
+    def add_event_handler(
+        self,
+        handler: EventHandler[T] | None = None,
+        *,
+        on_add: OnAdd[T] | None = None,
+        on_update: OnUpdate[T] | None = None,
+        on_delete: OnDelete[T] | None = None,
+        resync: float | None = None,
+        name: str = "",
+    ) -> Registration:
+        """Have somebody told of every change.
+
+        What is there already is told first, each object as an add.
+
+        Args:
+            handler: Who is told; or, in its place, functions:
+            on_add: Is called with each object that comes, or was there.
+            on_update: Is called with what an object was, and what it is.
+            on_delete: Is called with what an object was last.
+            resync: Every how many seconds it is told of every object again; 0 for never, None for as often as the
+                informer says.
+            name: What logs and metrics call it.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            InvalidValueError: if there is nothing to call, or something that cannot be called here.
+            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
+        """
+        made = handler_of(handler, on_add, on_update, on_delete)
+        if self._IN_THREADS and is_async(made):
+            raise InvalidValueError(
+                "the blocking client calls handlers in threads, where nothing is awaited; give plain functions, "
+                "or use masthead.aio",
+                value=handler,
+            )
+        with self._core.processor.gate:
+            self._check_not_stopped("take a handler")
+            self._check_loop()
+            return self._core.add_handler(made, resync, name)
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
+        """Index the objects by more, at any time; those that are there at once.
+
+        An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
+
+        Raises:
+            ClosedError: if the informer has stopped.
+            IndexConflictError: if there is an index of one of the names; nothing is added then.
+            InvalidValueError: if one is no function; nothing is added then.
+        """
+        self._check_not_stopped("take an indexer")
+        self._core.indexer.add_indexers(indexers)
+
+    def set_transform(self, transform: Transform[T] | None) -> None:
+        """Say what is done to each object before it is kept; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: if it is no plain function.
+        """
+        self._check_new("set a transform")
+        if self._core.versions:
+            raise InformerStateError(f"{self.name}: set the transform before the informer is seeded")
+        if transform is not None:
+            check_plain("a transform", transform)
+        self._core.transform = transform
+
+    def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
+        """Say who is told of each error, of lists and watches alike, in place of the log; the last one counts.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+            InvalidValueError: if it is no plain function.
+        """
+        self._check_new("set a handler of errors")
+        if handler is not None:
+            check_plain("a handler of errors", handler)
+        self._core.on_error = handler
+
+    async def seed(self, path: str | PathLike[str]) -> int:
+        """Begin with what a snapshot has, so that handlers hear only of what has changed since.
+
+        The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
+        and compared. A handler that joins after the start hears of every object, as always.
+
+        Args:
+            path: A file that `save` wrote.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has been started.
+            SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
+                the start will be a cold one.
+        """
+        self._check_new("be seeded")
+        # In a thread, as below: a large snapshot takes seconds.
+        versions = await asyncio.to_thread(self._core.load, path)
+        self._check_new("be seeded")
+        self._core.versions = versions
+        return len(self._core.indexer)
+
+    async def save(self, path: str | PathLike[str]) -> int:
+        """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
+
+        Only its owner can read the file: it holds whatever the objects do, Secrets included.
+
+        Returns:
+            How many objects there are.
+
+        Raises:
+            InformerStateError: if the informer has not synced: half a state is none.
+            SnapshotError: if it cannot be written.
+        """
+        if not self.has_synced:
+            raise InformerStateError(f"{self.name}: there is no full state to save yet; wait_synced() first")
+        return await asyncio.to_thread(self._core.save, path)
+
+    def check_mutations(self) -> None:
+        """Look whether somebody changed an object, which all share.
+
+        Raises:
+            MutationError: naming the objects.
+        """
+        self._core.check_mutations()
+
+    # Life cycle.
 
     async def run(self) -> None:
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
@@ -113,8 +405,8 @@ class SharedInformer(Arranged[T]):
             InformerStateError: if it was started before, or stopped: an informer runs once.
         """
         self.check_startable()
-        self._begin()
-        task = self._task = self._spawn(self._live())
+        controller = self._core.start()
+        task = self._task = self._spawn(self._live(controller))
         # Of the task, not in it: one that is cancelled before its first step never gets to its end.
         task.add_done_callback(self._finish)
 
@@ -148,7 +440,7 @@ class SharedInformer(Arranged[T]):
         """End it, and wait for nothing; on its own loop, or before the start."""
         self._grace = grace
         self._stopping.set()
-        self._detach_handlers()
+        self._core.detach_handlers()
         if self._task is None:
             self._finish()
 
@@ -158,13 +450,13 @@ class SharedInformer(Arranged[T]):
         Raises:
             MutationError: naming the objects.
         """
-        if self._detects_mutations:
+        if self._core.detects_mutations:
             self.check_mutations()
 
     @property
     def is_called_from_handler(self) -> bool:
         """Whether one of its handlers asks, which cannot wait for its end."""
-        return self._is_within()
+        return self._core.is_called_from_handler()
 
     @property
     def is_running(self) -> bool:
@@ -203,7 +495,7 @@ class SharedInformer(Arranged[T]):
             return True
 
         def is_reached() -> bool:
-            return self.has_synced and all(each.has_synced for each in list(self._registrations))
+            return self.has_synced and all(each.has_synced for each in self._core.registrations)
 
         await self._reach(is_reached, timeout, "and its handlers have not synced")
         return True
@@ -226,8 +518,8 @@ class SharedInformer(Arranged[T]):
             InformerStateError: if it has not been started.
             InvalidValueError: if it is no version, or an object of another kind.
         """
-        wanted, scope = _wanted(version, self._item, self._sources.keys())
-        store = self._processor.store
+        wanted, scope = _wanted(version, self._core.item, self._core.scopes)
+        store = self._core.processor.store
 
         def reached() -> str:
             return store.version if scope is None else store.version_of(scope)
@@ -261,14 +553,14 @@ class SharedInformer(Arranged[T]):
             Exception: whatever the condition raises.
         """
         check_plain("a condition", condition)
-        indexer = self._indexer
+        indexer = self._core.indexer
         await self._reach(
             lambda: self.has_synced and bool(condition(indexer)), timeout, "is not as it was waited for"
         )
 
     def __repr__(self) -> str:
         synced = "synced" if self.has_synced else "not synced"
-        return f"<SharedInformer {self._name}: {self.health.state}, {synced}, {count_of(self._indexer)}>"
+        return f"<SharedInformer {self.name}: {self.health.state}, {synced}, {count_of(self._core.indexer)}>"
 
     async def _reach(
         self,
@@ -282,50 +574,19 @@ class SharedInformer(Arranged[T]):
                 while not is_reached():
                     self._check_not_stopped("be waited for")
                     self._check_started()
-                    await self._progress.next()
+                    await self._core.progress.next()
         except TimeoutError:
             last = self.health.last_error
             after = f"; the last error was {last}" if last else ""
             raise DeadlineError(
-                f"informer {self._name} {problem} within {timeout:g} s{after}{where()}"
+                f"informer {self.name} {problem} within {timeout:g} s{after}{where()}"
             ) from None
 
-    def _begin(self) -> None:
-        loop = asyncio.get_running_loop()
-        options = self._options
-        with self._processor.gate:  # or a handler that another thread adds would be started here, and there
-            controller = InformerController(
-                self._sources,
-                self._metered if self._meter.is_on else self._processor.process,
-                queue=options.queue(self._processor.store) if options.queue is not None else None,
-                hold=self._storage,
-                transform=self._transform,
-                known=self._processor,
-                versions=self._versions,
-                resync=self._schedule.check_period,
-                is_due=self._is_due,
-                on_error=self._told_error if self._on_error is not None else None,
-                page_size=options.page_size,
-                watch_list=options.watch_list,
-                stall_after=options.stall_after,
-                backoff=options.backoff,
-                on_pumped=self._after_pump,
-                meter=self._meter,
-                name=self._name,
-            )
-            # Whatever somebody's queue or backoff raises, nothing has begun until here.
-            self._loop, self._controller = loop, controller
-            self._began = loop.time()
-            self._schedule.start(self._began)
-            for each in self._registrations:
-                each.start(loop)
-
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(coroutine, name=f"masthead informer {self._name}")
+        return asyncio.get_running_loop().create_task(coroutine, name=f"masthead informer {self.name}")
 
-    async def _live(self) -> None:
-        assert self._controller is not None
-        pump = asyncio.get_running_loop().create_task(self._controller.run(), name=f"masthead {self._name}")
+    async def _live(self, controller: InformerController[T]) -> None:
+        pump = asyncio.get_running_loop().create_task(controller.run(), name=f"masthead {self.name}")
         stopping = asyncio.get_running_loop().create_task(self._stopping.wait())
         try:
             await asyncio.wait({pump, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -337,34 +598,19 @@ class SharedInformer(Arranged[T]):
             for task in (pump, stopping):
                 task.cancel()
             await asyncio.wait({pump, stopping})
-            await self._end_handlers()
+            await self._core.end_handlers(self._grace)
         if not pump.cancelled() and (error := pump.exception()) is not None:
             if not isinstance(error, ClosedError):
                 raise error
-            _log.warning("informer %s ends: %s", self._name, error)
-
-    async def _end_handlers(self) -> None:
-        self._detach_handlers()
-        async with asyncio.TaskGroup() as group:
-            for each in [*self._registrations, *self._leaving]:
-                group.create_task(each.end(self._grace))
-
-    def _detach_handlers(self) -> None:
-        """Tell handlers nothing more from here on."""
-        with self._processor.gate:
-            for each in self._registrations:
-                self._processor.leave(each)
+            _log.warning("informer %s ends: %s", self.name, error)
 
     def _finish(self, task: asyncio.Task[None] | None = None) -> None:
-        """It is over, however that came: nobody is told anything more, and whoever waits learns of it."""
+        """It has ended, for whatever reason: deliver nothing more, and wake everyone who waits."""
         if task is not None and not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("informer %s ends, which is a defect of it", self._name, exc_info=error)
-        self._detach_handlers()
-        self._leaving = {}
+            _log.error("informer %s ends, which is a defect of it", self.name, exc_info=error)
+        self._core.detach_handlers()
         self._stopped.set()
-        for each in self._registrations:
-            each.settle()
-        self._progress.made()
+        self._core.finish()
 
     async def _ended(self) -> None:
         """Wait for its end, if it was ever begun.
@@ -378,43 +624,34 @@ class SharedInformer(Arranged[T]):
         if not self._task.cancelled():
             self._task.result()
 
-    def _metered(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
-        """Process changes, and note how long that takes."""
-        assert self._loop is not None
-        began = self._loop.time()
-        steps = self._processor.process(changes, is_initial)
-        if steps is not None:
-            return self._metered_steps(steps, began)
-        self._meter.processed(self._loop.time() - began, self._indexer.version)
-        return None
+    def _check_new(self, what: str) -> None:
+        if self._core.loop is not None or self._is_ending:
+            state = "stopped" if self._is_ending else "started"
+            raise InformerStateError(
+                f"informer {self.name} cannot {what} any more: it has been {state}; make a new one"
+            )
 
-    def _metered_steps(self, steps: Iterator[None], began: float) -> Iterator[None]:
-        assert self._loop is not None
-        yield from steps
-        self._meter.processed(self._loop.time() - began, self._indexer.version)
+    def _check_started(self) -> None:
+        if self._task is None:
+            raise InformerStateError(
+                f"informer {self.name} has not been started, so that there is nothing to wait for; start() it first"
+            )
 
-    def _after_pump(self) -> None:
-        controller, processor = self._controller, self._processor
-        if not processor.is_synced and controller is not None and controller.has_synced:
-            processor.mark_synced()
-            self._log_synced()
-        self._progress.made()
+    def _check_loop(self) -> None:
+        """Tasks can be begun only on their own loop; threads anywhere."""
+        if not self._IN_THREADS and self._core.loop not in {None, _running_loop()}:
+            raise InformerStateError(
+                f"informer {self.name} runs on another event loop; add handlers there, or before the start"
+            )
 
-    def _log_synced(self) -> None:
-        assert self._loop is not None
-        label = log_label(next(iter(self._sources.values())), self._name)
-        took = self._loop.time() - self._began
-        _log.info("informer %s has synced: %s in %.2f s", label, count_of(self._indexer), took)
+    def _check_not_stopped(self, what: str) -> None:
+        if self._is_ending:
+            state = "has stopped" if self.is_stopped else "is being stopped"
+            raise ClosedError(f"informer {self.name} cannot {what} any more: it {state}; make a new one")
 
-    def _is_due(self, now: float) -> bool:
-        with self._processor.gate:
-            self._processor.due = self._schedule.due(now)
-        return bool(self._processor.due)
-
-    def _told_error(self, error: Exception, after: float) -> None:
-        del after
-        if self._on_error is not None:
-            self._on_error(error)
+    @property
+    def _is_ending(self) -> bool:
+        return self._stopping.is_set() or self.is_stopped
 
 
 class ThreadedInformer(SharedInformer[T]):
@@ -458,3 +695,11 @@ def _number(version: object) -> str:
             value=version,
         )
     return given
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """The running event loop, if there is one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,4 +1,4 @@
-"""Waiting for a cache to come further."""
+"""Waiting for a store or a handler to make progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Wakes whoever waits, each time that something has changed. Belongs to one event loop."""
+    """Wakes everyone who waits, each time that something has changed. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -20,10 +20,10 @@ class Progress:
         try:
             await future
         finally:
-            self._waiting.discard(future)  # also of one who gave up, though nothing ever changes again
+            self._waiting.discard(future)  # also after a timeout, in case that nothing ever changes again
 
-    def made(self) -> None:
-        """Something has changed."""
+    def notify(self) -> None:
+        """Wake everyone who waits."""
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, set()

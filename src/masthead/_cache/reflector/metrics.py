@@ -48,9 +48,9 @@ class InformerMetrics:
         self._relists = to.counter(known.INFORMER_RELISTS, **labels)
         self.is_on: bool = to is not NO_METRICS
 
-    def handler(self, name: str) -> HandlerMetrics:
-        """What is counted about one handler."""
-        return HandlerMetrics(self._metrics, {**self._labels, "handler": name})
+    def handler(self, name: str) -> HandlerMetrics | None:
+        """The metrics of one handler; None if nothing is counted."""
+        return None if not self.is_on else HandlerMetrics(self._metrics, {**self._labels, "handler": name})
 
     def listed(self, seconds: float, items: int) -> None:
         """A full state has come, as a list or as the beginning of a watch."""

@@ -1,6 +1,6 @@
-"""Mirrors a collection into a queue.
+"""The reflector: lists and watches a resource, and emits its changes.
 
-`masthead._sansio.listwatch` decides; here its steps are performed, and what comes of them is written to the queue.
+`masthead._sansio.listwatch` decides; here its steps are performed, and their results are emitted to a sink.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest, UndecodableError, key_in
 from masthead._cache.reflector.metrics import DISABLED
@@ -22,6 +23,7 @@ from masthead._cache.reflector.undecodable import UndecodableObjects
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll
 from masthead._sansio.listwatch import (
     LASTING,
     Fail,
@@ -43,16 +45,16 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
+    from masthead._cache.reflector.sink import ChangeSink
     from masthead._cache.store.storage import Stored
     from masthead._client.listwatch import ListerWatcher
     from masthead._client.watch_event import EventType, WatchEvent
-    from masthead._sansio.backoff import Backoff
-    from masthead._sansio.changes import Queue
+    from masthead._sansio.changes import Change
     from masthead._sansio.listwatch import Step
 
 __all__ = ["Reflector"]
@@ -65,79 +67,76 @@ _AT_ONCE: Final = 250
 """How many objects are taken before others get their turn."""
 _PUNCTUAL: Final = 0.1
 """A timer that goes off later than this says that our own loop stood still."""
+_DELTA_TYPES: Final = {
+    "ADDED": DeltaType.ADDED,
+    "MODIFIED": DeltaType.UPDATED,
+    "DELETED": DeltaType.DELETED,
+}
 
 
 @set_module("masthead.cache")
 class Reflector(Generic[T]):
-    """Lists and watches, and writes what it learns to a queue.
+    """Lists and watches a resource, and emits its changes to a sink.
 
     ::
 
-        source ──pages, events──> Reflector ──add, update, delete, replace, bookmark──> queue
+        source ──pages, events──> Reflector ──changes──> sink
 
     It never gives up. Every error is passed to `on_error` and recorded in `status`, and the request is retried.
 
     Args:
-        source: What to mirror.
-        queue: Where to write to.
-        ingest: Makes of an object what is kept of it.
-        scope: Under which name the queue knows this source; empty if it is the only one.
-        known: The copy that is kept, if there is one: with it, a server that comes back is recognised, or not.
-        version: The version of what is known already, from a snapshot; empty for nothing.
-        on_change: Is called when something was written to the queue; what it returns is awaited.
-        on_error: Is called with each error, and the seconds until the next attempt.
-        page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
-        watch_list: Whether to try watches that begin with what there is.
-        stall_after: Seconds without a byte after which a watch counts as dead; None for the client's own.
-        backoff: How long to wait after failures.
-        meter: What is counted.
-        name: What logs call it; the resource by default.
+        source: What to list and watch.
+        sink: Receives the changes.
+        ingest: Turns objects into what is stored.
+        options: Page size, watch-list, stall timeout, backoff and name; the others are not the reflector's.
+        scope: The source's name in the changes; empty if it is the only one.
+        known: The copy that is kept, if there is one: with it, a server that comes back is verified.
+        version: The version of a copy that exists already, from a snapshot; empty for none.
+        on_error: Called with each error, and the seconds until the next attempt; None to log it.
+        metrics: Counts lists, watches and versions.
     """
 
     def __init__(
         self,
         source: Source[T] | ListerWatcher[T],
-        queue: Queue[Stored],
+        sink: ChangeSink[Stored],
         ingest: Ingest[T],
+        options: InformerOptions[T] | None = None,
         *,
         scope: str = "",
         known: KnownObjects | None = None,
         version: str = "",
-        on_change: Callable[[], Awaitable[object] | None] = lambda: None,
         on_error: Callable[[Exception, float], object] | None = None,
-        page_size: int = 0,
-        watch_list: bool = True,
-        stall_after: float | None = None,
-        backoff: Backoff | None = None,
-        meter: InformerMetrics = DISABLED,
-        name: str = "",
+        metrics: InformerMetrics = DISABLED,
     ) -> None:
+        options = options if options is not None else InformerOptions()
+        stall_after = options.stall_after
         self._source = source = as_source(source)
-        self._queue = queue
+        self._sink = sink
         self._ingest = ingest
         self._scope = scope
         self._known = known
-        self._on_change = on_change
         self._on_error = on_error
         self._stall_after = stall_after
-        # One that is given up for its silence, by a timer that may be early, has lasted: or we would wait ever longer.
+        # A stream that is closed for its silence, by a timer that may be early, has lasted: or delays would only grow.
         self._lasting = LASTING if stall_after is None else min(LASTING, 0.9 * stall_after)
         self._machine = ListWatchMachine(
             random=random.random,
             version=version,
-            initial_events=watch_list and source.supports_initial_events,
-            page_size=page_size,
-            backoff=backoff,
+            initial_events=options.watch_list and source.supports_initial_events,
+            page_size=options.page_size,
+            backoff=options.backoff(),
             lasting=self._lasting,
         )
         self._is_seeded = bool(version)
         self._has_followed = False
         self._is_refused = False
         self._builder = SnapshotBuilder()
-        self._meter = meter
+        self._metrics = metrics
+        self._changes: list[Change[Stored]] = []
         self._clock: Callable[[], float] = _no_clock
         self._events = 0
-        self._label = log_label(source, name, scope)
+        self._label = log_label(source, options.name, scope)
         self.status: ReflectorStatus = ReflectorStatus()
         self._undecodable = UndecodableObjects(
             self.status, self._label, known.has if known is not None else None
@@ -145,14 +144,14 @@ class Reflector(Generic[T]):
 
     @property
     def version(self) -> str:
-        """The resource version up to which everything has been written to the queue."""
+        """The resource version up to which everything has been emitted."""
         return self._machine.version
 
     async def run(self) -> None:
         """Mirror until cancelled.
 
         Raises:
-            ClosedError: if the source's client, or the queue, is closed: then there is nothing left to do.
+            ClosedError: If the source's client, or the sink, is closed.
         """
         self._clock = asyncio.get_running_loop().time
         step = self._machine.start()
@@ -193,7 +192,7 @@ class Reflector(Generic[T]):
         self._builder = SnapshotBuilder(began=self._clock())
         if self._machine.version:
             self.status.relists += 1
-            self._meter.relisted()
+            self._metrics.relisted()
 
     def _after(self, error: Exception) -> Step:
         """Something failed: what next?"""
@@ -280,7 +279,7 @@ class Reflector(Generic[T]):
         self._has_followed = False
         builder = await self._hand_over(version)
         following = self._machine.page(version, token)
-        await self._complete(builder)
+        self._complete(builder)
         return following
 
     def _collect(self, obj: T) -> None:
@@ -297,44 +296,38 @@ class Reflector(Generic[T]):
         self._builder.broken[key or error.subject] = str(error)
 
     async def _hand_over(self, version: str) -> SnapshotBuilder:
-        """The new state has all come: write it to the queue.
+        """Emit a new state that is complete.
 
-        The machine must hear of it afterwards: what is lost on its way is then asked for once more.
+        The machine learns of it afterwards: a state that is lost on its way is requested again.
         """
         builder, self._builder = self._builder, SnapshotBuilder()
         for _ in self._ingest.settle(builder.items):
             await asyncio.sleep(0)
-        self._queue.replace(
-            builder.items,
-            version,
-            scope=self._scope,
-            kept=frozenset(builder.broken) - builder.items.keys(),
-        )
+        # Before the store reaches the version: a snapshot of it must not claim objects that it lacks.
+        self._undecodable.replace(builder.broken)
+        kept = frozenset(builder.broken) - builder.items.keys()
+        await self._sink.emit((ReplacedAll(builder.items, version, self._scope, kept),))
         return builder
 
-    async def _complete(self, builder: SnapshotBuilder) -> None:
-        """The new state is in the queue, and will be followed."""
+    def _complete(self, builder: SnapshotBuilder) -> None:
+        """A new state has been emitted, and will be followed."""
         self.status.phase = self._machine.phase
-        self._undecodable.replace(builder.broken)
         self._succeeded()
-        await self._publish()
-        self._meter.listed(self._clock() - builder.began, len(builder.items))
+        self._undecodable.log_new()
+        self._metrics.listed(self._clock() - builder.began, len(builder.items))
         self._measure()
 
     async def _publish(self) -> None:
-        """Something was written to the queue."""
-        await self._notify_change()
-        self._undecodable.say()
-
-    async def _notify_change(self) -> None:
-        processing = self._on_change()
-        if processing is not None:
-            await processing
+        """Emit the changes of a batch."""
+        if self._changes:
+            changes, self._changes = self._changes, []
+            await self._sink.emit(changes)
+        self._undecodable.log_new()
 
     def _measure(self) -> None:
-        if self._meter.is_on:
-            self._meter.reached(self._machine.version, len(self.status.broken))
-            self._meter.queued(len(self._queue))
+        if self._metrics.is_on:
+            self._metrics.reached(self._machine.version, len(self.status.broken))
+            self._metrics.queued(len(self._sink))
 
     # A watch
 
@@ -363,7 +356,7 @@ class Reflector(Generic[T]):
                 raise  # the source's own
             raise self._endless(patience.when()) from None
         finally:
-            self._meter.watched(self._clock() - began, self._events)
+            self._metrics.watched(self._clock() - began, self._events)
         if self._clock() - began >= self._lasting:
             self._succeeded()
         return self._machine.closed(self._clock())
@@ -421,7 +414,7 @@ class Reflector(Generic[T]):
                 patience.reschedule(None)  # what is left to do is ours
                 builder = await self._hand_over(version)
                 machine.event("BOOKMARK", version, ends_initial=True)
-                await self._complete(builder)
+                self._complete(builder)
         finally:  # also what came before something that is no event
             if batch and machine.phase is Phase.FOLLOWING:
                 await self._publish()
@@ -454,7 +447,6 @@ class Reflector(Generic[T]):
         return None
 
     def _change(self, kind: EventType, obj: T, version: str) -> None:
-        queue = self._queue
         if kind == "BOOKMARK":
             self._bookmark(version)
             return
@@ -466,17 +458,12 @@ class Reflector(Generic[T]):
             return
         if self.status.broken:
             self._undecodable.discard(key)
-        if kind == "ADDED":
-            queue.add(key, stored, version)
-        elif kind == "MODIFIED":
-            queue.update(key, stored, version)
-        else:
-            queue.delete(key, stored, version)
+        self._changes.append(Delta(_DELTA_TYPES[kind], key, stored, version))
 
     def _bookmark(self, version: str) -> None:
-        """Nothing has changed up to a version; unless it is older than what the machine goes on from."""
+        """Nothing has changed up to a version; unless it is older than where the machine resumes."""
         if version and version == self._machine.version:
-            self._queue.bookmark(version, scope=self._scope)
+            self._changes.append(Bookmark(version, self._scope))
 
     def _take_broken(self, event: WatchEvent[T]) -> None:
         """An event whose object cannot be read."""
@@ -493,7 +480,7 @@ class Reflector(Generic[T]):
         """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
         if kind == "DELETED" and key:
             self._undecodable.discard(key)
-            self._queue.delete(key, None, version, final_state_known=False)
+            self._changes.append(Delta(DeltaType.DELETED, key, None, version, final_state_known=False))
             return
         self._undecodable.add(key, problem)
         self._bookmark(version)
@@ -506,8 +493,7 @@ class Reflector(Generic[T]):
         if not is_same:
             _log.info("%s: cannot tell that this is the server it was; everything is read again", self._label)
         elif self._is_seeded and self._known is not None:
-            self._queue.replace(self._known.stored(self._scope), step.version, scope=self._scope)
-            await self._notify_change()
+            await self._sink.emit((ReplacedAll(self._known.stored(self._scope), step.version, self._scope),))
         self._is_seeded = False
         return self._machine.verified(is_same=is_same)
 

@@ -13,8 +13,8 @@ from masthead._meta.object import Object
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from masthead._cache.options import InformerOptions
     from masthead._client.listwatch import ListerWatcher
-    from masthead._client.options import FieldSelection, LabelSelection
 
 __all__ = ["log_label", "sources_of"]
 
@@ -26,10 +26,7 @@ _MEMBERS: Final = ("item", "resource", "supports_initial_events", "disable_initi
 
 def sources_of(
     given: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
-    *,
-    label_selector: LabelSelection | None,
-    field_selector: FieldSelection | None,
-    shard_selector: str | None,
+    options: InformerOptions[T],
 ) -> Mapping[str, Source[T]]:
     """The sources of an informer, by scope: by namespace, or under the empty name if there is only one.
 
@@ -38,6 +35,11 @@ def sources_of(
             is given for a source that is not a resource of a client.
         SelectorError: If a selector is invalid.
     """
+    label_selector, field_selector, shard_selector = (
+        options.label_selector,
+        options.field_selector,
+        options.shard_selector,
+    )
     selectors = {
         "label_selector": label_selector,
         "field_selector": field_selector,

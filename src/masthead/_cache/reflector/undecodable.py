@@ -46,8 +46,8 @@ class UndecodableObjects:
         was, self._status.broken = self._status.broken, dict(broken)
         self._unsaid = {key: problem for key, problem in broken.items() if was.get(key) != problem}
 
-    def say(self) -> None:
-        """Log what is new, in one line. To be called when the copy has all that came with it."""
+    def log_new(self) -> None:
+        """Log the new ones, in one line. To be called when the store has everything that arrived with them."""
         if not self._unsaid:
             return
         unsaid, self._unsaid = self._unsaid, {}

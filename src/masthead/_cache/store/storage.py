@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
+from masthead._cache.options import Hold
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.walk import decode_lazy_fields
@@ -32,9 +33,6 @@ T = TypeVar("T", bound=Object)
 
 Stored: TypeAlias = object
 """What a cache keeps of an object. Only the storage that made it can say more."""
-
-Hold: TypeAlias = Literal["lazy", "eager", "compact"]
-"""The ways to hold an object."""
 
 
 class ObjectStorage(ABC, Generic[T]):

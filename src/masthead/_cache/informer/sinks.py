@@ -1,0 +1,194 @@
+"""Where the changes of reflectors go: straight to the process function, or through a queue.
+
+::
+
+    Reflector ──emit──> DirectSink ────────────────────> process(changes, is_initial)
+    Reflector ──emit──> QueueSink ──> queue ──pop──> process(changes, is_initial)
+
+`DirectSink` keeps the order of all changes, and a relist is one change. A `DeltaFIFO` groups them by key.
+
+Either processes one batch at a time. A process function that has much to do returns an iterator: its steps are performed
+with a turn for other tasks between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, SyncAll
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from masthead._sansio.changes import Change, Process, Queue
+
+__all__ = ["DirectSink", "QueueSink"]
+
+V = TypeVar("V")
+
+_log: Final = logging.getLogger("masthead.cache")
+
+_POPS: Final = 250
+"""How often a queue is popped before other tasks get their turn."""
+
+
+class DirectSink(Generic[V]):
+    """Processes changes as they come.
+
+    The initial state is the first `ReplacedAll` of each scope; a delta never belongs to it.
+    differs from client-go: there, every change before the sync counts as initial. With one scope that is the same; with
+    several, a change in a namespace that is listed already would pass for a part of the first list.
+
+    Args:
+        process: The process function.
+        scopes: The scopes that are listed.
+        name: The informer's name in logs.
+        on_processed: Called after each change.
+
+    Raises:
+        InvalidValueError: If there is no scope.
+    """
+
+    def __init__(
+        self,
+        process: Process[V],
+        scopes: Collection[str],
+        *,
+        name: str = "",
+        on_processed: Callable[[], object] = lambda: None,
+    ) -> None:
+        if not scopes:
+            raise InvalidValueError("there is nothing to list: give at least one source", value=scopes)
+        self._process = process
+        self._pending_scopes = set(scopes)
+        self._name = name
+        self._on_processed = on_processed
+        self._lock = asyncio.Lock()
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first state of every scope has been processed."""
+        return not self._pending_scopes
+
+    def __len__(self) -> int:
+        return 0  # nothing ever waits
+
+    async def emit(self, changes: Sequence[Change[V]]) -> None:
+        """Process changes."""
+        async with self._lock:
+            scopes = {each.scope for each in changes if isinstance(each, ReplacedAll)}
+            try:
+                steps = self._process(changes, not scopes.isdisjoint(self._pending_scopes))
+                if isinstance(steps, Iterator):
+                    for _ in steps:
+                        await asyncio.sleep(0)
+            # The caller's code: what it has not done is lost, but nothing else is.
+            except Exception:  # noqa: BLE001
+                _log_failure(self._name)
+            # Even if it raised: a list is processed once, and waiting for it would never end.
+            self._pending_scopes -= scopes
+            self._on_processed()
+
+    def close(self) -> None:
+        """Do nothing: nothing waits here."""
+
+
+class QueueSink(Generic[V]):
+    """Writes changes to a queue, such as a `DeltaFIFO`, and pops them into the process function.
+
+    Args:
+        queue: The queue.
+        process: The process function.
+        name: The informer's name in logs.
+        on_processed: Called after the queue was emptied.
+    """
+
+    def __init__(
+        self,
+        queue: Queue[V],
+        process: Process[V],
+        *,
+        name: str = "",
+        on_processed: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._queue = queue
+        self._process = process
+        self._name = name
+        self._on_processed = on_processed
+        self._lock = asyncio.Lock()
+        self._steps: Iterator[object] = iter(())
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the initial state has been popped and processed."""
+        return self._queue.has_synced
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    async def emit(self, changes: Sequence[Change[V]]) -> None:
+        """Write changes to the queue, and pop it.
+
+        Raises:
+            ClosedError: If the queue is closed.
+        """
+        for change in changes:
+            self._write(change)
+        async with self._lock:
+            popped = 0
+            while len(self._queue) and await self._pop():
+                popped += 1
+                if popped % _POPS == 0:
+                    await asyncio.sleep(0)
+            self._on_processed()
+
+    def close(self) -> None:
+        """Close the queue."""
+        self._queue.close()
+
+    def _write(self, change: Change[V]) -> None:
+        queue = self._queue
+        if isinstance(change, ReplacedAll):
+            queue.replace(change.items, change.version, scope=change.scope, kept=change.kept)
+        elif isinstance(change, Bookmark):
+            queue.bookmark(change.version, scope=change.scope)
+        elif isinstance(change, SyncAll):
+            queue.resync()
+        else:
+            self._write_delta(change)
+
+    def _write_delta(self, delta: Delta[V]) -> None:
+        key, value, version = delta.key, delta.value, delta.version
+        if value is None or delta.type is DeltaType.DELETED:
+            self._queue.delete(key, value, version, final_state_known=delta.final_state_known)
+        elif delta.type is DeltaType.ADDED:
+            self._queue.add(key, value, version)
+        else:
+            self._queue.update(key, value, version)
+
+    async def _pop(self) -> bool:
+        """Process the next changes of the queue; return whether it has more for now."""
+        waiting = len(self._queue)
+        self._steps = iter(())
+        try:
+            is_popped = self._queue.pop(self._begin)
+            for _ in self._steps:
+                await asyncio.sleep(0)
+        # The caller's code: what it has not done is lost, but nothing else is.
+        except Exception:  # noqa: BLE001
+            _log_failure(self._name)
+            return len(self._queue) < waiting  # or a queue that cannot be popped would loop for ever
+        return is_popped
+
+    def _begin(self, changes: Sequence[Change[V]], is_initial: bool) -> None:
+        steps = self._process(changes, is_initial)
+        if isinstance(steps, Iterator):
+            self._steps = steps
+
+
+def _log_failure(name: str) -> None:
+    _log.exception("%s: the process function failed on some changes, which are lost to it", name)
