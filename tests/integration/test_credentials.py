@@ -322,7 +322,7 @@ FAILING = {
     "fails": ("sys.exit('log in first')", "failed with exit code 1; stderr: log in first"),
     "dies": ("os.kill(os.getpid(), 9)", "failed with signal 9"),
     "says nothing": ("", "printed"),
-    "talks rubbish": ("print('hello')", "printed"),
+    "talks rubbish": ("print('hello')", "did not print"),
     "gives no credential": ("reply()", "neither"),
     "gives half a certificate": ("reply(clientCertificateData='x')", "without its key"),
     "gives an empty token": ("reply(token='')", ""),

@@ -252,7 +252,7 @@ async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -
         (tmp_path / "absent.yaml", r"absent\.yaml: cannot be read"),
         (tmp_path / "bad.yaml", r"bad\.yaml"),
         ("web.yaml", r'to read a file, give pathlib\.Path\("\.\.\."\)'),
-        (42, "is of type int; give"),
+        (42, "is of type int; use"),
     ):
         for act in (client.apply_manifests, client.delete_manifests):
             with pytest.raises(ManifestError, match=problem):
@@ -262,5 +262,5 @@ async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -
 async def test_the_same_object_twice_and_two_namespaces_are_mistakes(client: Any, namespace: str) -> None:
     with pytest.raises(ManifestError, match="is also in manifest 1"):
         await client.apply_manifests([config_map("a"), config_map("a")], namespace=namespace)
-    with pytest.raises(ManifestError, match="is of namespace 'other', not of"):
+    with pytest.raises(ManifestError, match="is in namespace 'other', not in"):
         await client.delete_manifests(config_map("a", namespace="other"), namespace=namespace)

@@ -130,7 +130,7 @@ async def test_a_proxy_that_is_not_there_is_named(server: Server, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("status", "advice"),
-    [("407 Proxy Authentication Required", "with the right ones"), ("403 Forbidden", "ask who runs it")],
+    [("407 Proxy Authentication Required", "with the right ones"), ("403 Forbidden", "ask its operator")],
 )
 async def test_a_proxy_that_refuses_is_told_from_a_server_that_does(
     server: Server, tmp_path: Path, facade: str, status: str, advice: str

@@ -81,5 +81,5 @@ async def test_what_has_no_scale_says_so(client: Any, namespace: str, scales: An
         await scales.get("deploy", "absent")
     with pytest.raises(UnknownKindError):
         await scales.get("unicorns", "web")
-    with pytest.raises(InvalidValueError, match="say which"):
+    with pytest.raises(InvalidValueError, match="name the namespace"):
         await client.scales().get("deploy", "web")

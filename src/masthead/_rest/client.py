@@ -295,7 +295,7 @@ class RestClient:
     ) -> T:
         """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._closed:
-            raise ClosedError(f"{call.subject}: the client is closed; create a new one")
+            raise ClosedError(f"{call.subject}: the client is closed; make a new one")
         deadline = Deadline(self.settings.timeout if call.timeout is None else call.timeout)
         retries = self.settings.retries if call.retries is None else call.retries
         # A 401 refreshes credentials once, outside the retry policy; never those that the caller sent.

@@ -19,7 +19,7 @@ _log: Final = logging.getLogger("masthead.rest")
 _LOG_AFTER: Final = 1.0
 """Delays by the rate limit, in seconds, from which on they are logged: they look like a slow server."""
 
-_CLOSED: Final = "the client was closed while a call waited for its credentials; create a new one"
+_CLOSED: Final = "the client was closed while a call waited for its credentials; make a new one"
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ class RateLimiter:
                 await self._closing.wait()
         except TimeoutError:
             return
-        raise ClosedError("the client was closed while a call waited to be sent; create a new one")
+        raise ClosedError("the client was closed while a call waited to be sent; make a new one")
 
     async def until_closed(self, work: Coroutine[object, None, T], deadline: Deadline) -> T:
         """Wait for something that does not count against a call's deadline, as long as the client is open.
