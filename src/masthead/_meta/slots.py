@@ -192,10 +192,10 @@ class SlotPlan:
             annotation = Raw
         elif make is not None:
             self.makers[name] = lambda member: ImplicitSlot(member, make)
-            annotation = Union[scoped(annotation, namespace["__module__"]), None, UnsetType]
+            annotation = Union[scoped(annotation, namespace.get("__module__", "")), None, UnsetType]
         elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
             self.makers[name] = lambda member: ValueSlot(member, default)
-            annotation = Union[scoped(annotation, namespace["__module__"]), None, UnsetType]
+            annotation = Union[scoped(annotation, namespace.get("__module__", "")), None, UnsetType]
         else:
             return
         namespace["__annotations__"][name] = annotation
