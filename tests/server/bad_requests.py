@@ -1,7 +1,7 @@
 """Requests that a server must refuse, and a way to record how the real one does.
 
 ``python -m tests.server.bad_requests https://HOST:PORT TOKEN`` asks a real kube-apiserver, in a namespace of its own,
-and writes the answers to ``bad_requests.json``.
+and writes the responses to ``bad_requests.json``.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def prepare(caller: Caller) -> None:
 
 
 def said(answer: Answer) -> dict[str, Any]:
-    """What matters of an answer."""
+    """The part of a response that is compared."""
     is_json = answer.content_type == JSON
     content_type = answer.content_type.replace(" ", "").lower()
     return {
@@ -257,7 +257,7 @@ def said(answer: Answer) -> dict[str, Any]:
 
 class _RealCaller(Caller):
     def connect(self) -> http.client.HTTPConnection:
-        # Nothing is at stake: the answers are read by people before they become facts.
+        # The responses are reviewed before they are committed.
         trust = ssl._create_unverified_context()
         return http.client.HTTPSConnection(self.host, self.port, timeout=60, context=trust)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Plain = dict[str, Any]
 PATIENCE = 60.0
-"""Seconds until an answer counts as missing."""
+"""Seconds until a response counts as missing."""
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
 WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"

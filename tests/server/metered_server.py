@@ -1,4 +1,4 @@
-"""A server in a process of its own, that tells how long its event loop was held and how much memory it took.
+"""A server in a process of its own that measures how long its event loop was blocked, and its memory.
 
 ``python -m tests.server.metered_server`` runs one and answers on its own pipes: ``reset`` forgets, ``report`` tells what
 was measured since. Time is CPU time of the loop's thread, so that a busy machine does not count; memory is the peak of
@@ -90,7 +90,7 @@ def metered() -> Iterator[Metered]:
 
 
 def can_measure() -> bool:
-    """Whether this machine's kernel tells what is asked of it here; Linux does."""
+    """Whether this machine's kernel provides the figures; Linux does."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

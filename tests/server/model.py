@@ -127,7 +127,7 @@ class Model:
         ]
 
     def events(self, namespace: str, selector: str, version: int) -> list[tuple[str, Plain]]:
-        """What a watch tells that begins after a version."""
+        """The events of a watch from a version."""
         told = (
             event(each, selector)
             for each in self.history

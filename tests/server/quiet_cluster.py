@@ -1,4 +1,4 @@
-"""A server whose controllers are done between one request and the next."""
+"""A server whose controllers are idle between one request and the next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class QuietCluster:
-    """A server at rest between one call and the next."""
+    """A server that is idle between one call and the next."""
 
     def __init__(self, server: Server) -> None:
         self.server = server

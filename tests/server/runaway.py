@@ -1,4 +1,4 @@
-"""Sends hostile requests to a server in a process of its own, and tells of those that cost too much.
+"""Sends hostile requests to a server in a process of its own, and reports those that cost too much.
 
 ``python -m tests.server.runaway`` does so for ``MASTHEAD_FUZZ_SECONDS`` (30), with requests that are new every time;
 ``MASTHEAD_FUZZ_SEED`` sends those of a seed again, and ``MASTHEAD_FUZZ_NUMBER`` one of them.
@@ -41,7 +41,7 @@ TRIES: Final = 4
 _SEEDS: Final = 2**40
 _ODD_ONES: Final = 10
 _ENOUGH: Final = 65_536
-"""Bytes of an answer that are looked at."""
+"""Bytes of a response that are read."""
 _POD: Final = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
@@ -85,7 +85,7 @@ class Sender:
         self._address = (address.hostname or "", address.port or 0)
 
     def cost(self, request: bytes) -> tuple[Measured, bytes]:
-        """What a request costs, and its answer; nothing where there was none."""
+        """What a request costs, and its response; empty where there was none."""
         self._server.reset()
         answer = self._send(request)
         return self._server.report(), answer
@@ -104,7 +104,7 @@ class Sender:
         return cost
 
     def _send(self, request: bytes) -> bytes:
-        """Send a request; returns its answer, or the beginning of a watch, which has no end."""
+        """Send a request; returns its response, or the beginning of a watch, which has no end."""
         answer = b""
         with socket.create_connection(self._address, timeout=PATIENCE) as connection:
             try:

@@ -45,7 +45,7 @@ def test_a_bad_request_is_refused_as_the_real_server_refuses_it(
     assert server.revision == before
 
 
-def test_every_recorded_answer_has_its_request() -> None:
+def test_every_recorded_response_has_its_request() -> None:
     assert ANSWERS.keys() == {case.title for case in all_cases()}
     assert all(400 <= answer["code"] < 600 for answer in ANSWERS.values())
 
@@ -56,7 +56,7 @@ def test_a_body_of_just_the_limit_is_taken(caller: Caller) -> None:
 
 
 def chunked(body: bytes) -> bytes:
-    """A request whose length nobody knows beforehand."""
+    """A request of unknown length."""
     head = (
         f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n"
         "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -36,7 +36,7 @@ def pod(name: str, *, seconds: int = 30) -> dict[str, object]:
 # The clock itself
 
 
-def test_it_stands_still_until_it_is_moved() -> None:
+def test_it_stands_still_until_it_is_advanced() -> None:
     clock = VirtualClock(START)
 
     assert clock.now() == clock.now() == START
@@ -44,7 +44,7 @@ def test_it_stands_still_until_it_is_moved() -> None:
     assert clock.now() == START + timedelta(seconds=1.5)
 
 
-def test_calls_come_at_their_own_time_and_those_of_one_moment_in_order() -> None:
+def test_timers_fire_at_their_own_time_and_in_order() -> None:
     clock, heard = VirtualClock(START), list[tuple[str, float]]()
 
     def note(name: str) -> None:
@@ -88,7 +88,7 @@ def test_time_does_not_go_back() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.booleans()), max_size=20), st.lists(st.floats(0, 60)))
-def test_however_it_is_moved_the_same_calls_come_in_the_same_order(
+def test_the_same_timers_fire_in_the_same_order_however_it_is_advanced(
     calls: list[tuple[float, bool]], moves: list[float]
 ) -> None:
     clock, heard = VirtualClock(START), list[int]()
@@ -176,7 +176,7 @@ def test_history_and_tokens_age(server: Server, caller: Caller) -> None:
     assert event["type"] == "ERROR"
 
 
-def test_watches_that_are_told_everything_outlive_the_ageing(server: Server, caller: Caller) -> None:
+def test_watches_that_have_been_sent_everything_survive_compaction(server: Server, caller: Caller) -> None:
     with caller.watching(f"{MAPS}?watch=1&timeoutSeconds=7200") as stream:
         caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
         server.wait_until_quiet()
@@ -185,14 +185,14 @@ def test_watches_that_are_told_everything_outlive_the_ageing(server: Server, cal
         assert b'"ADDED"' in stream.readline()
 
 
-async def test_a_server_in_the_tests_own_loop_is_moved_in_the_same_way() -> None:
+async def test_a_server_in_the_tests_own_loop_is_advanced_in_the_same_way() -> None:
     clock = VirtualClock(START)
     async with masthead.server.run(clock=clock) as server:
         server.advance(5)
         assert clock.now() == START + timedelta(seconds=5)
 
 
-def test_a_callback_that_fails_is_told_to_whoever_moved_the_clock() -> None:
+def test_advance_raises_the_error_of_a_timer() -> None:
     clock = VirtualClock()
     with masthead.server.run(clock=clock) as server:
         clock.call_later(1, lambda: 1 // 0)
@@ -200,7 +200,7 @@ def test_a_callback_that_fails_is_told_to_whoever_moved_the_clock() -> None:
             server.advance(1)
 
 
-def test_the_machines_clock_cannot_be_moved() -> None:
+def test_the_system_clock_cannot_be_advanced() -> None:
     with masthead.server.run() as server, pytest.raises(ConfigError, match="VirtualClock"):
         server.advance(1)
 

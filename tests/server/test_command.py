@@ -60,7 +60,7 @@ def status_by_host(url: str, host: str) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order_and_keeps_what_was_written(
+def test_a_signal_shuts_it_down_gracefully_and_writes_are_kept(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     data = tmp_path / "data"
@@ -78,7 +78,7 @@ def test_a_signal_ends_it_in_good_order_and_keeps_what_was_written(
     assert [each.name for each in tmp_path.iterdir()] == ["data"]
 
 
-def test_it_prints_the_token_that_lets_a_client_in() -> None:
+def test_it_prints_the_token_of_clients() -> None:
     with running() as (process, url):
         assert process.stdout is not None
         token = process.stdout.readline().split()[-1]
@@ -141,7 +141,7 @@ def test_with_verbose_each_request_is_a_line_on_stderr() -> None:
     ]
 
 
-def test_by_default_only_the_beginning_and_the_end_are_said(tmp_path: Path) -> None:
+def test_by_default_only_start_and_stop_are_printed(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running("--no-auth", "--data", str(data)) as (process, url):
         caller = Caller(url)
@@ -160,7 +160,7 @@ def test_by_default_only_the_beginning_and_the_end_are_said(tmp_path: Path) -> N
     ]
 
 
-def test_it_ends_in_good_order_where_nobody_reads_what_it_says() -> None:
+def test_it_shuts_down_gracefully_when_its_output_is_closed() -> None:
     with running("--no-auth") as (process, _):
         assert process.stdout is not None
         assert process.stdout.readline().startswith("For a kubeconfig")
@@ -177,7 +177,7 @@ def test_further_hosts_can_be_allowed() -> None:
             assert answer == code
 
 
-def test_the_port_can_be_chosen_and_everybody_let_in() -> None:
+def test_the_port_and_no_authentication_can_be_chosen() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with running("--port", str(port), "--no-auth", "--no-controllers") as (_, url):

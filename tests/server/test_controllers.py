@@ -49,7 +49,7 @@ def test_a_deleted_namespace_is_emptied_and_gone(cluster: QuietCluster) -> None:
     assert cluster.call("GET", f"{NAMESPACES}/x/secrets")["items"] == []
 
 
-def test_a_namespace_waits_for_finalizers_of_what_it_holds_and_says_so(cluster: QuietCluster) -> None:
+def test_a_namespace_waits_for_the_finalizers_of_its_contents_and_reports_them(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     held = f"{NAMESPACES}/x/configmaps/held"
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("held", finalizers=["example.com/one"]))
@@ -110,7 +110,7 @@ def test_pods_go_before_everything_else_of_a_namespace_and_have_their_time(clust
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_nothing_can_be_made_in_a_namespace_that_goes(cluster: QuietCluster) -> None:
+def test_nothing_can_be_created_in_a_terminating_namespace(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("held", finalizers=["example.com/one"]))
     cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -120,7 +120,7 @@ def test_nothing_can_be_made_in_a_namespace_that_goes(cluster: QuietCluster) -> 
     assert refused.failure[:2] == (403, "Forbidden")
 
 
-def test_a_large_namespace_goes_while_others_are_served(cluster: QuietCluster) -> None:
+def test_other_requests_are_served_while_a_large_namespace_terminates(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     for index in range(300):
         cluster.caller.call("POST", f"{NAMESPACES}/x/configmaps", config_map(f"a-{index}"))
@@ -145,7 +145,7 @@ def test_in_the_background_dependents_go_after_their_owner(cluster: QuietCluster
     assert cluster.meta("stranger")
 
 
-def test_orphans_stay_and_belong_to_nobody(cluster: QuietCluster) -> None:
+def test_orphans_stay_and_lose_their_owner_references(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
 
@@ -179,7 +179,9 @@ def test_in_the_foreground_dependents_that_do_not_block_are_not_waited_for(clust
     assert cluster.meta("child")["deletionTimestamp"]
 
 
-def test_an_owner_in_the_foreground_goes_when_the_last_that_blocks_turns_away(cluster: QuietCluster) -> None:
+def test_foreground_deletion_completes_when_the_last_blocking_dependent_drops_its_reference(
+    cluster: QuietCluster,
+) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
     cluster.delete("owner", "Foreground")
@@ -231,7 +233,7 @@ def test_a_circle_that_blocks_itself_is_broken(cluster: QuietCluster) -> None:
     ],
     ids=["never there", "another of that name", "another kind"],
 )
-def test_objects_of_owners_that_are_not_there_are_collected(cluster: QuietCluster, reference: Any) -> None:
+def test_objects_of_owners_that_do_not_exist_are_collected(cluster: QuietCluster, reference: Any) -> None:
     cluster.create("other")
 
     cluster.create("child", owners=[owned_by({"name": "", "uid": ""}) | reference])
@@ -239,7 +241,7 @@ def test_objects_of_owners_that_are_not_there_are_collected(cluster: QuietCluste
     assert cluster.meta("child") is None
 
 
-def test_owners_of_kinds_that_are_not_served_count_as_there(cluster: QuietCluster) -> None:
+def test_owners_of_kinds_that_are_not_served_count_as_existing(cluster: QuietCluster) -> None:
     reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": NOBODY}
 
     cluster.create("child", owners=[reference])
@@ -327,7 +329,7 @@ def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(clus
 # Starting, stopping, and doing without
 
 
-def test_a_deletion_goes_on_where_the_last_server_left_it(tmp_path: Path) -> None:
+def test_a_deletion_continues_after_a_restart(tmp_path: Path) -> None:
     with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
         cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
@@ -366,7 +368,7 @@ def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path
         cluster.caller.close()
 
 
-def test_a_server_runs_the_controllers_that_it_is_told_to() -> None:
+def test_a_server_runs_only_the_enabled_controllers() -> None:
     with masthead.server.run(token=None, controllers=["garbage"]) as server:
         cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
@@ -393,7 +395,7 @@ def test_a_controller_that_does_not_exist_is_refused(controllers: Any, problem: 
         pass
 
 
-def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: QuietCluster) -> None:
+def test_owner_references_are_dropped_with_the_objects(cluster: QuietCluster) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
     cluster.delete("owner")
@@ -407,22 +409,22 @@ def test_who_belonged_to_whom_is_forgotten_with_the_objects(cluster: QuietCluste
 
 
 class CountingClient(ObjectClient):
-    """Counts the objects that are looked for."""
+    """Counts the objects that controllers load."""
 
-    looks = 0
+    loads = 0
 
     def load(self, ref: ObjectRef) -> Plain | None:
-        self.looks += 1
+        self.loads += 1
         return super().load(ref)
 
     def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
         for each in super().within(namespace, only=only):
-            self.looks += 1
+            self.loads += 1
             yield each
 
 
 def counted(server: Server) -> CountingClient:
-    """Count what a server's controllers look for from now on."""
+    """Count what a server's controllers load from now on."""
     controllers = server._controllers
     client = CountingClient(server._cluster)
     for controller in controllers.controllers.values():
@@ -430,15 +432,15 @@ def counted(server: Server) -> CountingClient:
     return client
 
 
-def looks_for_each(cluster: QuietCluster, paths: list[str]) -> list[int]:
-    """Free objects one by one; returns how much was looked for after each."""
+def loads_for_each(cluster: QuietCluster, paths: list[str]) -> list[int]:
+    """Remove finalizers one by one; returns how many objects were loaded after each."""
     client = counted(cluster.server)
-    looks: list[int] = []
+    loads: list[int] = []
     for path in paths:
-        before = client.looks
+        before = client.loads
         cluster.free(path)
-        looks.append(client.looks - before)
-    return looks
+        loads.append(client.loads - before)
+    return loads
 
 
 def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(cluster: QuietCluster) -> None:
@@ -449,9 +451,9 @@ def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(c
     cluster.call("DELETE", f"{NAMESPACES}/x")
     revision = cluster.server.revision
 
-    looks = looks_for_each(cluster, [f"{NAMESPACES}/x/configmaps/{name}" for name in names])
+    loads = loads_for_each(cluster, [f"{NAMESPACES}/x/configmaps/{name}" for name in names])
 
-    assert len(set(looks[:-1])) == 1
+    assert len(set(loads[:-1])) == 1
     assert (
         cluster.server.revision - revision == 2 * len(names) + 1
     )  # removed, reported, and the namespace itself
@@ -467,13 +469,13 @@ def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_l
         cluster.create(name, owners=[owned_by(owner, blocks=True)], finalizers=["example.com/one"])
     cluster.delete("owner", "Foreground")
 
-    looks = looks_for_each(cluster, [f"{MAPS}/{name}" for name in names])
+    loads = loads_for_each(cluster, [f"{MAPS}/{name}" for name in names])
 
-    assert len(set(looks[:-1])) == 1
+    assert len(set(loads[:-1])) == 1
     assert cluster.meta("owner") is None
 
 
-def test_the_contents_of_a_namespace_are_forgotten_with_it(cluster: QuietCluster) -> None:
+def test_the_counts_of_a_namespace_are_dropped_with_it(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("DELETE", f"{NAMESPACES}/x")
@@ -502,7 +504,7 @@ def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
     child = cluster.call("GET", f"{PODS}/child")["metadata"]
     assert (
         child["deletionTimestamp"] == "2026-01-01T00:00:30Z"
-    )  # when it was told to go: its time is cut short then
+    )  # when its deletion began: its grace period is cut short then
     assert child["deletionGracePeriodSeconds"] == 0
     cluster.free(f"{PODS}/child")
     assert not cluster.is_there(f"{PODS}/child")

@@ -38,7 +38,7 @@ def test_an_evicted_pod_ends_after_its_grace_period(cluster: QuietCluster) -> No
     assert not cluster.is_there(f"{PODS}/a")
 
 
-def test_a_budget_with_too_many_evictions_that_nobody_noticed_allows_no_other(cluster: QuietCluster) -> None:
+def test_a_budget_with_too_many_unobserved_evictions_allows_no_other(cluster: QuietCluster) -> None:
     run_pod(cluster)
     cluster.call("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
     disrupted = {f"p{number}": "2001-02-03T04:05:06Z" for number in range(2001)}

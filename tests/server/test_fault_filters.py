@@ -1,4 +1,4 @@
-"""Which requests a fault strikes, how often, and which faults are refused because they could never strike."""
+"""Which requests a fault hits, how often, and which faults are refused because they could never hit one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         {"verb": "list", "resource": "configmaps", "namespace": "default"},
     ],
 )
-def test_filters_that_fit_let_a_fault_strike(server: Server, caller: Caller, where: dict[str, Any]) -> None:
+def test_a_fault_hits_requests_that_match_its_filters(
+    server: Server, caller: Caller, where: dict[str, Any]
+) -> None:
     server.faults.fail(503, **where)
 
     assert caller.call("GET", MAPS).code == 503
@@ -53,7 +55,7 @@ def test_one_filter_that_does_not_fit_is_enough_to_be_spared(
     assert fault.hits == 0
 
 
-def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) -> None:
+def test_a_fault_hits_as_many_requests_as_times_says(server: Server, caller: Caller) -> None:
     fault = server.faults.fail(503, times=2)
 
     assert [caller.call("GET", MAPS).code for _ in range(3)] == [503, 503, 200]
@@ -61,7 +63,7 @@ def test_a_fault_strikes_as_often_as_it_is_told(server: Server, caller: Caller) 
     assert list(server.faults) == []
 
 
-def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, caller: Caller) -> None:
+def test_a_fault_without_times_hits_until_it_is_removed(server: Server, caller: Caller) -> None:
     fault = server.faults.fail(503, times=None)
 
     assert {caller.call("GET", MAPS).code for _ in range(5)} == {503}
@@ -70,7 +72,7 @@ def test_a_fault_without_a_number_strikes_until_it_is_removed(server: Server, ca
     assert fault.hits == 5
 
 
-def test_the_oldest_of_several_strikes_first(server: Server, caller: Caller) -> None:
+def test_the_oldest_of_several_faults_hits_first(server: Server, caller: Caller) -> None:
     server.faults.fail(500)
     server.faults.fail(503)
 
@@ -101,7 +103,7 @@ def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
         ({"verb": ("list", "deletecollection"), "name": "a"}, ValueError, "names no object"),
     ],
 )
-def test_a_fault_that_could_never_strike_is_refused(
+def test_a_fault_that_could_never_hit_a_request_is_refused(
     server: Server, where: dict[str, Any], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
@@ -109,7 +111,7 @@ def test_a_fault_that_could_never_strike_is_refused(
 
 
 @pytest.mark.parametrize("code", [200, 399, 600])
-def test_an_answer_that_is_no_failure_is_refused(server: Server, code: int) -> None:
+def test_a_code_that_is_no_failure_is_refused(server: Server, code: int) -> None:
     with pytest.raises(ValueError, match=f"between 400 and 599, not {code}"):
         server.faults.fail(code)
 
@@ -124,7 +126,7 @@ def test_numbers_that_make_no_sense_are_refused(server: Server) -> None:
     assert list(server.faults) == []
 
 
-def test_faults_that_are_about_one_verb_take_no_other(server: Server) -> None:
+def test_faults_for_one_verb_take_no_other(server: Server) -> None:
     faults = server.faults
     for add in (
         faults.expire_watch,

@@ -1,4 +1,4 @@
-"""Faults on demand: each strikes the requests that it is meant for, over real HTTP, as the real thing would."""
+"""Fault injection over real HTTP: each fault hits the requests that match, as the real failure would."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rest_of(stream: http.client.HTTPResponse) -> bytes:
 # Answers
 
 
-def test_an_answer_is_given_instead_of_doing_what_was_asked(server: Server, caller: Caller) -> None:
+def test_a_failed_request_has_no_effect(server: Server, caller: Caller) -> None:
     fault = server.faults.fail(503, verb="create", resource="configmaps")
 
     assert caller.call("POST", MAPS, config_map("a")).failure[:2] == (503, "ServiceUnavailable")
@@ -45,9 +45,7 @@ def test_an_answer_is_given_instead_of_doing_what_was_asked(server: Server, call
     ("code", "reason"),
     [(500, "InternalError"), (502, ""), (503, "ServiceUnavailable"), (504, "Timeout"), (403, "Forbidden")],
 )
-def test_a_code_brings_the_reason_that_goes_with_it(
-    server: Server, caller: Caller, code: int, reason: str
-) -> None:
+def test_a_code_has_its_usual_reason(server: Server, caller: Caller, code: int, reason: str) -> None:
     server.faults.fail(code)
 
     assert caller.call("GET", MAPS).failure[:2] == (code, reason)
@@ -86,7 +84,7 @@ def test_what_is_no_resource_can_fail_too(server: Server, caller: Caller) -> Non
     assert caller.call("GET", "/version").code == 200
 
 
-def test_nobody_without_a_token_meets_a_fault(server: Server) -> None:
+def test_faults_hit_authenticated_requests_only(server: Server) -> None:
     fault = server.faults.fail(503)
 
     stranger = Caller(server.url, "wrong")
@@ -128,9 +126,7 @@ def test_a_conflict_does_nothing_and_spares_reads_creates_and_deletes(server: Se
     assert fault.hits == 1
 
 
-def test_a_create_that_somebody_else_was_faster_with_finds_the_object_there(
-    server: Server, caller: Caller
-) -> None:
+def test_a_conflict_of_a_create_is_already_exists(server: Server, caller: Caller) -> None:
     server.faults.conflict(verb="create")
 
     answer = caller.call("POST", MAPS, config_map("a"))
@@ -258,7 +254,7 @@ def test_a_watch_can_be_dropped_before_its_first_event(server: Server, caller: C
         assert rest_of(stream) == b""
 
 
-def test_after_a_drop_a_client_goes_on_where_it_was(server: Server, caller: Caller) -> None:
+def test_after_a_drop_a_client_resumes_its_watch(server: Server, caller: Caller) -> None:
     [version, second, _] = create(caller, "a", "b", "c")
     server.faults.drop_watch(after=1)
     with caller.watching(f"{MAPS}?watch=1&resourceVersion={version}") as stream:
@@ -282,9 +278,7 @@ def test_a_watch_is_cut_in_the_middle_of_a_line(server: Server, caller: Caller) 
         json.loads(half)
 
 
-def test_a_silent_watch_stays_open_and_says_nothing_not_even_when_its_time_is_up(
-    server: Server, caller: Caller
-) -> None:
+def test_a_silenced_watch_stays_open_and_does_not_time_out(server: Server, caller: Caller) -> None:
     server.faults.silence_watch(after=1)
     query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=60&resourceVersion={server.revision}"
     with caller.watching(f"{MAPS}?{query}") as stream:
@@ -343,7 +337,7 @@ def test_the_bookmark_that_ends_a_watch_list_can_be_held_back(server: Server, ca
     assert last["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_a_bookmark_that_was_held_back_once_comes_with_the_next(server: Server, caller: Caller) -> None:
+def test_a_bookmark_that_was_held_back_once_is_sent_with_the_next(server: Server, caller: Caller) -> None:
     server.faults.hold_bookmarks(times=1)
     with caller.watching(f"{MAPS}?{WATCH_LIST}") as stream:
         server.wait_until_quiet()

@@ -62,7 +62,9 @@ def advance(cluster: QuietCluster, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("room", range(1, 6))
-def test_a_namespace_goes_once_the_disk_has_room_again(cluster: QuietCluster, disk: Disk, room: int) -> None:
+def test_a_namespace_terminates_once_the_disk_has_room_again(
+    cluster: QuietCluster, disk: Disk, room: int
+) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a", nodeName=""))
@@ -77,7 +79,9 @@ def test_a_namespace_goes_once_the_disk_has_room_again(cluster: QuietCluster, di
 
 
 @pytest.mark.parametrize("room", [0, 1])
-def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: QuietCluster, disk: Disk, room: int) -> None:
+def test_a_pod_whose_removal_could_not_be_stored_is_removed_later(
+    cluster: QuietCluster, disk: Disk, room: int
+) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
     disk.room = room
@@ -91,7 +95,7 @@ def test_a_pod_whose_end_could_not_be_kept_ends_later(cluster: QuietCluster, dis
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
-def test_dependents_are_seen_to_once_the_disk_has_room_again(
+def test_dependents_are_reconciled_once_the_disk_has_room_again(
     cluster: QuietCluster, disk: Disk, policy: str
 ) -> None:
     owner = cluster.create("owner")

@@ -1,4 +1,4 @@
-"""Whatever a client sends, the answer is HTTP and a Status, nothing breaks, and nothing is lost."""
+"""Whatever a client sends, the response is HTTP and a Status, nothing breaks, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def endpoints(caller: Caller) -> list[Endpoint]:
 
 @pytest.fixture(autouse=True)
 def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
-    """After each test the server answers, what was written before is there, and nothing was logged."""
+    """After each test the server responds, earlier writes are still there, and nothing was logged."""
     complaints = Complaints()
     logging.getLogger().addHandler(complaints)
     body = config_map("kept", data={"before": "now"})
@@ -93,7 +93,7 @@ def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
 
 
 def check(answer: Answer, *, method: str = "GET") -> None:
-    """Make sure that an answer is one that a client can make sense of."""
+    """Make sure that a response is one that a client can understand."""
     if (
         method == "HEAD"
         or answer.code in {200, 201, 202, 304}
@@ -114,7 +114,7 @@ def check(answer: Answer, *, method: str = "GET") -> None:
 
 @settings(max_examples=250, deadline=None)
 @given(method=methods, path=st.lists(steps, max_size=7), query=queries, given_headers=headers, body=bodies)
-def test_any_path_gets_an_answer(
+def test_any_path_gets_a_response(
     caller: Caller,
     method: str,
     path: list[str],
@@ -169,7 +169,7 @@ PLAIN_REQUESTS = (
     request=st.sampled_from(PLAIN_REQUESTS),
     query=st.dictionaries(parameters, odd_values, min_size=1, max_size=3),
 )
-def test_any_query_gets_an_answer(
+def test_any_query_gets_a_response(
     caller: Caller, request: tuple[str, str, object, str], query: dict[str, str]
 ) -> None:
     method, path, body, content_type = request
@@ -179,7 +179,7 @@ def test_any_query_gets_an_answer(
 
 @settings(max_examples=500, deadline=None)
 @given(body=bodies, content_type=media_types, request=st.sampled_from(PLAIN_REQUESTS[3:]))
-def test_any_body_gets_an_answer(
+def test_any_body_gets_a_response(
     caller: Caller, request: tuple[str, str, object, str], body: bytes | Repeated | None, content_type: str
 ) -> None:
     method, path, _, _ = request
@@ -204,7 +204,7 @@ def test_any_watch_gets_a_stream_or_a_refusal(
 
 @settings(max_examples=100, deadline=None)
 @given(credential=credentials)
-def test_nobody_gets_in_without_the_token(server: Server, credential: str) -> None:
+def test_no_other_credential_is_accepted(server: Server, credential: str) -> None:
     caller = Caller(server.url)
     answer = caller.call("GET", KEPT, headers={"Authorization": credential})
     caller.close()
@@ -346,19 +346,19 @@ def talk(caller: Caller, sent: bytes) -> bytes:
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=80) | st.binary(max_size=40).map(lambda tail: b"GET /healthz HTTP/1.1\r\n" + tail))
-def test_garbage_is_answered_with_http_or_with_a_closed_connection(caller: Caller, garbage: bytes) -> None:
+def test_garbage_gets_an_http_response_or_a_closed_connection(caller: Caller, garbage: bytes) -> None:
     answer = talk(caller, garbage)
     assert answer == b"" or re.match(rb"HTTP/[01]\.[019] (200|400|403|404|501|505) ", answer), answer
 
 
 @pytest.mark.parametrize("sent", HALVES)
-def test_half_a_request_harms_nobody(caller: Caller, sent: bytes) -> None:
+def test_half_a_request_does_no_harm(caller: Caller, sent: bytes) -> None:
     answer = talk(caller, sent)
     assert answer == b"" or answer.startswith(b"HTTP/1.")
 
 
 @pytest.mark.parametrize("sent", HALVES)
-def test_a_client_that_vanishes_harms_nobody(caller: Caller, server: Server, sent: bytes) -> None:
+def test_a_client_that_vanishes_does_no_harm(caller: Caller, server: Server, sent: bytes) -> None:
     with caller.socket() as connection:
         connection.sendall(sent)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # reset, not closed
@@ -366,7 +366,7 @@ def test_a_client_that_vanishes_harms_nobody(caller: Caller, server: Server, sen
     assert caller.call("GET", "/healthz").body == b"ok"
 
 
-def test_clients_that_vanish_in_the_middle_of_a_watch_harm_nobody(caller: Caller, server: Server) -> None:
+def test_clients_that_vanish_in_the_middle_of_a_watch_do_no_harm(caller: Caller, server: Server) -> None:
     for _ in range(200):
         with caller.watching("/api/v1/namespaces/kept/configmaps?watch=true") as stream:
             assert b"kept" in stream.readline()

@@ -1,4 +1,4 @@
-"""A page that somebody visits cannot talk to the server on their machine: it is given away by Host and Origin."""
+"""Web pages cannot send requests to a server on their visitor's machine: Host and Origin are checked."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def call(
         "app.localhost:8001",
     ],
 )
-def test_this_machine_s_own_names_are_let_in(open_server: Server, host: str) -> None:
+def test_this_machine_s_own_names_are_allowed(open_server: Server, host: str) -> None:
     assert call(open_server, "GET", MAPS, {"Host": host}).code == 200
 
 
@@ -134,7 +134,7 @@ def test_who_shows_the_bearer_token_may_come_by_any_name() -> None:
         remembered = {"Authorization": "Basic eDpjaG9zZW4="}
         assert call(server, "GET", MAPS, {"Host": "localhost", **remembered}).code == 200
         assert call(server, "GET", MAPS, {**foreign, **remembered}).code == 403
-        # Who shows nothing learns no more than anybody does.
+        # Without a credential, no more is disclosed than to the anonymous user.
         assert "system:anonymous" in call(server, "GET", MAPS, foreign).failure[2]
 
 
@@ -155,7 +155,7 @@ def test_a_certificate_is_for_the_allowed_names_too() -> None:
 
 def test_refused_requests_are_seen(open_server: Server) -> None:
     call(open_server, "GET", MAPS, {"Host": "evil.example"})
-    seen = open_server.requests[-2]  # the last asked for the version
+    seen = open_server.requests[-2]  # the last was for the version
     assert (seen.path, seen.code, seen.headers["host"]) == (MAPS, 403, "evil.example")
 
 

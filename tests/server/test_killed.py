@@ -59,7 +59,7 @@ def serving(data: Path, *, largest_file: int | None = None) -> Iterator[tuple[su
 
 
 class Known(NamedTuple):
-    """A state of an object that a client was told of."""
+    """A state of an object that was acknowledged to a client."""
 
     version: int
     uid: str
@@ -75,7 +75,7 @@ class Writers:
 
     def __init__(self, caller: Caller, round_number: int) -> None:
         self.acknowledged: dict[str, Known] = {}
-        """The newest state of each object that a client was told of."""
+        """The newest state of each object that was acknowledged to a client."""
         self.deleted: set[str] = set()
         self._caller = caller
         self._round = round_number
@@ -113,7 +113,7 @@ class Writers:
         self._acknowledge(name, known(updated.json))
         if name.endswith("3"):
             with self._lock:
-                del self.acknowledged[name]  # from here on, nobody can say
+                del self.acknowledged[name]  # from here on, the outcome is unknown
             assert caller.call("DELETE", f"{MAPS}/{name}").code == 200
             self._acknowledge(name, None)
 
@@ -166,7 +166,7 @@ def test_whatever_was_acknowledged_is_there_after_kill_9(tmp_path: Path) -> None
         assert check(caller, acknowledged, deleted) >= newest
 
 
-def test_a_watch_goes_on_where_it_was_when_the_server_comes_back(tmp_path: Path) -> None:
+def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (process, caller):
         first = caller.call("POST", MAPS, config_map("first")).json["metadata"]["resourceVersion"]
         seen = caller.events(f"{MAPS}?watch=true&resourceVersion=0", 1)
@@ -183,7 +183,7 @@ def test_a_watch_goes_on_where_it_was_when_the_server_comes_back(tmp_path: Path)
         assert events[2]["object"] == last
 
 
-def test_a_list_goes_on_with_its_next_page_when_the_server_comes_back(tmp_path: Path) -> None:
+def test_a_list_continues_with_its_next_page_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         page = caller.call("GET", "/api/v1/namespaces?limit=1").json
     with serving(tmp_path / "data") as (_, caller):
@@ -195,7 +195,7 @@ def test_a_list_goes_on_with_its_next_page_when_the_server_comes_back(tmp_path: 
         ]
 
 
-def test_a_second_server_on_the_same_file_is_told_so(tmp_path: Path) -> None:
+def test_a_second_server_on_the_same_file_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         second = subprocess.run(
             [sys.executable, "-m", "masthead.server", "--data", str(tmp_path / "data"), "--no-auth"],
@@ -212,7 +212,7 @@ def test_a_second_server_on_the_same_file_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
-def test_a_write_for_which_there_is_no_room_is_refused_and_not_seen(tmp_path: Path) -> None:
+def test_a_write_that_the_disk_has_no_room_for_is_refused_and_not_visible(tmp_path: Path) -> None:
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
         answers = [
             caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000}))

@@ -57,7 +57,7 @@ def kubectl(tmp_path: Path) -> Iterator[Kubectl]:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_a_kubeconfig_lets_kubectl_in(tmp_path: Path, tls: bool) -> None:
+def test_kubectl_authenticates_with_the_kubeconfig(tmp_path: Path, tls: bool) -> None:
     with masthead.server.run(tls=tls) as server:
         kubectl = Kubectl(server, tmp_path)
         assert "default" in kubectl("get namespaces")
@@ -70,7 +70,7 @@ def test_without_a_token_there_is_nothing_to_show(tmp_path: Path) -> None:
         assert "default" in Kubectl(server, tmp_path)("get namespaces")
 
 
-def test_with_another_servers_token_nobody_is_let_in(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_another_servers_token_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
     config.write_text(config.read_text().replace(str(kubectl.server.token), "wrong"))
 

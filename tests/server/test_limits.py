@@ -205,7 +205,7 @@ def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> Non
         connections = [caller.socket() for _ in range(2)]
         for connection in connections:
             send(connection, begun, b" " * 2_990_000)
-        # The one that came too late hears of it; the other still has its place.
+        # The one that came too late is refused; the other keeps its budget.
         ready, _, _ = select.select(connections, [], [], PATIENCE)
         assert len(ready) == 1
         answer = ready[0].recv(65536)
@@ -218,7 +218,7 @@ def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> Non
         caller.close()
 
 
-def test_a_body_that_takes_too_long_is_answered_with_a_timeout(server: Server, caller: Caller) -> None:
+def test_a_body_that_takes_too_long_gets_a_timeout(server: Server, caller: Caller) -> None:
     with caller.socket() as connection:
         connection.sendall(head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 10"))
         connection.sendall(b"{")
@@ -361,7 +361,7 @@ def test_a_token_may_last_ten_minutes_or_a_century(caller: Caller, seconds: int 
     assert (issued.code, issued.json["spec"]["expirationSeconds"]) == (201, seconds or 3600)
 
 
-def test_indenting_does_not_blow_up_an_answer(caller: Caller) -> None:
+def test_indenting_does_not_blow_up_a_response(caller: Caller) -> None:
     revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
     data: dict[str, object] = {"a": [1] * 40_000}
     for _ in range(189):

@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order, the server answers as a model of a few dozen lines does."""
+"""Whatever is done in whatever order, the server behaves as a model of a few dozen lines."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Page(NamedTuple):
 
 
 class ServerMachine(RuleBasedStateMachine):
-    """Does the same to a server and to the model, and compares the answers."""
+    """Does the same to a server and to the model, and compares the responses."""
 
     server: ClassVar[Server]
     caller: ClassVar[Caller]
@@ -241,7 +241,7 @@ class ServerMachine(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        # A watch that was not told yet would be cut off, as one that is too slow.
+        # A watch with unsent events would be cut off, as one that is too slow.
         self.server.wait_until_quiet()
         self.model.compacted = self.server.compact()
         assert self.model.compacted == self.model.version
@@ -259,7 +259,7 @@ class ServerMachine(RuleBasedStateMachine):
             self.check_stream(stream, self.model.events(namespace, "", self.first))
             connection.close()
 
-    # How the answers are compared.
+    # How the responses are compared.
 
     def compare(self, answer: Answer, code: int, act: Callable[[], Any]) -> None:
         wanted: object
@@ -297,7 +297,7 @@ class ServerMachine(RuleBasedStateMachine):
         self.pages.append(page._replace(version=-1, token=token))
 
     def mark_the_end(self, namespace: str, selector: str) -> None:
-        """Make something happen that every watch of the selection is told, and take it back."""
+        """Make a write that every watch of the selection is sent, and revert it."""
         name, _, value = selector.partition("=")
         sent = made("zz", labels={name: value} if selector else None)
         answer = self.caller.call("POST", maps(namespace), sent)
@@ -341,7 +341,7 @@ def made(name: str, **parts: object) -> Plain:
 
 
 def gone(name: str, found: Plain) -> Plain:
-    """The answer to a deletion that was done at once."""
+    """The response to a deletion that was completed at once."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -369,7 +369,7 @@ def _server() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_server")
-def test_a_server_answers_as_the_model_does() -> None:
+def test_a_server_behaves_as_the_model_does() -> None:
     run_state_machine_as_test(
         ServerMachine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
     )

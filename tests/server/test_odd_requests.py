@@ -1,4 +1,4 @@
-"""Requests that few clients send, and that must not be answered wrongly all the same."""
+"""Requests that few clients send, and that need a correct response all the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 
-def test_who_asks_whether_to_go_on_is_told_so(server: Server, caller: Caller) -> None:
+def test_expect_100_continue_gets_100_continue(server: Server, caller: Caller) -> None:
     body = b'{"metadata":{"name":"a"}}'
     head = (
         f"POST {MAPS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {server.token}\r\nExpect: 100-continue\r\n"
@@ -72,7 +72,7 @@ def test_asking_for_what_is_not_there_leaves_nothing_behind(caller: Caller) -> N
     assert after - before < 100_000
 
 
-def test_with_a_seed_no_uid_comes_twice_even_when_the_file_is_opened_again(tmp_path: Path) -> None:
+def test_with_a_seed_no_uid_repeats_even_when_the_file_is_opened_again(tmp_path: Path) -> None:
     uids: list[str] = []
     for round_number in range(3):
         with masthead.server.run(data=tmp_path / "data.db", seed=1, token=None) as server:

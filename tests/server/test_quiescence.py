@@ -1,4 +1,4 @@
-"""Coming to rest: what is waited for, what is not, and what is said when it takes too long."""
+"""Quiescence: what is waited for, what is not, and the message when it takes too long."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def create_large(server: Server, index: int) -> None:
 
 
 def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server) -> None:
-    """Many write at once; when they are done and the server is at rest, what is sent is all there to be read."""
+    """Many clients write at once; when they are done and the server is idle, all events can be read."""
 
     def write(number: int) -> None:
         caller = Caller(server.url, server.token)
@@ -47,7 +47,7 @@ def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server)
     assert len(set(names)) == 120
 
 
-async def test_a_write_that_nobody_was_told_of_yet_is_no_rest() -> None:
+async def test_a_server_with_unsent_events_is_not_idle() -> None:
     async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
         stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
         await server.quiesce()
@@ -112,7 +112,7 @@ async def test_blocking_the_servers_own_loop_is_refused() -> None:
             server.wait_until_quiet()
 
 
-async def test_whoever_waits_when_it_stops_is_told() -> None:
+async def test_waiting_raises_when_the_server_stops() -> None:
     async with masthead.server.run(token=None) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)
         for index in range(40):
@@ -128,7 +128,7 @@ async def test_whoever_waits_when_it_stops_is_told() -> None:
     assert isinstance(found, ClosedError)
 
 
-async def test_a_request_that_was_sent_before_is_answered_at_rest() -> None:
+async def test_a_request_that_was_sent_before_is_waited_for() -> None:
     async with masthead.server.run(token=None) as server:
         address = urlsplit(server.url)
         reader, writer = await asyncio.open_connection(address.hostname, address.port)

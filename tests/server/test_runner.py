@@ -1,4 +1,4 @@
-"""A server's life from the first line of its block to the last, and what it tells those who steer it."""
+"""The life of a server from entering its context to leaving it, its settings, records and controls."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ async def test_an_async_block_is_entered_once() -> None:
             await running.__aenter__()
 
 
-def test_after_the_block_it_tells_what_was_and_cannot_be_steered() -> None:
+def test_after_the_block_records_can_be_read_and_controls_raise() -> None:
     with masthead.server.run(clock=VirtualClock()) as server:
         caller = Caller(server.url, server.token)
         caller.call("POST", MAPS, config_map("a"))
@@ -255,16 +255,16 @@ def test_loopback_addresses_need_no_permission(host: str) -> None:
         raise
 
 
-def test_a_server_for_everybody_is_reached_from_here_too() -> None:
+def test_a_server_on_a_wildcard_address_is_reached_by_loopback() -> None:
     with masthead.server.run(host="0.0.0.0", allow_remote=True) as server:
         assert urlsplit(server.url).hostname == "127.0.0.1"
         assert is_listening(server.url)
 
 
-# Being let in
+# Authentication
 
 
-def test_nobody_is_let_in_without_the_token_unless_that_was_wanted(server: Server) -> None:
+def test_a_token_is_required_unless_it_is_disabled(server: Server) -> None:
     for token, code in ((None, 403), ("wrong", 401), (server.token, 200)):
         caller = Caller(server.url, token)
         assert caller.call("GET", MAPS).code == code
@@ -359,7 +359,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_a_clear_error(server: Server, tm
 # What happened
 
 
-def test_requests_are_remembered_in_order_with_their_answers_and_without_the_token(
+def test_requests_are_recorded_in_order_with_their_codes_and_without_the_token(
     server: Server, caller: Caller
 ) -> None:
     caller.call("POST", f"{MAPS}?fieldManager=me", config_map("a"))
@@ -432,12 +432,12 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
     assert paths[1:-1] == [str(index) for index in range(19_000, 20_000)]
 
 
-def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
+def test_a_request_that_is_dropped_frees_its_body() -> None:
     from masthead._server.request_recorder import RecordedRequest, RequestRecorder
     from masthead._server.wire.request_info import RequestInfo
 
     class Traceable(RecordedRequest):
-        """One that can be asked whether anybody still has it."""
+        """One that can be weakly referenced."""
 
     requests = RequestRecorder()
     forgotten: list[weakref.ref[RecordedRequest]] = []
@@ -456,7 +456,7 @@ def test_a_request_that_is_forgotten_takes_its_body_along() -> None:
     assert all(each.body for each in requests)
 
 
-def test_history_tells_all_that_happened_to_an_object(server: Server, caller: Caller) -> None:
+def test_history_has_every_write_to_an_object(server: Server, caller: Caller) -> None:
     caller.call("POST", MAPS, config_map("other"))
     caller.call("POST", MAPS, config_map("a"))
     caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"}))
@@ -482,7 +482,7 @@ def test_history_takes_typed_and_untyped_objects_with_and_without_a_namespace(se
     assert isinstance(untyped[0].object, Unstructured)
 
 
-def test_history_goes_back_to_the_last_compaction(server: Server, caller: Caller) -> None:
+def test_history_begins_at_the_last_compaction(server: Server, caller: Caller) -> None:
     caller.call("POST", MAPS, config_map("a"))
     server.compact()
     caller.call("PUT", f"{MAPS}/a", config_map("a", data={"k": "v"}))

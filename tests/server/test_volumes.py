@@ -21,7 +21,7 @@ def claim(name: str = "c", *owners: Any) -> Any:
     }
 
 
-def test_a_claim_that_nothing_uses_goes_at_once(cluster: QuietCluster) -> None:
+def test_a_claim_that_nothing_uses_is_removed_at_once(cluster: QuietCluster) -> None:
     made = cluster.call("POST", CLAIMS, claim())
     assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
 
@@ -30,7 +30,7 @@ def test_a_claim_that_nothing_uses_goes_at_once(cluster: QuietCluster) -> None:
     assert not cluster.is_there(f"{CLAIMS}/c")
 
 
-def test_a_claim_that_a_pod_uses_goes_after_the_pod(cluster: QuietCluster) -> None:
+def test_a_claim_that_a_pod_uses_is_removed_after_the_pod(cluster: QuietCluster) -> None:
     cluster.call("POST", CLAIMS, claim())
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     cluster.call("POST", PODS, pod("a", volumes=volumes))
@@ -64,7 +64,9 @@ def pod_with_a_claim_of_its_own(cluster: QuietCluster) -> Any:
     return {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": made["uid"], "controller": True}
 
 
-def test_a_claim_made_for_a_pod_goes_when_only_finalizers_are_left_of_the_pod(cluster: QuietCluster) -> None:
+def test_the_claim_of_an_ephemeral_volume_is_removed_when_only_finalizers_hold_the_pod(
+    cluster: QuietCluster,
+) -> None:
     owner = pod_with_a_claim_of_its_own(cluster)
     cluster.call("POST", CLAIMS, claim("a-v", owner))
 

@@ -1,4 +1,4 @@
-"""Watches over real HTTP: where they begin, what they tell, when they end, and what a reader that does not read costs."""
+"""Watches over real HTTP: where they start, their events, their end, and clients that do not read."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def streams(server: Server) -> int:
 # Where a watch begins
 
 
-async def test_from_a_version_it_tells_what_came_after(client: Client) -> None:
+async def test_a_watch_from_a_version_sends_later_events(client: Client) -> None:
     version = await client.create("a")
     await client.create("b")
     stream = await client.watch(f"watch=1&resourceVersion={version}")
@@ -115,7 +115,7 @@ async def test_from_a_version_it_tells_what_came_after(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["watch=1", "watch=1&resourceVersion=0"])
-async def test_from_now_or_from_0_the_state_comes_first(client: Client, query: str) -> None:
+async def test_a_watch_from_now_or_from_0_sends_initial_events(client: Client, query: str) -> None:
     await client.create("b")
     await client.create("a")
     stream = await client.watch(query)
@@ -124,14 +124,14 @@ async def test_from_now_or_from_0_the_state_comes_first(client: Client, query: s
     assert await read(stream, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
 
 
-async def test_headers_come_at_once_also_if_there_is_nothing_to_tell(server: Server, client: Client) -> None:
+async def test_headers_are_sent_at_once_even_without_events(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&resourceVersion={server.revision}")
 
     assert stream.headers["Content-Type"] == "application/json"
     assert stream.headers["Transfer-Encoding"] == "chunked"
 
 
-async def test_from_a_version_to_come_it_tells_only_what_is_newer(server: Server, client: Client) -> None:
+async def test_a_watch_from_a_future_version_sends_only_newer_events(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&resourceVersion={server.revision + 1}")
     await client.create("a")
     await client.create("b")
@@ -140,7 +140,7 @@ async def test_from_a_version_to_come_it_tells_only_what_is_newer(server: Server
 
 
 @pytest.mark.parametrize("query", [WATCH_LIST, "watch=1&allowWatchBookmarks=true"])
-async def test_a_bookmark_says_where_the_state_ends(client: Client, query: str) -> None:
+async def test_a_bookmark_ends_the_initial_events(client: Client, query: str) -> None:
     version = await client.create("a")
     stream = await client.watch(query)
 
@@ -156,7 +156,7 @@ async def test_a_bookmark_says_where_the_state_ends(client: Client, query: str) 
     }
 
 
-async def test_without_bookmarks_nothing_says_where_the_state_ends(client: Client) -> None:
+async def test_without_bookmarks_the_end_of_the_initial_events_is_not_marked(client: Client) -> None:
     await client.create("a")
     stream = await client.watch(WATCH_LIST.replace("allowWatchBookmarks=true", ""))
     await client.create("b")
@@ -164,7 +164,7 @@ async def test_without_bookmarks_nothing_says_where_the_state_ends(client: Clien
     assert await read(stream, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_a_long_state_comes_whole_and_in_order(server: Server, client: Client) -> None:
+async def test_many_initial_events_are_complete_and_in_order(server: Server, client: Client) -> None:
     names = [f"map-{index:03}" for index in range(80)]
     for name in names:
         await client.create(name, data={"k": "v" * 4000})
@@ -176,7 +176,7 @@ async def test_a_long_state_comes_whole_and_in_order(server: Server, client: Cli
     ]
 
 
-async def test_a_forgotten_version_is_told_within_the_stream(server: Server, client: Client) -> None:
+async def test_an_expired_version_is_an_error_event_in_the_stream(server: Server, client: Client) -> None:
     version = await client.create("a")
     await client.create("b")
     server.compact()
@@ -197,7 +197,7 @@ async def test_watch_lists_can_be_switched_off() -> None:
         assert answer.status == 422
 
 
-# What it tells
+# Its events
 
 
 async def test_objects_enter_and_leave_a_selection(server: Server, client: Client) -> None:
@@ -254,9 +254,7 @@ async def test_who_did_not_ask_for_bookmarks_gets_none(server: Server, client: C
     assert await read(stream) == [("ADDED", "a")]
 
 
-async def test_a_compaction_does_not_disturb_a_watch_that_was_told_everything(
-    server: Server, client: Client
-) -> None:
+async def test_compaction_does_not_disturb_a_watch_that_is_caught_up(server: Server, client: Client) -> None:
     await client.create("a")
     stream = await client.watch("watch=1")
     assert await read(stream) == [("ADDED", "a")]
@@ -270,7 +268,7 @@ async def test_a_compaction_does_not_disturb_a_watch_that_was_told_everything(
 # When it ends
 
 
-async def test_a_watch_ends_cleanly_when_its_time_is_up(server: Server, client: Client) -> None:
+async def test_a_watch_ends_cleanly_at_its_timeout(server: Server, client: Client) -> None:
     query = f"watch=1&timeoutSeconds=30&allowWatchBookmarks=true&resourceVersion={server.revision}"
     stream = await client.watch(query)
     await server.quiesce()
@@ -285,7 +283,7 @@ async def test_a_watch_ends_cleanly_when_its_time_is_up(server: Server, client: 
     assert streams(server) == 0
 
 
-async def test_a_watch_that_names_no_time_ends_at_the_servers() -> None:
+async def test_a_watch_without_a_timeout_ends_at_the_servers() -> None:
     async with (
         masthead.server.run(token=None, clock=VirtualClock(), watch_timeout=100) as server,
         Client(server) as client,
@@ -311,7 +309,7 @@ async def test_stopping_the_server_ends_every_stream_cleanly() -> None:
     await client.__aexit__()
 
 
-async def test_stopping_the_server_ends_silent_streams_too() -> None:
+async def test_stopping_the_server_ends_silenced_streams_too() -> None:
     async with masthead.server.run(token=None) as server:
         client = Client(server)
         server.faults.silence_watch()
@@ -320,7 +318,7 @@ async def test_stopping_the_server_ends_silent_streams_too() -> None:
     await client.__aexit__()
 
 
-async def test_when_a_client_goes_away_nothing_of_its_watch_is_left(server: Server, client: Client) -> None:
+async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, client: Client) -> None:
     await server.quiesce()
     tasks = len(asyncio.all_tasks())
     table = server._storage.table("configmaps")
@@ -343,7 +341,7 @@ async def test_when_a_client_goes_away_nothing_of_its_watch_is_left(server: Serv
     assert ours == []
 
 
-async def test_a_silent_watch_goes_with_its_client_too(server: Server, client: Client) -> None:
+async def test_a_silenced_watch_is_freed_when_its_client_disconnects(server: Server, client: Client) -> None:
     server.faults.silence_watch()
     stream = await client.watch("watch=1")
     await server.quiesce()
@@ -405,7 +403,7 @@ async def write_much(client: Client, count: int, size: int = 50_000) -> None:
             assert answer.status == 200
 
 
-async def test_a_reader_that_does_not_read_slows_nobody_and_is_cut_off(
+async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(
     server: Server, client: Client
 ) -> None:
     await client.create("busy")
@@ -419,7 +417,7 @@ async def test_a_reader_that_does_not_read_slows_nobody_and_is_cut_off(
     following = asyncio.gather(follow())
     await write_much(client, 2000, size=5000)
 
-    # Every write was answered, the other watch missed nothing, and the server is at rest without the lazy one.
+    # Every write got a response, the other watch missed nothing, and the server is idle without the lazy one.
     assert [each[0] for each in (await following)[0]] == ["MODIFIED"] * 2000
     await server.quiesce()
     kept = [each.transport.get_write_buffer_size() for each in server._http.connections if each.transport]
@@ -496,7 +494,7 @@ async def test_a_reader_that_is_slow_and_reads_again_misses_nothing(server: Serv
     assert [int(each["object"]["data"]["n"]) for each in events] == list(range(95))
 
 
-async def test_a_watch_from_long_ago_is_told_more_than_the_backlog(client: Client) -> None:
+async def test_a_watch_from_an_old_version_is_sent_more_than_the_backlog(client: Client) -> None:
     version = await client.create("first")
     for index in range(150):
         await client.create(f"map-{index:03}")

@@ -36,7 +36,7 @@ values = st.recursive(
 
 
 @pytest.mark.parametrize(("document", "message"), RECORDED["json"])
-def test_a_malformed_document_is_refused_in_the_words_of_go(document: str, message: str) -> None:
+def test_a_malformed_document_is_refused_with_gos_message(document: str, message: str) -> None:
     assert problem_with(document.encode("latin-1")) == message
 
 
@@ -194,14 +194,14 @@ def test_options_of_the_wrong_type_are_refused(options: dict[str, Any], problem:
     assert failure.value.message == f"json: cannot unmarshal {problem}"
 
 
-def test_options_that_are_null_or_unknown_are_fine() -> None:
+def test_options_that_are_null_or_unknown_are_accepted() -> None:
     check_delete_options(
         {"dryRun": None, "preconditions": {"uid": None}, "unknown": 1, "gracePeriodSeconds": 0}
     )
 
 
 @pytest.mark.parametrize("piece", [b'{"a":', b"[", b"[{a: "])
-def test_yaml_that_nests_absurdly_is_refused_in_the_real_servers_words(piece: bytes) -> None:
+def test_yaml_that_nests_too_deeply_is_refused_with_the_real_message(piece: bytes) -> None:
     with pytest.raises(JsonError, match=r"^yaml: exceeded max depth of 10000$"):
         decode_yaml(piece * 20_000)
 

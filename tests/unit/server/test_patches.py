@@ -207,7 +207,7 @@ def test_strict_validation_reports_unknown_and_duplicate_fields_of_a_patch() -> 
     assert merge_patch_errors(b'{"data":{"a":"1","a":"2"}}') == ['duplicate field "data.a"']
 
 
-def test_a_patched_object_that_is_none_of_its_kind_is_shown_whole() -> None:
+def test_a_patched_object_of_another_kind_is_shown_whole() -> None:
     failure = refused_patch({"kind": "ConfigMap", "apiVersion": "v2", "data": {"a": "<"}}, "no kind")
 
     shown = r'"{\"apiVersion\":\"v2\",\"data\":{\"a\":\"\\u003c\"},\"kind\":\"ConfigMap\"}"'

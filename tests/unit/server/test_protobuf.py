@@ -62,7 +62,7 @@ def refused(data: bytes) -> ProtobufError:
 
 
 @pytest.mark.parametrize("vector", VECTORS["requests"], ids=titled)
-def test_what_kubectl_sends_reads_as_what_it_prints(vector: dict[str, Any]) -> None:
+def test_what_kubectl_sends_decodes_to_what_it_prints(vector: dict[str, Any]) -> None:
     assert decode(base64.b64decode(vector["body"])) == vector["json"]
 
 
@@ -228,7 +228,7 @@ def test_text_that_is_no_utf8_is_mended_as_go_does() -> None:
         (b"k8s\0\x0a", "unexpected EOF"),
     ],
 )
-def test_what_is_no_such_body_is_refused_in_the_real_servers_words(data: bytes, said: str) -> None:
+def test_a_malformed_body_is_refused_with_the_real_message(data: bytes, said: str) -> None:
     error = refused(data)
 
     assert (str(error), error.kind, error.api_version) == (said, "", "")
@@ -257,7 +257,7 @@ def test_a_kind_that_kubernetes_does_not_have_is_refused() -> None:
         assert str(refused(body("v1", kind))).startswith(f'no kind "{kind}" is registered for version "v1"')
 
 
-def test_a_quantity_that_is_none_is_refused() -> None:
+def test_an_invalid_quantity_is_refused() -> None:
     entry = field(1, "cpu") + field(2, field(1, "abc"))
 
     assert str(refused(body("v1", "ResourceQuota", field(2, field(1, entry))))).startswith(
@@ -266,7 +266,7 @@ def test_a_quantity_that_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize("document", [b"{", b"\xff", b'{"a\xff":1}', b"[" * 50_000])
-def test_json_that_is_none_is_refused(document: bytes) -> None:
+def test_invalid_json_is_refused(document: bytes) -> None:
     data = body("apps/v1", "ControllerRevision", field(2, field(1, document)))
 
     assert "should hold JSON and does not" in str(refused(data))

@@ -98,7 +98,7 @@ def test_objects_are_found_again_with_their_versions_and_their_past(tmp_path: Pa
     again.close()
 
 
-def test_the_revision_goes_on_even_if_all_records_are_compacted_away(tmp_path: Path) -> None:
+def test_the_revision_continues_even_if_all_records_are_compacted(tmp_path: Path) -> None:
     storage = opened(tmp_path / "data")
     storage.write("x", "a", b"")
     storage.write("x", "a", b"", is_deleted=True)
@@ -242,7 +242,7 @@ def test_a_data_file_that_is_a_symbolic_link_is_refused(tmp_path: Path, name: st
     assert (tmp_path / "elsewhere").read_text() == "precious"
 
 
-def test_a_damaged_file_is_refused_and_let_go_of(tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_and_closed(tmp_path: Path) -> None:
     storage = opened(tmp_path / "data")
     for number in range(200):
         storage.write("x", str(number), b"x" * 1000)
@@ -299,7 +299,7 @@ def test_a_compaction_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> 
     storage.close()
 
 
-def test_a_server_says_what_is_wrong_with_its_data_file(tmp_path: Path) -> None:
+def test_a_server_reports_what_is_wrong_with_its_data_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk\n" * 100)
     with pytest.raises(ConfigError, match="is no data file of this server"):
         masthead.server.run(data=tmp_path / "notes.txt").__enter__()

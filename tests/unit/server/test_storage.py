@@ -264,7 +264,7 @@ def test_deletions_count_as_history() -> None:
     assert len(storage.table("things").log) <= 12
 
 
-def test_one_state_that_is_larger_than_all_history_may_be_is_forgotten_at_once() -> None:
+def test_one_state_that_is_larger_than_the_history_limit_is_compacted_at_once() -> None:
     storage = Storage(most_bytes=10)
     storage.write("things", "a", b"x" * 100)
     storage.write("things", "a", b"y" * 100)
@@ -356,7 +356,7 @@ def test_a_compaction_that_cannot_be_kept_does_not_fail_the_write_before_it_and_
     assert (storage.revision, storage.compacted, len(storage.table("x").log)) == (6, 5, 1)
 
 
-def test_a_journal_that_cannot_be_read_is_let_go_of() -> None:
+def test_a_journal_that_cannot_be_read_is_closed() -> None:
     journal = BrokenJournal()
     journal.is_full = True
     with pytest.raises(JournalError):

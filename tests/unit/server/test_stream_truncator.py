@@ -34,7 +34,7 @@ def test_so_many_whole_lines_pass_however_they_are_put_together(pieces: list[lis
 
 
 @given(PIECES, st.integers(0, 12))
-def test_a_cut_lets_half_of_the_next_line_pass_too(pieces: list[list[int]], after: int) -> None:
+def test_a_cut_sends_half_of_the_next_line_too(pieces: list[list[int]], after: int) -> None:
     spoiler, written = StreamTruncator(after, cuts=True), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 
