@@ -29,7 +29,7 @@ from tools.pointers import is_pointer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from masthead._codegen.spec import Schema, Spec
+    from masthead._codegen.spec import OpenApiSchema, Spec
     from masthead._meta.gvk import GroupVersionKind
 
 _FACTS: Final = "protobuf-fields.json"
@@ -115,7 +115,7 @@ class _Writer:
         self._messages = messages
         self._sources: dict[str, str] = {}
 
-    def add(self, message: str, *, around: Schema | None = None) -> None:
+    def add(self, message: str, *, around: OpenApiSchema | None = None) -> None:
         """Write a message.
 
         Args:
@@ -137,7 +137,7 @@ class _Writer:
         ]
         self._messages[short] = " ".join(texts)
 
-    def _field(self, message: str, number: int, entry: list[str], schema: Schema | None) -> str:
+    def _field(self, message: str, number: int, entry: list[str], schema: OpenApiSchema | None) -> str:
         name, written, *repeated = entry
         properties = schema.properties if schema else {}
         wire = _json_name(name, properties)
@@ -164,7 +164,7 @@ class _Writer:
         return f".{name}" if package == short else f"{short}.{name}"
 
     @staticmethod
-    def _is_dropped(message: str, name: str, written: str, properties: Mapping[str, Schema]) -> bool:
+    def _is_dropped(message: str, name: str, written: str, properties: Mapping[str, OpenApiSchema]) -> bool:
         """Whether JSON has no such field where it is zero."""
         if written not in _SCALARS or is_pointer(_short(message), name):
             return False
@@ -184,7 +184,7 @@ def _schema_name(message: str) -> str:
     return "io.k8s." + message.removeprefix("k8s.io.").replace("_", "-")
 
 
-def _json_name(name: str, properties: Mapping[str, Schema]) -> str:
+def _json_name(name: str, properties: Mapping[str, OpenApiSchema]) -> str:
     """The name of a field in JSON; empty if it has none."""
     if name in properties:
         return name

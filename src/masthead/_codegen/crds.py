@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
-from masthead._codegen.spec import Schema, Spec
+from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead._meta import names, typeinfo
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
 from masthead._meta.resource import Resource, Subresource
@@ -35,7 +35,7 @@ class _Names(msgspec.Struct, rename="camel"):
 
 
 class _Validation(msgspec.Struct, rename={"root": "openAPIV3Schema"}):
-    root: Schema = Schema(type="object")
+    root: OpenApiSchema = OpenApiSchema(type="object")
 
 
 class _Version(msgspec.Struct):
@@ -128,20 +128,22 @@ def _add_version(spec: Spec, body: _Body, version: _Version) -> None:
     spec.schemas[f"{prefix}.{kind.kind}"] = msgspec.structs.replace(
         root, properties={**root.properties, **_type_and("ObjectMeta")}, kinds=[kind]
     )
-    spec.schemas[f"{prefix}.{list_kind.kind}"] = Schema(
+    spec.schemas[f"{prefix}.{list_kind.kind}"] = OpenApiSchema(
         type="object",
         properties={
             **_type_and("ListMeta"),
-            "items": Schema(type="array", items=Schema(ref=f"#/components/schemas/{prefix}.{kind.kind}")),
+            "items": OpenApiSchema(
+                type="array", items=OpenApiSchema(ref=f"#/components/schemas/{prefix}.{kind.kind}")
+            ),
         },
         kinds=[list_kind],
     )
     spec.resources[kind] = _resource(body, version, kind)
 
 
-def _type_and(metadata: str) -> dict[str, Schema]:
-    text = Schema(type="string")
-    return {"apiVersion": text, "kind": text, "metadata": Schema(ref=f"{_META}{metadata}")}
+def _type_and(metadata: str) -> dict[str, OpenApiSchema]:
+    text = OpenApiSchema(type="string")
+    return {"apiVersion": text, "kind": text, "metadata": OpenApiSchema(ref=f"{_META}{metadata}")}
 
 
 def _resource(body: _Body, version: _Version, kind: GroupVersionKind) -> Resource:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from masthead._codegen.spec import Schema, Spec
+from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead._discovery.aggregated import read_aggregated
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
@@ -29,7 +29,7 @@ class _Label(msgspec.Struct):
 
 
 class _Components(msgspec.Struct):
-    schemas: dict[str, Schema] = {}
+    schemas: dict[str, OpenApiSchema] = {}
 
 
 class _OpenApi(msgspec.Struct):

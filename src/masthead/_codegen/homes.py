@@ -16,7 +16,7 @@ from masthead.errors import GenerateError
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from masthead._codegen.spec import Schema, Spec
+    from masthead._codegen.spec import OpenApiSchema, Spec
     from masthead._meta.gvk import GroupVersion
 
 META_V1: Final = "masthead.meta.v1"
@@ -75,12 +75,12 @@ _QUANTITY_PATTERN: Final = (
 _CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason", "status", "type"})
 
 
-def is_quantity(schema: Schema) -> bool:
+def is_quantity(schema: OpenApiSchema) -> bool:
     """Whether an inline schema is that of a quantity."""
     return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
 
 
-def is_condition(schema: Schema) -> bool:
+def is_condition(schema: OpenApiSchema) -> bool:
     """Whether an inline schema is that of meta/v1's Condition."""
     fields = frozenset(schema.properties.keys() - {"observedGeneration"})
     return fields == _CONDITION_FIELDS and schema.required >= _CONDITION_FIELDS

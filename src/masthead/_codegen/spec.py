@@ -32,7 +32,7 @@ _WIRE_NAMES: Final = {
 }
 
 
-class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
+class OpenApiSchema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
     """An OpenAPI v3 schema, or that of a CustomResourceDefinition.
 
     Attributes:
@@ -65,11 +65,11 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
     pattern: str = ""
     default: Any = None
     required: frozenset[str] = frozenset()
-    properties: dict[str, Schema] = {}
-    additional_properties: Schema | bool = False
-    items: Schema | None = None
+    properties: dict[str, OpenApiSchema] = {}
+    additional_properties: OpenApiSchema | bool = False
+    items: OpenApiSchema | None = None
     ref: str = ""
-    all_of: list[Schema] = []
+    all_of: list[OpenApiSchema] = []
     kinds: list[GroupVersionKind] = []
     list_type: ListType = "atomic"
     list_map_keys: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
     @property
     def is_map(self) -> bool:
         """Whether it is a map: an object with arbitrary keys and values of one type."""
-        return not self.properties and isinstance(self.additional_properties, Schema)
+        return not self.properties and isinstance(self.additional_properties, OpenApiSchema)
 
     @property
     def is_class(self) -> bool:
@@ -101,7 +101,7 @@ class Schema(msgspec.Struct, frozen=True, rename=_WIRE_NAMES):
             yield self.target
         if self.items is not None:
             yield from self.items.targets()
-        if isinstance(self.additional_properties, Schema):
+        if isinstance(self.additional_properties, OpenApiSchema):
             yield from self.additional_properties.targets()
         for inner in self.properties.values():
             yield from inner.targets()
@@ -116,5 +116,5 @@ class Spec:
         resources: By the kind that they serve.
     """
 
-    schemas: dict[str, Schema] = field(default_factory=dict[str, Schema])
+    schemas: dict[str, OpenApiSchema] = field(default_factory=dict[str, OpenApiSchema])
     resources: dict[GroupVersionKind, Resource] = field(default_factory=dict[GroupVersionKind, Resource])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._codegen import homes, identifiers
 from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, in_dependency_order
-from masthead._codegen.spec import Schema
+from masthead._codegen.spec import OpenApiSchema
 from masthead._meta.merge import Merge
 from masthead.errors import GenerateError
 
@@ -134,7 +134,7 @@ class _Scope:
             return Reference(module.name, name)
         return self._adopt(target)
 
-    def schema_of(self, target: str) -> Schema:
+    def schema_of(self, target: str) -> OpenApiSchema:
         """A schema by its full name.
 
         Raises:
@@ -144,7 +144,7 @@ class _Scope:
             raise GenerateError(f"{self.module.name} refers to {target}; there is no schema of that name")
         return self.spec.schemas[target]
 
-    def define_nested(self, path: tuple[str, ...], schema: Schema) -> Reference:
+    def define_nested(self, path: tuple[str, ...], schema: OpenApiSchema) -> Reference:
         """Define a class for an inline schema."""
         name = identifiers.numbered(identifiers.nested_class_name(path), self.bound)
         self.bind(name)
@@ -153,7 +153,7 @@ class _Scope:
         self._fill(definition, path, schema)
         return Reference(self.module.name, name)
 
-    def doc_of(self, schema: Schema) -> str:
+    def doc_of(self, schema: OpenApiSchema) -> str:
         """The API's documentation; empty unless docstrings are requested."""
         return schema.description.strip() if self.docs else ""
 
@@ -165,7 +165,7 @@ class _Scope:
         self._define_named(name, schema)
         return Reference(self.module.name, name)
 
-    def _define_named(self, name: str, schema: Schema) -> None:
+    def _define_named(self, name: str, schema: OpenApiSchema) -> None:
         served = self.module.group_version
         gvk = next((each for each in schema.kinds if each.group_version == served), None)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
@@ -178,13 +178,13 @@ class _Scope:
             definition.gvk, definition.resource = gvk, self.spec.resources.get(gvk)
         self._fill(definition, (name,), schema)
 
-    def _item(self, schema: Schema) -> str:
+    def _item(self, schema: OpenApiSchema) -> str:
         """The class of a list's items; empty unless they are a kind of this module."""
         items = schema.properties["items"].items
         target = items.target if items else ""
         return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
 
-    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema) -> None:
+    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: OpenApiSchema) -> None:
         taken = set(identifiers.RESERVED_IN_KINDS if into.gvk else identifiers.RESERVED)
         skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
         for wire, property_ in sorted(schema.properties.items()):
@@ -209,7 +209,7 @@ class _Field:
         self.takes_data = False
         self.expanding: list[str] = []
 
-    def define(self, attribute: str, wire: str, schema: Schema, *, is_needed: bool) -> FieldDef:
+    def define(self, attribute: str, wire: str, schema: OpenApiSchema, *, is_needed: bool) -> FieldDef:
         annotation, empty = self._of(schema)
         defined = FieldDef(
             attribute,
@@ -232,7 +232,7 @@ class _Field:
         is_value = (is_needed or schema.default is not None) and schema.default in _ZEROES
         return defined if empty and is_value else _optional(defined)
 
-    def _of(self, schema: Schema) -> tuple[str, str]:
+    def _of(self, schema: OpenApiSchema) -> tuple[str, str]:
         """The annotation of a schema and its empty value: the name of the class for a nested type; empty for no value."""
         if schema.target:
             return self._named(schema.target)
@@ -240,7 +240,7 @@ class _Field:
             return self._use(homes.QUANTITY if homes.is_quantity(schema) else homes.INT_OR_STRING), ""
         match schema.type or ("object" if schema.properties else ""):
             case "array":
-                return f"list[{self._inner(schema.items or Schema())}]", "[]"
+                return f"list[{self._inner(schema.items or OpenApiSchema())}]", "[]"
             case "object":
                 return self._object(schema)
             case "string" if schema.format == "byte":
@@ -252,19 +252,22 @@ class _Field:
             case _:
                 return self._use(homes.JSON), ""
 
-    def _inner(self, schema: Schema) -> str:
+    def _inner(self, schema: OpenApiSchema) -> str:
         """The annotation of a list's items or a map's values."""
         annotation, _ = self._of(schema)
         is_optional = schema.nullable and annotation != self.scope.module.local(homes.JSON)
         return f"{annotation} | None" if is_optional else annotation
 
-    def _object(self, schema: Schema) -> tuple[str, str]:
+    def _object(self, schema: OpenApiSchema) -> tuple[str, str]:
         if homes.is_condition(schema):
             return self._class(homes.CONDITION)
         if schema.properties and not schema.embedded_resource:
             return self._class(self.scope.define_nested(self.path, schema))
         values = schema.additional_properties
-        return f"dict[str, {self._inner(values if isinstance(values, Schema) else Schema())}]", "{}"
+        return (
+            f"dict[str, {self._inner(values if isinstance(values, OpenApiSchema) else OpenApiSchema())}]",
+            "{}",
+        )
 
     def _named(self, target: str) -> tuple[str, str]:
         if target in homes.VALUES:
@@ -300,12 +303,12 @@ def _is_worth_noting(default: object) -> bool:
     return isinstance(default, str | int | float) and default not in _ZEROES
 
 
-def _is_list(schema: Schema) -> bool:
+def _is_list(schema: OpenApiSchema) -> bool:
     metadata = schema.properties.get("metadata")
     return "items" in schema.properties and metadata is not None and metadata.target == homes.LIST_META
 
 
-def _merge_of(schema: Schema) -> Merge | None:
+def _merge_of(schema: OpenApiSchema) -> Merge | None:
     """How a field merges; None for the default of its type."""
     merge = Merge(
         list_type=schema.list_type,

@@ -105,7 +105,7 @@ class Items(Generic[Item]):
             self._portal.soon(self._pump.abandon)
 
 
-class Stream(Protocol[Item_co]):
+class AsyncStream(Protocol[Item_co]):
     """An object of the async façade that is an iterator itself."""
 
     def __aiter__(self) -> AsyncIterator[Item_co]: ...
@@ -116,10 +116,10 @@ class Stream(Protocol[Item_co]):
         ...
 
 
-class StreamFacade(Facade[Stream[Item]], Generic[Item]):
+class StreamFacade(Facade[AsyncStream[Item]], Generic[Item]):
     """Iterates over an object of the async façade that is an iterator itself."""
 
-    def __init__(self, portal: Portal, inner: Stream[Item]) -> None:
+    def __init__(self, portal: Portal, inner: AsyncStream[Item]) -> None:
         super().__init__(portal, inner)
         self._items: Items[Item] = Items(portal, inner, close=inner.close)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.codegen.tools import reformatted
 
 from masthead._codegen import generate, types
-from masthead._codegen.spec import Schema, Spec
+from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def ref(name: str, **more: Any) -> dict[str, Any]:
 
 
 def spec_of(schemas: Mapping[str, Mapping[str, Any]]) -> Spec:
-    return Spec(schemas=msgspec.convert(schemas, dict[str, Schema]))
+    return Spec(schemas=msgspec.convert(schemas, dict[str, OpenApiSchema]))
 
 
 def apple(properties: Mapping[str, Any], *, prefix: str = GO, **more: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tests.unit.codegen.tools import reformatted
 from tools import protobuf
 from tools.pointers import is_pointer
 
-from masthead._codegen.spec import Schema, Spec
+from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def schemas_of(properties: dict[str, Any], *, kind: str = "Apple") -> dict[str, 
 
 
 def text_of(schemas: dict[str, Any], fields: protobuf.Fields) -> str:
-    return protobuf.table_of(Spec(schemas=msgspec.convert(schemas, dict[str, Schema])), fields)
+    return protobuf.table_of(Spec(schemas=msgspec.convert(schemas, dict[str, OpenApiSchema])), fields)
 
 
 def table_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
