@@ -299,7 +299,7 @@ def test_a_sentence_that_repeats_an_object_is_understood_by_its_end() -> None:
     assert error.next_step == "Fix the field that the message names: its value has the wrong type."
 
 
-def test_an_object_without_a_namespace_is_looked_for_by_its_name_alone() -> None:
+def test_advice_for_a_missing_cluster_scoped_object_names_no_namespace() -> None:
     status = Status(reason="NotFound", code=404, message='nodes "a" not found')
 
     assert str(error_from_status(status, verb="get", resource="nodes", name="a")).endswith(

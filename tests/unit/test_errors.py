@@ -50,7 +50,7 @@ def test_every_reason_of_the_api_has_a_class_of_its_own() -> None:
     assert len(set(BY_REASON.values())) == len(reasons)
 
 
-def test_every_class_of_a_reason_says_what_to_do_next() -> None:
+def test_every_status_error_has_advice() -> None:
     for reason, cls in BY_REASON.items():
         assert cls.reason_name == reason
         assert 400 <= cls.usual_code < 600
@@ -81,7 +81,7 @@ def test_a_status_becomes_the_error_of_its_reason_and_names_the_object() -> None
     )
 
 
-def test_what_the_caller_knows_beats_the_details() -> None:
+def test_arguments_take_precedence_over_the_details() -> None:
     error = error_from_status(NOT_FOUND, verb="update", resource="deployments", name="other")
 
     assert (error.resource, error.name) == ("deployments", "other")
@@ -104,20 +104,20 @@ def test_what_the_caller_knows_beats_the_details() -> None:
         ("AlreadyExists", 409, "update", AlreadyExistsError),
     ],
 )
-def test_the_reason_decides_and_the_code_where_it_says_nothing(
+def test_the_reason_chooses_the_class_or_else_the_code(
     reason: str, code: int, verb: str, expected: type[StatusError]
 ) -> None:
     assert status_error_class(reason=reason, code=code, verb=verb) is expected
 
 
-def test_the_servers_wish_to_wait_can_be_read() -> None:
+def test_retry_after_is_available() -> None:
     status = Status.from_dict({"reason": "TooManyRequests", "code": 429, "details": {"retryAfterSeconds": 7}})
 
     assert error_from_status(status).retry_after == 7.0
     assert error_from_status(NOT_FOUND).retry_after is None
 
 
-def test_a_status_that_says_nothing_still_makes_a_readable_error() -> None:
+def test_an_empty_status_makes_a_readable_error() -> None:
     error = error_from_status(Status())
 
     assert type(error) is StatusError
@@ -141,7 +141,7 @@ def test_errors_of_values_are_value_errors_and_missing_kinds_lookup_errors() -> 
     assert issubclass(errors.DeadlineError, TimeoutError)
 
 
-def test_an_error_of_the_transport_says_what_was_tried() -> None:
+def test_a_transport_error_names_the_request() -> None:
     error = errors.DeadlineError("no answer", verb="GET", url="/api/v1/pods", attempts=3)
 
     assert (error.verb, error.url, error.attempts) == ("GET", "/api/v1/pods", 3)
@@ -151,7 +151,7 @@ def test_an_error_of_the_transport_says_what_was_tried() -> None:
 @pytest.mark.parametrize(
     "value", [r'"{\"data\":{\"password\":\"aHVudGVyMg==\"}}"', '{"data":{"password":"aHVudGVyMg=="}}']
 )
-def test_what_a_server_repeats_of_a_secret_is_not_shown(value: str) -> None:
+def test_messages_do_not_show_values_of_secrets(value: str) -> None:
     error = StatusError(
         f'Secret "web" is invalid: patch: Invalid value: {value}: cannot unmarshal',
         code=422,

@@ -102,7 +102,7 @@ def test_the_same_labels_give_the_same_instrument() -> None:
     assert provider.gauge(INFORMER_BROKEN_OBJECTS, **PODS) is provider.gauge(INFORMER_BROKEN_OBJECTS, **PODS)
 
 
-def test_gauges_say_what_is_and_histograms_what_was() -> None:
+def test_gauges_hold_values_and_histograms_observations() -> None:
     registry = CollectorRegistry()
     provider = PrometheusMetrics(registry)
     pending = provider.gauge(INFORMER_HANDLER_PENDING, **PODS, handler="h")
@@ -145,12 +145,12 @@ def test_wrong_labels_are_refused_with_the_right_ones() -> None:
         provider.counter(INFORMER_RELISTS, name="pods")
 
 
-def test_a_metric_is_asked_for_as_what_it_is() -> None:
+def test_a_metric_must_be_requested_with_its_type() -> None:
     with pytest.raises(InvalidValueError, match="informer_relists_total is a counter, not a gauge"):
         PrometheusMetrics(CollectorRegistry()).gauge(INFORMER_RELISTS, **PODS)
 
 
-def test_a_second_provider_on_the_same_registry_is_told_to_share() -> None:
+def test_a_second_provider_on_the_same_registry_raises() -> None:
     registry = CollectorRegistry()
     PrometheusMetrics(registry).counter(INFORMER_RELISTS, **PODS)
     with pytest.raises(ConfigError, match="share one PrometheusMetrics"):
@@ -163,7 +163,7 @@ def test_a_version_is_shown_by_its_last_15_digits(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "abc", "12-3", "-1", "²", "٣"])
-def test_a_version_that_is_no_number_is_shown_as_zero(version: str) -> None:
+def test_a_resource_version_that_is_not_a_number_is_zero(version: str) -> None:
     assert version_number(version) == 0
 
 

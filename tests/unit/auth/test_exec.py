@@ -114,7 +114,7 @@ def test_a_missing_program_brings_the_install_hint(loop: str, thread: bool) -> N
 
 
 @both_loops_any_thread
-def test_endless_output_is_cut_off(tmp_path: Path, loop: str, thread: bool) -> None:
+def test_endless_output_is_limited(tmp_path: Path, loop: str, thread: bool) -> None:
     program = Program(tmp_path, "while True: print('x' * 65536)")
 
     async def main() -> None:
@@ -124,7 +124,7 @@ def test_endless_output_is_cut_off(tmp_path: Path, loop: str, thread: bool) -> N
     run_in(loop, thread=thread, main=main)
 
 
-async def test_cancelling_one_who_waits_disturbs_nobody(tmp_path: Path) -> None:
+async def test_cancelling_a_waiter_does_not_affect_the_others(tmp_path: Path) -> None:
     async with Line() as line, asyncio.TaskGroup() as group:
         program = Program(tmp_path, f"s = socket.create_connection(('127.0.0.1', {line.port})); "
                                     "s.sendall(b'here'); s.shutdown(1); give()").gives(token="abc")  # fmt: skip
@@ -150,7 +150,7 @@ async def test_a_program_is_looked_up_in_its_own_path(tmp_path: Path) -> None:
     assert (await plugin.authorization()).reveal() == "Bearer abc"
 
 
-async def test_a_program_that_is_no_program_is_an_auth_error(tmp_path: Path) -> None:
+async def test_a_command_that_is_not_executable_is_an_auth_error(tmp_path: Path) -> None:
     script = tmp_path / "login"
     script.write_bytes(b"\x00not a program")
     script.chmod(stat.S_IRWXU)
@@ -172,7 +172,7 @@ async def test_a_nul_in_an_argument_is_an_auth_error_that_does_not_quote_it() ->
 
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])
-async def test_the_program_is_told_the_version_and_the_cluster(tmp_path: Path, version: str) -> None:
+async def test_the_plugin_receives_the_version_and_the_cluster(tmp_path: Path, version: str) -> None:
     body = "reply(token='|'.join([info['kind'], info['apiVersion'], info['spec']['cluster']['server'], os.environ['X']]))"
 
     plugin = Program(tmp_path, body).plugin(
@@ -182,7 +182,7 @@ async def test_the_program_is_told_the_version_and_the_cluster(tmp_path: Path, v
     assert (await plugin.authorization()).reveal() == f"Bearer ExecCredential|{version}|https://example.com|y"
 
 
-async def test_nothing_is_said_of_the_cluster_unless_wanted(tmp_path: Path) -> None:
+async def test_the_plugin_receives_the_cluster_only_if_requested(tmp_path: Path) -> None:
     plugin = Program(tmp_path, "reply(token=','.join(info['spec']))").plugin()
 
     assert (await plugin.authorization()).reveal() == "Bearer interactive"
@@ -218,9 +218,7 @@ def test_an_interactive_program_that_hangs_is_killed_too(tmp_path: Path, loop: s
     run_in(loop, thread=thread, main=main)
 
 
-async def test_somebody_is_there_if_our_input_is_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_terminal_is_detected_by_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = Program(tmp_path, "reply(token=str(info['spec']['interactive']))")
     terminal, ours = pty.openpty()
 
@@ -232,13 +230,13 @@ async def test_somebody_is_there_if_our_input_is_a_terminal(
     assert (await program.plugin(interactive=None).authorization()).reveal() == "Bearer False"
 
 
-async def test_a_program_that_stands_alone_has_no_input(tmp_path: Path) -> None:
+async def test_a_plugin_that_is_not_interactive_has_no_input(tmp_path: Path) -> None:
     plugin = Program(tmp_path, "reply(token=f'read-{len(sys.stdin.read())}')").plugin()
 
     assert (await plugin.authorization()).reveal() == "Bearer read-0"
 
 
-async def test_a_program_that_must_ask_somebody_is_not_run_without_a_terminal(tmp_path: Path) -> None:
+async def test_a_plugin_that_must_prompt_is_not_run_without_a_terminal(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="abc")
 
     with pytest.raises(AuthError, match="must prompt on a terminal, and none is attached"):
@@ -247,7 +245,7 @@ async def test_a_program_that_must_ask_somebody_is_not_run_without_a_terminal(tm
     assert program.runs == 0
 
 
-async def test_a_credential_is_kept_until_shortly_before_its_end(tmp_path: Path) -> None:
+async def test_a_credential_is_cached_until_shortly_before_its_expiry(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old", expirationTimestamp="2026-01-01T01:00:00.25+00:00")
     plugin = program.plugin()
     assert (await plugin.authorization()).reveal() == "Bearer old"
@@ -322,7 +320,7 @@ async def test_many_refusals_of_one_token_run_the_program_once(tmp_path: Path) -
     assert program.runs == 2
 
 
-async def test_the_same_credential_again_is_no_reason_to_ask_the_server_again(tmp_path: Path) -> None:
+async def test_an_unchanged_credential_does_not_cause_a_retry(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="abc")
     plugin = program.plugin()
     await plugin.authorization()
@@ -331,7 +329,7 @@ async def test_the_same_credential_again_is_no_reason_to_ask_the_server_again(tm
     assert program.runs == 2
 
 
-async def test_a_refused_certificate_is_renewed_once_for_all_who_were_refused(tmp_path: Path) -> None:
+async def test_a_rejected_certificate_is_renewed_once_for_all_callers(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(**pair())
     plugin = program.plugin()
     old = await plugin.certificate()
@@ -369,7 +367,7 @@ async def test_those_who_waited_share_a_failure_and_the_next_tries_again(tmp_pat
     assert (await plugin.authorization()).reveal() == "Bearer abc"
 
 
-async def test_a_renewal_that_fails_is_an_error_and_no_silent_return_to_the_old(tmp_path: Path) -> None:
+async def test_a_failed_renewal_is_an_error_and_does_not_reuse_the_old_credential(tmp_path: Path) -> None:
     program = Program(tmp_path, "sys.exit(1) if run == 2 else give()").gives(token="abc")
     plugin = program.plugin()
     await plugin.authorization()
@@ -448,7 +446,7 @@ async def test_no_secret_is_in_an_error_a_log_or_a_repr(
         ({"interactive_mode": "Sometimes"}, "interactiveMode of Never or IfAvailable or Always"),
     ],
 )
-def test_settings_that_cannot_work_are_refused_at_once(wrong: dict[str, str], message: str) -> None:
+def test_invalid_settings_are_rejected_at_once(wrong: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ExecPlugin(**{"command": "x", **wrong}, now=Clock())  # type: ignore[arg-type]
 

@@ -51,7 +51,7 @@ def test_a_request_has_the_clusters_fields_as_the_api_names_them() -> None:
     }
 
 
-def test_what_is_not_set_is_not_told() -> None:
+def test_unset_settings_are_not_passed_to_the_plugin() -> None:
     assert cluster_info(server="https://example.com") == {"server": "https://example.com"}
 
 

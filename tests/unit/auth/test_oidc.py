@@ -109,7 +109,7 @@ async def test_a_hundred_callers_share_one_exchange() -> None:
     assert len(issuer.exchanges) == 1
 
 
-async def test_the_newest_refresh_token_is_used_and_the_issuer_asked_once_for_its_address() -> None:
+async def test_the_newest_refresh_token_is_used_and_the_provider_is_discovered_once() -> None:
     issuer = Issuer()
     token = issuer.token(id_token="")
     await token.authorization()
@@ -125,7 +125,7 @@ async def test_the_newest_refresh_token_is_used_and_the_issuer_asked_once_for_it
     assert issuer.discoveries == 1
 
 
-async def test_a_token_without_an_end_is_sent_until_it_is_refused() -> None:
+async def test_a_token_without_expiry_is_sent_until_it_is_rejected() -> None:
     issuer = Issuer()
     endless = jwt("endless", None)
     token = issuer.token(id_token=endless)
@@ -263,7 +263,7 @@ async def test_an_issuer_that_describes_itself_oddly_gets_no_refresh_token(
         ("", False),
     ],
 )
-async def test_an_issuer_is_asked_over_https_or_on_this_machine(address: str, is_asked: bool) -> None:
+async def test_an_issuer_must_be_https_or_on_this_machine(address: str, is_asked: bool) -> None:
     asked: list[str] = []
 
     async def fetch(_method: str, url: str, *_: object) -> tuple[int, SecretValue[bytes]]:
@@ -339,7 +339,7 @@ def test_the_end_is_read_from_the_token(end: float) -> None:
 
 
 @given(st.one_of(st.text(), st.binary().map(lambda raw: f"a.{base64.urlsafe_b64encode(raw).decode()}.c")))
-def test_what_is_no_token_is_a_value_error_that_does_not_quote_it(text: str) -> None:
+def test_an_invalid_jwt_is_a_value_error_without_its_text(text: str) -> None:
     said = ""
     try:
         expiry_of(Secret(text))

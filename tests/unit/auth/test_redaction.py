@@ -12,7 +12,7 @@ def test_lines_are_joined_and_colours_dropped() -> None:
     assert redact("\x1b[1;31mone\x1b[0m\r\n\n  two\x07", (), limit=100) == "one | two"
 
 
-def test_the_end_is_what_is_kept() -> None:
+def test_redacted_text_keeps_its_end() -> None:
     assert redact("a" * 50 + "end", (), limit=5) == "…aaend"
 
 
@@ -25,7 +25,7 @@ def test_short_values_hide_nothing() -> None:
 
 
 @given(st.text(), st.lists(st.text(alphabet="abc\n", min_size=6, max_size=12)), st.integers(1, 200))
-def test_what_is_shown_is_printable_short_and_free_of_secrets(
+def test_redacted_text_is_printable_short_and_free_of_secrets(
     said: str, secrets: list[str], limit: int
 ) -> None:
     text = said.join(["", *secrets, ""])

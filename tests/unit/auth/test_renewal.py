@@ -27,7 +27,7 @@ def test_without_an_end_there_is_no_renewal_time() -> None:
     assert renewal_time(None, datetime(2026, 1, 1, tzinfo=UTC)) is None
 
 
-async def test_a_mistake_of_ours_reaches_the_caller_and_blocks_nobody() -> None:
+async def test_an_unexpected_error_reaches_the_caller_and_blocks_no_other() -> None:
     turns = RenewalLock()
     ran = 0
 
@@ -63,7 +63,7 @@ async def test_the_first_cancellation_waits_for_the_end() -> None:
     assert done.is_set()
 
 
-async def test_a_failure_after_the_cancellation_is_nobodys_business() -> None:
+async def test_a_failure_after_the_cancellation_is_not_logged() -> None:
     started, goes_on = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:

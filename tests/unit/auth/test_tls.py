@@ -162,7 +162,7 @@ async def test_without_an_authority_those_of_the_machine_are_trusted(
         meet(context, server_of(trustme.CA()))
 
 
-async def test_a_common_name_alone_does_not_say_whose_certificate_it_is() -> None:
+async def test_a_common_name_alone_does_not_identify_a_server() -> None:
     authority = trustme.CA()
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(common_name="localhost").configure_cert(server)
@@ -175,7 +175,7 @@ async def test_a_common_name_alone_does_not_say_whose_certificate_it_is() -> Non
     meet(await contexts(insecure=True).context(), server)
 
 
-async def test_insecure_trusts_anybody() -> None:
+async def test_insecure_accepts_any_certificate() -> None:
     meet(await contexts(insecure=True).context(), server_of(trustme.CA()))
 
 
@@ -354,7 +354,7 @@ async def test_a_certificate_from_credentials_is_shown_and_followed() -> None:
     assert meet(await tls.context(), server_of(ours, ours)) == "second"
 
 
-async def test_credentials_that_fail_or_are_rubbish_are_never_passed_over() -> None:
+async def test_failing_or_invalid_credentials_are_never_ignored() -> None:
     ours = trustme.CA()
     plugin = Plugin(issue(ours))
     tls = contexts(ca_data=pem(ours), credentials=plugin)

@@ -46,7 +46,7 @@ def project(folder: Path, version: str, text: str) -> Path:
     return path
 
 
-async def test_nobody_sends_nothing() -> None:
+async def test_anonymous_credentials_send_nothing() -> None:
     nobody = AnonymousCredentials()
 
     assert (await nobody.authorization()).reveal() == ""
@@ -110,7 +110,7 @@ async def test_a_file_is_read_again_when_the_kubelet_swaps_its_folder(tmp_path: 
     assert (await token.authorization()).reveal() == "Bearer new"
 
 
-async def test_a_change_that_leaves_no_trace_is_seen_within_a_minute(tmp_path: Path) -> None:
+async def test_a_change_without_a_new_stat_is_detected_within_a_minute(tmp_path: Path) -> None:
     path, clock = tmp_path / "token", Clock()
     path.write_text("old")
     token = TokenFile(path, fallback=Secret(), now=clock)

@@ -25,14 +25,14 @@ def test_text_becomes_a_secret_or_a_path_where_the_field_wants_one() -> None:
     assert (config.token, config.ca_file) == (Secret("t"), Path("ca.crt"))
 
 
-def test_nothing_and_the_empty_text_are_no_secret_and_no_path() -> None:
+def test_none_and_the_empty_string_are_no_secret_and_no_path() -> None:
     config = Config(server=SERVER, token=None, ca_file="", token_file=None)
 
     assert (config.token, config.ca_file, config.token_file) == (Secret(), None, None)
     assert config == Config(server=SERVER)
 
 
-def test_parts_convert_too_and_a_lone_text_is_not_taken_apart() -> None:
+def test_nested_fields_convert_and_a_single_string_becomes_one_element() -> None:
     plugin = ExecConfig(command="aws", args=["eks", "get-token"])
     oidc = OidcConfig(issuer="https://issuer", client_id="me", id_token="t", ca_file="ca.crt")
 
@@ -117,13 +117,13 @@ def test_a_config_cannot_be_changed() -> None:
         ({"namespace": ""}, "namespace: '' must not be empty"),
     ],
 )
-def test_what_cannot_be_used_is_refused(fields: dict[str, object], problem: str) -> None:
+def test_an_invalid_value_is_rejected(fields: dict[str, object], problem: str) -> None:
     (found,) = problems(**fields)
 
     assert found.startswith(problem)
 
 
-def test_all_problems_are_told_at_once_and_with_the_origin() -> None:
+def test_all_problems_are_reported_at_once_with_the_origin() -> None:
     with pytest.raises(ConfigError) as caught:
         Config(server="host", namespace="A", ca_file="a", ca_data="b", origin="/home/x/config")
 
@@ -146,7 +146,7 @@ def test_a_token_and_its_file_may_stand_side_by_side() -> None:
     assert (config.token, config.token_file) == (Secret("first"), Path("later"))
 
 
-def test_a_name_and_password_in_the_address_are_taken_out_of_it() -> None:
+def test_user_and_password_are_removed_from_the_url() -> None:
     config = Config(server="https://me:p%2Fw%40@host:6443/path/")
 
     assert config.server == "https://host:6443/path"
@@ -264,9 +264,7 @@ def test_a_config_describes_itself_in_one_line(config: Config, line: str) -> Non
 
 @pytest.mark.parametrize("server", ["http://10.0.0.1:8080", "http://127.0.0.1:8080", "HTTP://localhost"])
 @pytest.mark.parametrize("allow_plain_http", [False, True])
-def test_a_certificate_that_nobody_would_be_shown_is_no_credential(
-    server: str, allow_plain_http: bool
-) -> None:
+def test_a_client_certificate_without_tls_is_not_a_credential(server: str, allow_plain_http: bool) -> None:
     pair = {"client_certificate_data": "c", "client_key_data": "k"}
     (found,) = problems(server=server, allow_plain_http=allow_plain_http, **pair)
 

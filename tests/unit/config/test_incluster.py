@@ -69,7 +69,7 @@ def test_without_a_token_it_says_where_that_should_be(root: Path) -> None:
         in_cluster(ENVIRON, root)
 
 
-def test_a_pod_behind_a_proxy_uses_it_unless_told_otherwise(root: Path) -> None:
+def test_a_pod_behind_a_proxy_uses_it_unless_no_proxy_matches(root: Path) -> None:
     environ = ENVIRON | {"HTTPS_PROXY": "http://proxy:3128"}
 
     assert in_cluster(environ, root).proxy_url == "http://proxy:3128"

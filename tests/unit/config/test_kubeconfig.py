@@ -122,7 +122,7 @@ def test_a_plugin_is_read_with_what_the_cluster_has_for_it() -> None:
     )
 
 
-def test_a_plugin_that_does_not_say_may_ask_where_it_can() -> None:
+def test_the_interactive_mode_defaults_to_if_available() -> None:
     config = read(plain(user={"exec": {"apiVersion": EXEC_V1, "command": "aws", "args": None, "env": None}}))
 
     assert config.exec == ExecConfig(command="aws")
@@ -179,7 +179,7 @@ def test_other_providers_are_refused_when_they_are_needed(name: str, plugin: str
     assert from_kubeconfig(data, environ={}, token="t").token == Secret("t")
 
 
-def test_unknown_fields_and_null_sections_are_no_problem() -> None:
+def test_unknown_fields_and_null_sections_are_accepted() -> None:
     data = plain(cluster={"future": {"a": 1}}, user={"future": [1], "exec": None, "auth-provider": None})
     data |= {"preferences": {"colors": True}, "extensions": None, "future": 1}
 
@@ -274,7 +274,7 @@ def test_files_that_are_not_there_are_all_named() -> None:
         ({"users": ("a",)}, "users: must be a list, and is a Python tuple"),
     ],
 )
-def test_a_wrong_shape_is_refused_and_the_place_named(data: Plain | str | bytes, said: str) -> None:
+def test_a_field_of_the_wrong_type_is_rejected_with_its_path(data: Plain | str | bytes, said: str) -> None:
     assert refused(data).startswith(f"the kubeconfig: {said}")
 
 
@@ -385,12 +385,12 @@ def test_entries_of_different_files_join_and_keep_their_own_folders(tmp_path: Pa
         st.sampled_from(["clusters", "users", "contexts", "current-context", "kind"]), json_values
     )
 )
-def test_whatever_stands_there_the_answer_is_a_config_or_a_config_error(data: Plain) -> None:
+def test_any_kubeconfig_data_gives_a_config_or_a_config_error(data: Plain) -> None:
     with pytest.raises(ConfigError):
         read(data)
 
 
 @given(st.binary(max_size=60))
-def test_whatever_the_bytes_the_answer_is_a_config_error(content: bytes) -> None:
+def test_any_bytes_give_a_config_error(content: bytes) -> None:
     with pytest.raises(ConfigError):
         read(content)

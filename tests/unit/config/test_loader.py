@@ -47,7 +47,7 @@ def test_a_given_file_is_used_alone(tmp_path: Path) -> None:
     )
 
 
-def test_a_given_file_must_be_there_and_say_something(tmp_path: Path, account: Path) -> None:
+def test_a_given_file_must_exist_and_not_be_empty(tmp_path: Path, account: Path) -> None:
     (tmp_path / "empty").touch()
 
     for name, said in [("missing", "does not exist"), ("empty", "names no cluster, user or context")]:
@@ -65,7 +65,7 @@ def test_the_listed_files_come_before_the_home_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listed", ["", "  ", os.pathsep, f" {os.pathsep}  {os.pathsep}"])
-def test_a_list_of_nothing_is_no_list(tmp_path: Path, listed: str) -> None:
+def test_a_blank_kubeconfig_variable_is_unset(tmp_path: Path, listed: str) -> None:
     written(tmp_path / ".kube" / "config", single("home"))
 
     assert load(environ={"KUBECONFIG": listed}, home=tmp_path).server == "https://home"
@@ -198,14 +198,14 @@ def test_nothing_found_lists_what_was_tried_and_what_to_do(tmp_path: Path) -> No
     ]
 
 
-def test_a_name_asked_for_is_never_passed_over_for_the_service_account(tmp_path: Path, account: Path) -> None:
+def test_a_named_context_never_falls_back_to_the_service_account(tmp_path: Path, account: Path) -> None:
     said = refused(environ=IN_POD, home=tmp_path, service_account=account, context="dev", user="me")
 
     assert said.startswith("the context 'dev' and the user 'me' cannot be looked up without a kubeconfig:")
 
 
 @pytest.mark.parametrize("kind", ["context", "cluster", "user"])
-def test_a_name_that_leads_nowhere_is_refused_with_those_that_are_there(tmp_path: Path, kind: str) -> None:
+def test_an_unknown_name_is_rejected_with_the_existing_ones(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path / "config", several("a", "b") | {"current-context": "a"})
 
     assert refused(path, **{kind: "c"}).endswith(f": there is no {kind} 'c'; there are 'a', 'b'")
@@ -227,7 +227,7 @@ def test_a_missing_user_is_an_error_even_where_there_are_none_at_all() -> None:
         from_kubeconfig(data, environ={})
 
 
-def test_a_context_without_a_user_is_nobody_on_purpose() -> None:
+def test_a_context_without_a_user_is_anonymous() -> None:
     config = from_kubeconfig(plain(user={"token": "t"}, context={"user": ""}), environ={})
 
     assert not config.sends_authorization
@@ -319,7 +319,7 @@ def test_insecure_or_another_authority_replaces_whatever_was_trusted(tmp_path: P
         from_kubeconfig(trusting, environ={}, insecure=True, ca_file=authority)
 
 
-def test_a_token_replaces_every_other_way_to_be_somebody_but_a_certificate() -> None:
+def test_a_token_replaces_all_other_credentials_except_a_certificate() -> None:
     user = {
         "username": "me",
         "password": "p",
@@ -345,7 +345,7 @@ def test_another_impersonation_replaces_the_whole_one() -> None:
     assert from_kubeconfig(data, environ={}, impersonate=other).impersonate == other
 
 
-def test_plain_http_is_allowed_by_saying_so() -> None:
+def test_plain_http_can_be_allowed_explicitly() -> None:
     data = plain(cluster={"server": "http://10.0.0.1"}, user={"token": "t"})
 
     with pytest.raises(ConfigError, match="plain HTTP"):
@@ -362,7 +362,7 @@ def test_the_environments_proxy_is_used_unless_another_is_named() -> None:
     assert from_kubeconfig(own, environ=environ, proxy_url="http://given:1").proxy_url == "http://given:1"
 
 
-def test_an_override_that_nobody_knows_is_a_type_error() -> None:
+def test_an_unknown_override_is_a_type_error() -> None:
     misspelt = {"contxt": "a"}
 
     with pytest.raises(
@@ -412,7 +412,7 @@ def test_an_error_names_what_is_wrong_in_plain_data(data: dict[str, Any], said: 
 
 
 @pytest.mark.parametrize("given", [42, b"clusters: []\n", ["a"]])
-def test_what_is_no_kubeconfig_at_all_is_refused_by_its_type(given: Any) -> None:
+def test_a_kubeconfig_of_a_wrong_type_is_rejected(given: Any) -> None:
     with pytest.raises(ConfigError, match=rf"kubeconfig is of type {type(given).__name__}; give the path"):
         load(given, environ={})
 

@@ -93,7 +93,7 @@ def test_who_is_not_named_is_reached_through_the_proxy(host: str, rules: str) ->
 
 
 @given(st.text(max_size=20), st.text(max_size=30))
-def test_no_rule_and_no_address_is_too_odd(server: str, rules: str) -> None:
+def test_any_rule_and_url_is_accepted(server: str, rules: str) -> None:
     environ = {"ALL_PROXY": PROXY, "NO_PROXY": rules}
 
     assert proxy_for(f"https://{server}", environ) in {"", PROXY}

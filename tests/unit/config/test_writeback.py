@@ -208,7 +208,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
     assert tokens == names
 
 
-def test_what_cannot_be_a_token_is_refused_and_not_shown(tmp_path: Path) -> None:
+def test_an_invalid_token_is_rejected_and_not_shown(tmp_path: Path) -> None:
     path = written(tmp_path / "config", with_oidc())
     before = path.read_bytes()
 

@@ -60,7 +60,7 @@ async def names(discovery: DiscoveryClient) -> list[str]:
 ALL = ["v1 pods", "v1 nodes", "apps/v1 deployments", "apps/v1beta1 deployments"]
 
 
-async def test_two_requests_tell_everything() -> None:
+async def test_aggregated_discovery_needs_two_requests() -> None:
     network = whole_server()
 
     assert await names(discovery_over(network)) == ALL
@@ -75,7 +75,7 @@ async def test_the_older_aggregated_form_is_read_too() -> None:
 
 
 @pytest.mark.parametrize("asks_for_all", [True, False])
-async def test_a_server_that_knows_the_legacy_form_alone_is_asked_for_each_list(asks_for_all: bool) -> None:
+async def test_legacy_discovery_requests_each_list(asks_for_all: bool) -> None:
     network = old_server()
     discovery = discovery_over(network, aggregated=asks_for_all)
 
@@ -109,7 +109,7 @@ async def test_a_server_may_have_one_root_only(missing: str) -> None:
     assert len(await discovery_over(network).groups()) == 1
 
 
-async def test_a_server_without_either_is_none() -> None:
+async def test_a_server_without_both_roots_raises_not_found() -> None:
     with pytest.raises(NotFoundError, match="/api"):
         await discovery_over(Network()).resources()
 
@@ -130,7 +130,7 @@ async def test_a_root_of_another_kind_is_an_error() -> None:
         await discovery_over(network).resources()
 
 
-async def test_what_cannot_be_read_hides_nothing_else() -> None:
+async def test_an_invalid_entry_does_not_hide_the_others() -> None:
     network = old_server("down.io", "lost.io", "odd.io")
     network.pages["/apis/down.io/v1"] = Reply(503, b"down", {"Content-Type": "text/plain"})
     network.pages["/apis/lost.io/v1"] = ConnectError("no way")
@@ -147,7 +147,7 @@ async def test_what_cannot_be_read_hides_nothing_else() -> None:
     assert "down.io" in [each.name for each in found.groups]
 
 
-async def test_what_is_wrong_with_us_is_not_blamed_on_a_group() -> None:
+async def test_an_error_of_the_client_is_not_a_group_failure() -> None:
     network = old_server()
     network.pages["/apis/apps/v1"] = ClosedError("closed")
 
@@ -155,7 +155,7 @@ async def test_what_is_wrong_with_us_is_not_blamed_on_a_group() -> None:
         await discovery_over(network).resources()
 
 
-async def test_what_failed_is_tried_again_soon() -> None:
+async def test_a_failed_group_version_is_retried_soon() -> None:
     clock = Clock()
     network = old_server("down.io")
     good = network.pages["/apis/down.io/v1"]
@@ -183,7 +183,7 @@ async def test_stale_versions_are_failures_beside_what_was_found() -> None:
     assert await discovery.supports(GroupVersionResource("m.io", "v1", "metrics"))
 
 
-async def test_an_answer_is_remembered_until_it_expires() -> None:
+async def test_a_result_is_cached_until_it_expires() -> None:
     clock = Clock()
     network = whole_server()
     discovery = discovery_over(network, now=clock, expiry=60)
@@ -242,7 +242,7 @@ async def test_a_changed_document_is_read_anew() -> None:
     assert WIDGET in {each.gvr for each in await discovery.resources()}
 
 
-async def test_an_answer_that_was_invalidated_on_its_way_is_not_remembered() -> None:
+async def test_a_result_that_was_invalidated_in_flight_is_not_cached() -> None:
     network = whole_server()
     discovery = discovery_over(network)
     network.gate.clear()
@@ -282,7 +282,7 @@ async def test_a_version_that_is_not_served_is_named_with_its_nearest() -> None:
         await discovery.resources("a/b/c")
 
 
-async def test_a_version_of_which_nothing_is_known_raises_why() -> None:
+async def test_a_group_version_that_failed_raises_its_error() -> None:
     network = old_server("down.io")
     network.pages["/apis/down.io/v1"] = Reply(503, b"down", {"Content-Type": "text/plain"})
     discovery = discovery_over(network)
@@ -321,7 +321,7 @@ async def test_whether_a_resource_is_there() -> None:
     assert await discovery.supports(WIDGET)
 
 
-async def test_a_refresh_sees_what_was_there_when_it_was_asked_for() -> None:
+async def test_a_refresh_sees_the_state_at_the_time_of_the_call() -> None:
     network = whole_server()
     discovery = discovery_over(network)
     network.gate.clear()
@@ -357,7 +357,7 @@ async def test_the_version_of_the_server() -> None:
     assert (str(found), found.number, found.platform) == ("v1.36.4", (1, 36), "linux/amd64")
 
 
-async def test_a_version_that_is_none_is_refused() -> None:
+async def test_an_invalid_api_version_is_rejected() -> None:
     with pytest.raises(DecodeError, match="server version"):
         await discovery_over(Network({"/version": page([])})).server_version()
 
@@ -423,7 +423,7 @@ class TestFiles:
         assert await names(self.start(later, tmp_path, wall, Clock())) == ALL
         assert not later.asked
 
-    async def test_what_is_missing_from_files_is_looked_for_on_the_server(self, tmp_path: Path) -> None:
+    async def test_a_resource_missing_from_disk_is_looked_up_on_the_server(self, tmp_path: Path) -> None:
         wall, network = WallClock(), self.server()
         await names(self.start(network, tmp_path, wall, Clock()))
         network.pages["/apis"] = tagged(groups(APPS, WIDGETS), '"a2"')
@@ -464,7 +464,7 @@ async def test_a_body_that_only_claims_to_be_aggregated_is_refused() -> None:
         await discovery_over(network).resources()
 
 
-async def test_the_legacy_form_tells_as_much_as_the_aggregated_one() -> None:
+async def test_legacy_discovery_has_the_same_result_as_aggregated_discovery() -> None:
     network = old_server()
     network.pages["/api/v1"] = page(resource_list("v1", PODS))
     whole = whole_server()

@@ -40,7 +40,7 @@ def written(tmp_path: Path, server: str = SERVER) -> tuple[DiskCache, Path, Wall
     return cache, file, clock
 
 
-def test_what_was_written_is_read_with_its_age(tmp_path: Path) -> None:
+def test_a_written_document_is_read_with_its_age(tmp_path: Path) -> None:
     cache, _, clock = written(tmp_path)
     clock.time += timedelta(seconds=90)
 
@@ -84,7 +84,7 @@ def test_a_slash_at_the_end_and_a_password_make_no_difference(tmp_path: Path) ->
 @given(
     st.text(alphabet=st.characters(codec="utf-8"), min_size=1), st.text(alphabet=st.characters(codec="utf-8"))
 )
-def test_whatever_the_names_are_files_stay_in_their_folder(host: str, key: str) -> None:
+def test_files_stay_in_their_directory_for_any_name(host: str, key: str) -> None:
     root = Path("/cache")
     try:
         cache = DiskCache(root, server=f"https://{host}")
@@ -97,7 +97,7 @@ def test_whatever_the_names_are_files_stay_in_their_folder(host: str, key: str) 
 
 
 @pytest.mark.parametrize("server", ["", "10.0.0.1", "https://", "https://me:hunter2@", "https://[bad"])
-def test_an_address_that_is_none_is_refused_without_repeating_it(server: str, tmp_path: Path) -> None:
+def test_an_invalid_url_is_rejected_without_repeating_it(server: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         DiskCache(tmp_path, server=server)
     assert "hunter2" not in str(caught.value)
@@ -105,7 +105,7 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(server: str, tm
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.data())
-def test_a_file_that_was_cut_or_changed_is_passed_over(tmp_path: Path, data: st.DataObject) -> None:
+def test_a_truncated_or_changed_file_is_ignored(tmp_path: Path, data: st.DataObject) -> None:
     cache, file, _ = written(tmp_path)
     content = file.read_bytes()
     at = data.draw(st.integers(0, len(content) - 1))
@@ -124,14 +124,14 @@ def test_a_file_that_was_cut_or_changed_is_passed_over(tmp_path: Path, data: st.
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x00" * 100, b"<html>"])
-def test_a_file_of_somebody_elses_making_is_passed_over(content: bytes, tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_ignored(content: bytes, tmp_path: Path) -> None:
     cache, file, _ = written(tmp_path)
     file.write_bytes(content)
 
     assert cache.read(KEY) is None
 
 
-def test_a_file_of_another_document_or_server_is_passed_over(tmp_path: Path) -> None:
+def test_a_file_of_another_document_or_server_is_ignored(tmp_path: Path) -> None:
     cache, file, _ = written(tmp_path)
     other = DiskCache(tmp_path / "cache", server="https://10.0.0.2:6443")
     other.write(KEY, DOCUMENT)
@@ -153,14 +153,14 @@ def test_a_file_from_the_future_counts_as_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_a_file_that_others_may_write_is_passed_over(mode: int, tmp_path: Path) -> None:
+def test_a_file_that_others_may_write_is_ignored(mode: int, tmp_path: Path) -> None:
     cache, file, _ = written(tmp_path)
     file.chmod(mode)
 
     assert cache.read(KEY) is None
 
 
-def test_a_link_or_a_pipe_in_place_of_the_file_is_passed_over(tmp_path: Path) -> None:
+def test_a_symlink_or_a_pipe_in_place_of_the_file_is_ignored(tmp_path: Path) -> None:
     cache, file, _ = written(tmp_path)
     real = file.rename(tmp_path / "elsewhere")
     file.symlink_to(real)

@@ -44,7 +44,7 @@ async def test_everything_comes_with_two_requests_and_is_confirmed_with_two(
     assert sorted(asked(kube_server)) == [("/api", 200), ("/api", 304), ("/apis", 200), ("/apis", 304)]
 
 
-async def test_both_forms_tell_the_same(rest: RestClient) -> None:
+async def test_both_formats_have_the_same_result(rest: RestClient) -> None:
     whole = await DiscoveryClient(rest).resources()
     lists = await DiscoveryClient(rest, aggregated=False).resources()
 

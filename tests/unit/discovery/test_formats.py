@@ -35,7 +35,7 @@ def read(*items: dict[str, Any]) -> DiscoveryResult:
     return read_aggregated(json.dumps(groups(*items)).encode())
 
 
-def test_an_aggregated_document_tells_groups_resources_and_parts() -> None:
+def test_an_aggregated_document_has_groups_resources_and_subresources() -> None:
     found = read(CORE, APPS)
 
     assert found.groups == (ApiGroup("", ("v1",), "v1"), ApiGroup("apps", ("v1", "v1beta1"), "v1"))
@@ -59,7 +59,7 @@ def test_an_aggregated_document_tells_groups_resources_and_parts() -> None:
     assert not found.failures
 
 
-def test_legacy_documents_tell_the_same() -> None:
+def test_legacy_documents_have_the_same_content() -> None:
     listed = json.dumps(resource_list("v1", PODS, NODES)).encode()
 
     assert read_resources(V1, listed) == read(CORE).resources
@@ -84,7 +84,7 @@ def test_a_preferred_version_that_is_not_served_does_not_count() -> None:
     assert found.preferred == "v2"
 
 
-def test_what_is_stale_is_a_failure_and_is_kept() -> None:
+def test_a_stale_group_version_is_a_failure_and_keeps_its_resources() -> None:
     found = read(group("m.io", version("v2", resource("x", "X"), freshness="Stale"), version("v1")))
 
     assert found.groups == (ApiGroup("m.io", ("v2", "v1"), "v1"),)
@@ -155,7 +155,7 @@ def test_an_entry_that_cannot_be_read_hides_none_of_its_neighbours() -> None:
 @pytest.mark.parametrize(
     "nameless", [5, {"metadata": 5}, {"metadata": {"name": "c.io"}, "versions": [{"resources": []}, 5]}]
 )
-def test_an_entry_that_does_not_say_where_it_belongs_is_passed_over_with_a_line_in_the_log(
+def test_an_entry_without_group_or_version_is_skipped_and_logged(
     nameless: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     found = read(nameless, group("b.io", version("v1", DEPLOYMENTS)))
@@ -167,7 +167,7 @@ def test_an_entry_that_does_not_say_where_it_belongs_is_passed_over_with_a_line_
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b'{"items":5}', b"\xff\xfe", b"[" * 100_000])
-def test_what_is_no_document_is_refused(body: bytes) -> None:
+def test_an_invalid_document_is_rejected(body: bytes) -> None:
     with pytest.raises(DecodeError):
         read_aggregated(body)
     for legacy in (read_core, read_groups, lambda body: read_resources(V1, body)):
@@ -202,7 +202,7 @@ def test_anything_else_is_the_legacy_form(content_type: str) -> None:
     assert not is_aggregated(content_type)
 
 
-def test_the_newer_form_is_asked_for_first_and_plain_json_last() -> None:
+def test_the_accept_header_prefers_the_newest_format() -> None:
     asked = ACCEPT.split(",")
 
     assert [is_aggregated(each) for each in asked] == [True, True, False]

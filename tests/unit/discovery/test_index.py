@@ -45,13 +45,13 @@ def test_a_name_is_read_as_kubectl_does(text: str, expected: list[ResourceArgume
 
 
 @pytest.mark.parametrize("text", ["", " ", ".apps", "pods/status", "pods."])
-def test_what_names_no_resource_is_refused(text: str) -> None:
+def test_an_invalid_resource_name_is_rejected(text: str) -> None:
     with pytest.raises(InvalidValueError, match="is not a resource name"):
         parse_resource_argument(text)
 
 
 @given(st.text())
-def test_whatever_is_given_is_read_or_refused(text: str) -> None:
+def test_any_input_is_parsed_or_rejected(text: str) -> None:
     with contextlib.suppress(InvalidValueError):
         assert all(reading.name for reading in parse_resource_argument(text))
 
@@ -75,7 +75,7 @@ def test_every_name_of_a_resource_leads_to_it(what: str) -> None:
     assert found_in(index_of(CORE, APPS), what) == "apps/v1 deployments"
 
 
-def test_a_version_can_be_asked_for() -> None:
+def test_a_version_can_be_given() -> None:
     index = index_of(CORE, APPS)
 
     assert found_in(index, "deployments.v1beta1.apps") == "apps/v1beta1 deployments"
@@ -85,7 +85,7 @@ def test_a_version_can_be_asked_for() -> None:
     assert found_in(index, "pods", api_version="apps/v1") is None
 
 
-def test_a_group_can_be_asked_for_by_itself() -> None:
+def test_a_group_can_be_given_separately() -> None:
     events = resource("events", "Event")
     index = index_of(group("", version("v1", events)), group("events.k8s.io", version("v1", events)))
 
@@ -170,7 +170,7 @@ def test_a_second_resource_of_a_kind_that_only_takes_orders_is_not_meant() -> No
     assert found.name == "templates"
 
 
-def test_what_stands_for_several_is_refused_by_their_names() -> None:
+def test_an_ambiguous_name_is_rejected_with_the_candidates() -> None:
     left, right = (resource(name, "Shoe", singularResource=name[:-1]) for name in ("lefts", "rights"))
     index = index_of(group("s.io", version("v1", left, right)))
 

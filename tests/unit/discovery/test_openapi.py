@@ -30,7 +30,7 @@ def server(state: str = "H1") -> Network:
     return Network(pages)
 
 
-async def test_paths_say_where_the_documents_are() -> None:
+async def test_paths_returns_the_urls_of_the_documents() -> None:
     found = await discovery_over(server()).openapi_paths()
 
     assert found == {"apis/apps/v1": "/openapi/v3/apis/apps/v1?hash=H1"}
@@ -89,7 +89,7 @@ async def test_an_address_that_moved_meanwhile_is_looked_up_again(status: int) -
     assert (await discovery_over(network).openapi("apps/v1"))["state"] == "H2"
 
 
-async def test_what_stays_away_is_an_error() -> None:
+async def test_a_deadlock_is_an_error() -> None:
     network = server()
     del network.pages["/openapi/v3/apis/apps/v1?hash=H1"]
 
@@ -129,12 +129,12 @@ async def test_no_other_server_is_asked(address: str) -> None:
 
 
 @pytest.mark.parametrize("body", [{"paths": 5}, {"paths": {"api/v1": {}}}, []])
-async def test_an_index_that_is_none_is_refused(body: object) -> None:
+async def test_an_invalid_openapi_index_is_rejected(body: object) -> None:
     with pytest.raises(DecodeError, match="OpenAPI index"):
         await discovery_over(Network({"/openapi/v3": page(body)})).openapi_paths()
 
 
-async def test_a_document_that_is_none_is_refused() -> None:
+async def test_an_invalid_openapi_document_is_rejected() -> None:
     network = server()
     network.pages["/openapi/v3/apis/apps/v1?hash=H1"] = page([])
 

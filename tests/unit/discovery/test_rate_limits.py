@@ -43,7 +43,7 @@ async def test_whoever_asks_in_a_loop_for_what_is_not_there_does_not_ask_the_ser
     assert clock.time - began >= 60 - 5
 
 
-async def test_looks_that_show_something_new_are_not_held_back() -> None:
+async def test_refreshes_with_changes_are_not_rate_limited() -> None:
     clock, network = Clock(), whole_server()
     discovery = discovery_over(network, now=clock)
     served = [APPS]
@@ -55,7 +55,7 @@ async def test_looks_that_show_something_new_are_not_held_back() -> None:
     assert clock.time == Clock().time
 
 
-async def test_after_many_looks_in_vain_the_answer_is_still_true_when_it_comes() -> None:
+async def test_a_rate_limited_refresh_still_returns_the_current_state() -> None:
     clock, network = Clock(), whole_server()
     discovery = discovery_over(network, now=clock)
     for _ in range(8):
@@ -67,7 +67,7 @@ async def test_after_many_looks_in_vain_the_answer_is_still_true_when_it_comes()
     assert clock.time - before <= 1
 
 
-async def test_whoever_is_held_back_can_give_up_and_takes_nobody_along() -> None:
+async def test_a_rate_limited_caller_can_be_cancelled_without_affecting_others() -> None:
     clock, network = Clock(), whole_server()
     waits = asyncio.Event()
 
@@ -90,7 +90,7 @@ async def test_whoever_is_held_back_can_give_up_and_takes_nobody_along() -> None
     assert len(network.asked) == asked + 2
 
 
-async def test_those_who_are_held_back_together_share_a_look() -> None:
+async def test_rate_limited_callers_share_a_refresh() -> None:
     clock, network = Clock(), whole_server()
     discovery = discovery_over(network, now=clock)
     for _ in range(5):

@@ -80,7 +80,7 @@ async def test_a_definition_that_was_created_a_moment_ago_is_found(by: str) -> N
     assert len(network.asked) == 4
 
 
-async def test_what_is_not_there_is_asked_for_once_more_and_then_named_with_its_nearest() -> None:
+async def test_a_missing_resource_causes_one_refresh_and_an_error_with_similar_names() -> None:
     network = whole_server()
     mapper = mapper_over(network)
 
@@ -99,7 +99,7 @@ async def test_what_is_not_there_is_asked_for_once_more_and_then_named_with_its_
         await mapper.category("al")
 
 
-async def test_misses_that_come_together_share_two_looks_at_most() -> None:
+async def test_concurrent_misses_share_at_most_two_refreshes() -> None:
     network = whole_server()
     mapper = mapper_over(network)
     await mapper.find("pods")
@@ -113,7 +113,7 @@ async def test_misses_that_come_together_share_two_looks_at_most() -> None:
     assert len(network.asked) <= 6
 
 
-async def test_misses_in_a_loop_are_held_back_and_none_is_answered_from_memory() -> None:
+async def test_repeated_misses_are_rate_limited_and_never_served_from_the_cache() -> None:
     clock, network = Clock(), whole_server()
     mapper = RestMapper(discovery_over(network, now=clock))
 
@@ -150,7 +150,7 @@ IN_WHAT_IS_DOWN: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
 
 @pytest.mark.parametrize("by", IN_WHAT_IS_DOWN)
 @pytest.mark.parametrize("why", [ServiceUnavailableError, ConnectError])
-async def test_what_may_be_in_a_version_that_could_not_be_read_is_not_called_missing(
+async def test_a_resource_of_a_failed_group_version_raises_that_error(
     by: str, why: type[MastheadError]
 ) -> None:
     network = old_server("down.io")
@@ -166,7 +166,7 @@ async def test_what_may_be_in_a_version_that_could_not_be_read_is_not_called_mis
     assert first.value is not second.value  # or one would collect the tracebacks of all
 
 
-async def test_what_a_stale_version_does_not_have_may_be_there_all_the_same() -> None:
+async def test_a_resource_missing_from_a_stale_version_may_exist() -> None:
     network = whole_server()
     network.pages["/apis"] = aggregated(
         APPS, group("down.io", version("v1", resource("gadgets", "Gadget"), freshness="Stale"))
@@ -186,7 +186,7 @@ async def test_a_version_that_went_while_it_was_looked_at_is_missing() -> None:
         await mapper_over(network).kind(GroupVersionKind("gone.io", "v1", "Widget"))
 
 
-async def test_a_miss_says_what_could_not_be_read() -> None:
+async def test_an_unknown_resource_error_lists_failed_group_versions() -> None:
     network = old_server("down.io")
     network.pages["/apis/down.io/v1"] = Reply(503, b"down", {"Content-Type": "text/plain"})
     mapper = mapper_over(network)
@@ -198,7 +198,7 @@ async def test_a_miss_says_what_could_not_be_read() -> None:
         await mapper.category("widgets")
 
 
-async def test_an_outage_during_the_second_look_is_what_is_told() -> None:
+async def test_an_outage_during_the_refresh_is_raised() -> None:
     network = whole_server()
     mapper = mapper_over(network)
     await mapper.find("pods")
@@ -223,7 +223,7 @@ async def test_a_definition_that_is_gone_is_forgotten_with_the_rest() -> None:
         await mapper.kind(WIDGET)
 
 
-async def test_a_name_that_is_none_costs_no_second_look() -> None:
+async def test_an_invalid_name_triggers_no_refresh() -> None:
     network = whole_server()
 
     with pytest.raises(InvalidValueError):

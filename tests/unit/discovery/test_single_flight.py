@@ -92,7 +92,7 @@ async def test_a_failure_is_shared_but_each_gets_an_error_of_its_own() -> None:
     assert work.runs == 1
 
 
-async def test_a_cancelled_caller_takes_nobody_along() -> None:
+async def test_cancelling_a_caller_does_not_affect_the_others() -> None:
     work = Work()
     flights = SingleFlight(work)
 

@@ -47,7 +47,7 @@ def test_bad_text_gives_a_clear_error_of_ours(data: bytes, message: str) -> None
     assert str(caught.value).startswith(message)
 
 
-def test_a_mistake_in_a_section_is_told_when_it_is_read_and_names_the_object() -> None:
+def test_an_invalid_section_raises_when_it_is_read_and_names_the_object() -> None:
     pod = Pod.from_json(
         b'{"metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"env":[{"value":1}]}]}}'
     )
@@ -79,7 +79,7 @@ def test_deep_nesting_inside_a_section_is_refused_not_followed() -> None:
         _ = Pod.from_json(deeper).spec
 
 
-def test_what_json_cannot_say_is_refused_when_writing() -> None:
+def test_a_value_that_json_does_not_allow_is_rejected_when_encoding() -> None:
     pod = Pod.new("web")
     pod.metadata.annotations["x"] = object()  # type: ignore[assignment]
     with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):

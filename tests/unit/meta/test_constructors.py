@@ -43,7 +43,7 @@ def test_new_takes_types_and_dicts_with_either_names() -> None:
         (lambda: Container(nmae="x"), 'has no field "nmae"; did you mean "name"'),  # type: ignore[call-arg]
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_with_its_path(make: object, message: str) -> None:
+def test_an_invalid_field_is_rejected_with_its_path(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(DecodeError) as caught:
         make()

@@ -81,7 +81,7 @@ def test_the_transition_time_moves_with_the_status_only() -> None:
     assert conditions[0].last_transition_time == LATER
 
 
-def test_saying_the_same_again_changes_nothing() -> None:
+def test_setting_the_same_condition_again_changes_nothing() -> None:
     conditions = [Condition(type="Ready", status="True", reason="Up", last_transition_time=NOON)]
 
     assert not set_condition(conditions, Condition(type="Ready", status="True", reason="Up"), now=LATER)
@@ -144,7 +144,7 @@ def test_an_owner_is_named_by_kind_name_and_uid() -> None:
     }
 
 
-def test_an_owner_that_was_not_created_yet_is_refused() -> None:
+def test_an_owner_without_a_uid_is_rejected() -> None:
     with pytest.raises(InvalidValueError, match="has no uid yet; create it first"):
         owner_reference(ReplicaSet.new("web"))
 

@@ -62,7 +62,7 @@ def spoilt_objects(draw: st.DrawFn) -> Object:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(spoilt_objects())
-def test_whatever_was_put_into_an_object_is_refused_or_can_be_read_to_the_last_field(made: Object) -> None:
+def test_any_assigned_value_is_rejected_or_fully_readable(made: Object) -> None:
     try:
         text = made.to_json()
     except MastheadError:
@@ -80,7 +80,7 @@ class Weights(Object):
 
 
 @pytest.mark.parametrize("factor", [math.inf, -math.inf, math.nan])
-def test_a_number_that_json_cannot_say_is_refused_in_a_list(factor: float) -> None:
+def test_a_number_that_json_does_not_allow_is_rejected_in_a_list(factor: float) -> None:
     weights = Weights(factors=[1.5])
     assert weights.to_dict()["factors"] == [1.5]
 
@@ -100,7 +100,7 @@ def test_a_key_that_is_no_text_is_refused_or_written_as_text(key: object) -> Non
         assert "cannot be encoded as JSON" in str(refused)  # noqa: PT017 - either will do
 
 
-def test_what_fits_by_its_meaning_though_not_by_its_type_is_taken() -> None:
+def test_values_of_equivalent_types_are_accepted() -> None:
     pod = Pod.new("x", spec={"containers": []})
     pod.spec.containers.append({"name": "c", "resources": {"limits": {"cpu": "1"}}})  # type: ignore[arg-type]
     pod.spec.containers.append(Container(name="d"))
@@ -108,7 +108,7 @@ def test_what_fits_by_its_meaning_though_not_by_its_type_is_taken() -> None:
     assert [each.name for each in pod.copy().spec.containers] == ["c", "d"]
 
 
-def test_what_only_reading_brought_to_life_is_not_written_at_any_depth() -> None:
+def test_empty_implicit_values_are_not_encoded_at_any_depth() -> None:
     pod = Pod.new("x", spec={"containers": [Container(name="c")]})
     before = pod.to_json()
     touch_everything(pod)
@@ -126,7 +126,7 @@ def test_an_object_inside_another_is_written_as_it_came() -> None:
     assert b'[{"metadata":{"name":"d"},"spec":{ "volumeName" : "v" }}]' in made.to_json()
 
 
-def test_a_type_that_contains_itself_is_written_and_one_that_never_ends_refused() -> None:
+def test_recursive_types_are_encoded_and_cycles_are_rejected() -> None:
     class Schema(Object):
         GVK = GroupVersionKind("example.com", "v1", "Schema")
 

@@ -147,7 +147,7 @@ def test_requirements_show_values_without_escapes() -> None:
         ("a=b,=c", "position 4: the field '' must not be empty"),
     ],
 )
-def test_an_error_says_what_is_wrong_and_where(text: str, message: str) -> None:
+def test_an_error_names_the_problem_and_its_position(text: str, message: str) -> None:
     with pytest.raises(SelectorError) as caught:
         fields.parse(text)
 

@@ -23,7 +23,7 @@ def test_an_api_version_is_read_printed_and_located(text: str, expected: GroupVe
 
 
 @pytest.mark.parametrize("text", ["", "/", "/v1", "apps/", "a/b/c"])
-def test_what_is_no_api_version_is_refused(text: str) -> None:
+def test_an_invalid_api_version_is_refused(text: str) -> None:
     with pytest.raises(InvalidValueError, match='such as "v1" or "apps/v1"'):
         GroupVersion.parse(text)
 

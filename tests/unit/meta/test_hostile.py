@@ -54,7 +54,7 @@ def test_removing_an_explicit_zero_is_a_change() -> None:
     assert pod.to_dict()["status"] == {"containerStatuses": [{"name": "c"}]}
 
 
-def test_an_untyped_object_notices_an_explicit_empty_map_and_a_bad_label() -> None:
+def test_an_unstructured_object_detects_an_explicit_empty_map_and_a_bad_label() -> None:
     widget = Unstructured.from_wire(b'{"kind":"X","metadata":{"name":"a"}}')
     widget.metadata.labels = {}
     assert widget.is_modified()
@@ -75,7 +75,7 @@ def test_one_true_and_one_point_zero_are_three_things() -> None:
     assert merge_patch({"a": 1}, {"a": True}) == {"a": True}
 
 
-def test_a_change_inside_an_unknown_field_is_noticed() -> None:
+def test_a_change_inside_an_unknown_field_is_detected() -> None:
     pod = Pod.from_wire(b'{"spec":{"zzz":{"on":1}}}')
     unknown_fields(pod.spec)["zzz"]["on"] = True  # type: ignore[index]
 
@@ -91,7 +91,7 @@ def test_reading_metadata_with_nulls_and_odd_layout_is_no_change() -> None:
     assert not pod.is_modified()
 
 
-def test_saying_a_quantity_again_as_text_is_no_change() -> None:
+def test_setting_the_same_quantity_as_text_is_not_a_modification() -> None:
     pod = Pod.from_wire(b'{"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"500m"}}}]}}')
     pod.spec.containers[0].resources.limits["cpu"] = "500m"  # type: ignore[assignment]
 
@@ -109,7 +109,7 @@ def test_saying_a_quantity_again_as_text_is_no_change() -> None:
         ),
     ],
 )
-def test_what_does_not_belong_into_a_list_or_map_is_told_when_writing(change: object, message: str) -> None:
+def test_an_invalid_item_of_a_list_or_map_raises_when_encoding(change: object, message: str) -> None:
     pod = Pod.new("x")
     assert callable(change)
     change(pod)
@@ -155,13 +155,13 @@ def test_a_list_of_untyped_objects_remembers_what_it_is() -> None:
         assert made.copy().kind == "List"
 
 
-def test_null_metadata_is_no_obstacle() -> None:
+def test_null_metadata_is_accepted() -> None:
     widget = Unstructured.from_wire(b'{"kind":"X","metadata":null}')
 
     assert widget.copy() == widget == pickle.loads(pickle.dumps(widget))
 
 
-def test_an_untyped_object_says_whose_metadata_is_wrong() -> None:
+def test_an_unstructured_object_names_the_object_with_invalid_metadata() -> None:
     with pytest.raises(DecodeError, match=r'"n": metadata\.generation'):
         Unstructured.from_wire(b'{"kind":"X","metadata":{"name":"n","generation":"x"}}')
 
@@ -251,14 +251,14 @@ def test_deep_objects_that_were_read_can_be_shown_copied_and_compared() -> None:
     assert one == other
 
 
-def test_deep_data_is_built_or_refused_in_our_words() -> None:
+def test_deep_data_is_built_or_raises_our_error() -> None:
     with contextlib.suppress(DecodeError):  # it depends on how deep we are ourselves
         JSONSchemaProps.from_dict(deep_schema(900))
     with contextlib.suppress(DecodeError):
         JSONSchemaProps(not_=deep_schema(900))  # type: ignore[arg-type]
 
 
-def test_a_deep_object_that_was_changed_is_written_or_refused_in_our_words() -> None:
+def test_a_deep_modified_object_is_encoded_or_raises_our_error() -> None:
     widget = Unstructured.from_wire(b'{"kind":"X","spec":' + DEEP + b"}")
     widget["spec"].append(1)
 
@@ -383,7 +383,7 @@ def test_hints_name_what_can_be_typed() -> None:
         cast("Any", EnvVar)("x", "y")
 
 
-def test_what_json_cannot_say_is_refused_when_it_is_set() -> None:
+def test_a_value_that_json_does_not_allow_is_rejected_on_assignment() -> None:
     with pytest.raises(DecodeError, match="got nan, which is not valid in JSON"):
         JSONSchemaProps(maximum=float("nan"))
 
@@ -452,7 +452,7 @@ def test_yaml_is_written_as_deep_as_json_is_read(depth: int) -> None:
         {"n": None, "t": True, "s": "yes", "i": "1", "m": "a\nb\n", "f": 1.5, "e": ""},
     ],
 )
-def test_what_is_deep_is_written_like_everything_else(value: object) -> None:
+def test_deeply_nested_data_is_dumped(value: object) -> None:
     deep: object = value
     for _ in range(400):
         deep = {"a": deep}
@@ -462,7 +462,7 @@ def test_what_is_deep_is_written_like_everything_else(value: object) -> None:
     assert [line.removeprefix(" " * 2 * 399) for line in lines[399:]] == shallow
 
 
-def test_what_contains_itself_deep_down_is_refused() -> None:
+def test_a_deep_cycle_is_rejected() -> None:
     inner: list[object] = []
     outer: object = inner
     for _ in range(400):

@@ -75,7 +75,7 @@ def test_a_count_is_returned_as_it_is(count: int, total: int, round_up: bool) ->
 
 
 @given(st.integers(-1000, 1000), st.integers(-(10**9), 10**9))
-def test_a_share_is_the_nearest_whole_number_on_the_side_asked_for(percentage: int, total: int) -> None:
+def test_a_share_is_rounded_in_the_requested_direction(percentage: int, total: int) -> None:
     exact = Fraction(percentage * total, 100)
 
     assert scaled_value(f"{percentage}%", total, round_up=True) == math.ceil(exact)
@@ -111,7 +111,7 @@ def test_text_that_is_no_percentage_is_refused(value: str) -> None:
     assert caught.value.value == value
 
 
-def test_a_bool_is_no_count() -> None:
+def test_a_bool_is_not_a_count() -> None:
     with pytest.raises(InvalidValueError, match="True is neither a count nor a percentage"):
         scaled_value(True, 10, round_up=True)
 

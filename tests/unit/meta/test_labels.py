@@ -293,7 +293,7 @@ def test_an_unknown_api_operator_is_refused_with_the_known_ones() -> None:
         ("x>y", "position 0: the value 'y' for label 'x' is not right: '<' and '>' take an integer"),
     ],
 )
-def test_an_error_says_what_is_wrong_where_and_a_right_form(text: str, message: str) -> None:
+def test_an_error_names_the_problem_its_position_and_a_valid_example(text: str, message: str) -> None:
     with pytest.raises(SelectorError) as caught:
         labels.parse(text)
 

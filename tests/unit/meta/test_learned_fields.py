@@ -47,7 +47,7 @@ NEWER = {
 }
 
 
-def test_what_msgspec_refuses_at_first_it_reads_by_itself_the_next_time() -> None:
+def test_unknown_fields_use_the_fast_path_the_next_time() -> None:
     reader, data = wire.Reader(Branch), msgspec.json.encode(NEWER)
     with pytest.raises(msgspec.ValidationError):
         reader.decode(data)
@@ -62,7 +62,7 @@ def test_what_msgspec_refuses_at_first_it_reads_by_itself_the_next_time() -> Non
     assert unknown_fields(fast.host_leaves[0]) == {"newer": [1]}
 
 
-def test_objects_without_the_learnt_fields_are_none_the_wiser() -> None:
+def test_objects_without_the_remembered_fields_are_unaffected() -> None:
     reader = wire.Reader(Branch)
     reader.read(msgspec.json.encode(NEWER))
     plain = reader.read(b'{"first":{"name":"a"},"hostLEAVES":[{"name":"c"}]}')
@@ -75,7 +75,7 @@ def test_objects_without_the_learnt_fields_are_none_the_wiser() -> None:
     assert repr(plain) == "Branch(first=Leaf(name='a'), host_leaves=[Leaf(name='c')])"
 
 
-def test_one_reader_learns_what_another_found_out_when_it_needs_to() -> None:
+def test_readers_share_remembered_fields() -> None:
     wire.Reader(Branch).read(msgspec.json.encode(NEWER))
     reader = wire.Reader(Leaf)
     reader.read(b'{"newer":1}')
@@ -83,7 +83,7 @@ def test_one_reader_learns_what_another_found_out_when_it_needs_to() -> None:
     assert unknown_fields(reader.decode(b'{"newer":2}')) == {"newer": 2}
 
 
-def test_a_type_that_contains_itself_learns_too() -> None:
+def test_a_recursive_type_remembers_unknown_fields() -> None:
     reader, data = wire.Reader(Loop), b'{"inner":{"newer":1},"more":[{"inner":{"newer":2}}]}'
 
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_a_type_without_lessons_stays_as_it_is() -> None:
     assert extend_annotation(list[Leaf]) == list[Leaf]
 
 
-def test_a_server_that_makes_up_fields_without_end_is_read_but_not_learnt_from() -> None:
+def test_endless_unknown_fields_are_decoded_but_not_remembered() -> None:
     reader = wire.Reader(Leaf)
     for number in range(apitype.MAX_UNKNOWN_FIELDS + 100):
         read = reader.read(f'{{"made-up-{number}":{number}}}')
@@ -108,7 +108,7 @@ def test_a_server_that_makes_up_fields_without_end_is_read_but_not_learnt_from()
     assert len(apitype.UNKNOWN_FIELDS.of(Leaf)) == apitype.MAX_UNKNOWN_FIELDS
 
 
-def test_what_is_plainly_wrong_stays_wrong_after_learning() -> None:
+def test_invalid_data_stays_invalid_after_unknown_fields_are_remembered() -> None:
     reader = wire.Reader(Branch)
     reader.read(msgspec.json.encode(NEWER))
 

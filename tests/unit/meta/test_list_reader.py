@@ -77,7 +77,7 @@ def test_the_beginning_of_an_item_inside_an_item(size: int) -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1, 10**6])
-def test_what_servers_do_not_write_is_read_all_the_same(text: bytes, size: int) -> None:
+def test_unusual_encodings_are_decoded(text: bytes, size: int) -> None:
     found, expected = read(text, size), PodList.from_wire(text)
 
     assert [each.key for each in found] == [each.key for each in expected]
@@ -99,7 +99,7 @@ def test_a_broken_item_is_reported_and_left_out(size: int) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"]", b'{"metadata":'])
 @pytest.mark.parametrize("size", [1, 10**6])
-def test_what_is_no_list_raises_what_decoding_at_once_raises(damage: bytes, size: int) -> None:
+def test_an_invalid_list_raises_the_same_error_as_whole_decoding(damage: bytes, size: int) -> None:
     text = text_of(300)
     broken = text[:500] + damage + text[510:]
     with pytest.raises(DecodeError) as expected:

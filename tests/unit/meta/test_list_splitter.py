@@ -21,7 +21,7 @@ def as_a_server_writes(items: list[Any]) -> bytes:
 
 
 @pytest.mark.parametrize("tail", [b"", b"\n"])
-def test_a_list_is_cut_where_its_items_begin(tail: bytes) -> None:
+def test_a_list_is_split_where_its_items_begin(tail: bytes) -> None:
     items = [{"metadata": {"name": "a"}, "spec": {}}, {"metadata": {"name": "b"}}, {"metadata": {}}]
 
     pieces = split_list(as_a_server_writes(items) + tail)
@@ -35,11 +35,11 @@ def test_a_list_is_cut_where_its_items_begin(tail: bytes) -> None:
     "data",
     [b"", b"{}", b'{"items":[]}', b'{"items":null}', b'{"items":[1]}', b'{"items":[{}],"kind":"x"}', b'{"items": [{}]}', b"}]}"],
 )  # fmt: skip
-def test_text_that_does_not_look_like_a_servers_list_is_left_alone(data: bytes) -> None:
+def test_text_without_the_form_of_a_servers_list_is_not_split(data: bytes) -> None:
     assert split_list(data) is None
 
 
-def test_the_same_beginning_deeper_inside_an_item_misleads_nobody() -> None:
+def test_the_same_text_inside_of_an_item_does_not_break_the_split() -> None:
     claims = [{"metadata": {"name": "one"}}, {"metadata": {"name": "two"}}]
     items = [{"metadata": {"name": name}, "spec": {"volumeClaimTemplates": claims}} for name in "ab"]
     data = msgspec.json.encode({"items": items})

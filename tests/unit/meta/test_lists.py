@@ -73,7 +73,7 @@ def test_lists_copy_pickle_and_convert() -> None:
 
 
 @pytest.mark.parametrize("items", [b"[]", b"null"])
-def test_an_empty_list_is_empty_however_it_says_so(items: bytes) -> None:
+def test_an_empty_list_is_empty_in_every_encoding(items: bytes) -> None:
     pods = PodList.from_json(b'{"items":' + items + b"}")
 
     assert pods.items == []
@@ -81,7 +81,7 @@ def test_an_empty_list_is_empty_however_it_says_so(items: bytes) -> None:
     assert json.loads(pods.to_json())["items"] == []
 
 
-def test_what_kubectl_prints_as_a_list_is_read() -> None:
+def test_lists_printed_by_kubectl_are_decoded() -> None:
     assert len(PodList.from_json(LIST.replace(b"PodList", b"List"))) == 2
 
 

@@ -68,7 +68,7 @@ def test_text_and_bytes_read_the_same() -> None:
         PodList.from_json("\ud800")
 
 
-def test_a_number_without_measure_is_refused() -> None:
+def test_a_huge_number_is_rejected() -> None:
     with pytest.raises(DecodeError) as caught:
         Pod.from_json('{"a": ' + "9" * 10_000 + "}")
 
@@ -82,7 +82,7 @@ def test_a_key_that_is_not_text_is_refused(data: dict[object, object]) -> None:
 
 
 @pytest.mark.parametrize("data", [[], "x", None, 3])
-def test_what_is_no_object_is_refused_by_every_way_in(data: object) -> None:
+def test_data_that_is_not_an_object_is_rejected_by_every_constructor(data: object) -> None:
     for kind in (Pod, PodList, Container):
         with pytest.raises(DecodeError, match="expected an object"):
             kind.from_dict(data)  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def test_facts_about_merging_stand_beside_the_fields() -> None:
     assert ObjectMeta.MERGE["finalizers"].list_type == "set"
 
 
-def test_a_type_of_another_library_is_no_type_of_the_api() -> None:
+def test_a_type_of_another_library_is_not_an_api_type() -> None:
     with pytest.raises(NotImplementedError):
         shape.dec_hook(complex, "1j")
 

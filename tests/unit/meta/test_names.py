@@ -145,7 +145,7 @@ def test_an_error_names_the_value_the_rule_and_a_right_form() -> None:
     assert isinstance(caught.value, InvalidValueError)
 
 
-def test_an_error_says_when_a_name_is_empty() -> None:
+def test_an_error_mentions_that_a_name_is_empty() -> None:
     with pytest.raises(NameFormatError, match="'' is not a qualified name: must not be empty"):
         names.check_qualified_name("")
 

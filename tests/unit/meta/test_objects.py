@@ -151,14 +151,14 @@ def test_value_types_are_never_none_however_deep() -> None:
     assert deployment.metadata.name == ""
 
 
-def test_what_was_not_set_is_not_written() -> None:
+def test_unset_fields_are_not_encoded() -> None:
     deployment = Deployment()
     assert deployment.spec.template.spec.containers == []
 
     assert deployment.to_json() == b'{"apiVersion":"apps/v1","kind":"Deployment"}'
 
 
-def test_what_is_put_into_something_unset_is_kept_and_written() -> None:
+def test_values_put_into_an_implicit_value_are_kept_and_encoded() -> None:
     deployment = Deployment()
     deployment.spec.template.spec.containers.append(Container(name="web"))
     deployment.metadata.labels["app"] = "web"
@@ -288,7 +288,7 @@ def test_objects_that_differ_anywhere_are_unequal() -> None:
         (PodSpec, "to_json()"),
     ],
 )
-def test_what_can_change_has_no_hash_and_says_what_to_use_instead(
+def test_mutable_objects_have_no_hash_and_name_an_alternative(
     make: Callable[[], object], instead: str
 ) -> None:
     with pytest.raises(TypeError, match="unhashable type") as caught:
@@ -297,7 +297,7 @@ def test_what_can_change_has_no_hash_and_says_what_to_use_instead(
     assert instead in str(caught.value)
 
 
-def test_repr_of_an_object_says_which_one_and_at_which_version() -> None:
+def test_repr_of_an_object_shows_its_name_and_resource_version() -> None:
     metadata = {"name": "web", "namespace": "default", "resourceVersion": "6"}
     labels = {"app": "x" * 9000}
 
@@ -310,7 +310,7 @@ def test_repr_of_an_object_says_which_one_and_at_which_version() -> None:
     assert len(repr(Pod.from_dict({"metadata": {"name": "x" * 1_000_000}}))) < 1100
 
 
-def test_repr_of_a_list_says_how_many_items_it_has() -> None:
+def test_repr_of_a_list_shows_the_number_of_items() -> None:
     pods = PodList.from_json(b'{"metadata":{"resourceVersion":"42"},"items":[{},{},{}]}')
 
     assert repr(pods) == "PodList(3 items, version='42')"
@@ -353,14 +353,14 @@ def test_repr_keeps_secrets_to_itself() -> None:
     assert "aHVudGVyMg" not in repr(secret)
 
 
-def test_repr_of_a_broken_section_says_so_instead_of_raising() -> None:
+def test_repr_of_an_invalid_section_does_not_raise() -> None:
     assert repr(Pod.from_json(b'{"metadata":{"name":"web"},"spec":{"containers":3}}')) == "Pod('web')"
 
 
 # -- Mutation ------------------------------------------------------------------------------------------------
 
 
-def test_reading_is_no_modification() -> None:
+def test_reading_is_not_a_modification() -> None:
     for data in (WEB, NEWER):
         pod = Pod.from_json(data)
         repr(pod)
@@ -382,7 +382,7 @@ def test_reading_is_no_modification() -> None:
         lambda pod: setattr(pod, "spec", {}),
     ],
 )
-def test_any_change_is_noticed(change: object) -> None:
+def test_any_change_is_detected(change: object) -> None:
     pod = Pod.from_json(WEB)
     assert callable(change)
     change(pod)
@@ -390,7 +390,7 @@ def test_any_change_is_noticed(change: object) -> None:
     assert pod.is_modified()
 
 
-def test_a_change_that_was_taken_back_is_none() -> None:
+def test_a_reverted_change_is_not_a_modification() -> None:
     pod = Pod.from_json(WEB)
     pod.spec.node_name = "other"
     pod.spec.node_name = "node-1"
@@ -399,7 +399,7 @@ def test_a_change_that_was_taken_back_is_none() -> None:
     assert pod.to_json() == WEB
 
 
-def test_an_object_that_was_made_here_has_no_bytes_and_counts_as_modified() -> None:
+def test_a_constructed_object_has_no_bytes_and_counts_as_modified() -> None:
     pod = Pod.new("web")
 
     assert pod.wire_bytes is None

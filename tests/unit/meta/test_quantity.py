@@ -76,7 +76,7 @@ quantities = st.builds(
 formats = st.sampled_from(QuantityFormat)
 
 
-def test_accepted_text_means_and_prints_what_go_says() -> None:
+def test_accepted_text_has_the_value_and_form_of_go() -> None:
     for text, canonical, notation, sign, value, milli_value in VECTORS.accepted:
         quantity = Quantity(text)
 
@@ -286,7 +286,7 @@ def test_a_zero_takes_the_notation_of_what_is_added() -> None:
     assert str(Quantity("0") - Quantity("1Gi")) == "-1Gi"
 
 
-def test_an_int_has_no_notation_to_give() -> None:
+def test_an_int_has_no_notation() -> None:
     assert str(Quantity("0Ki") + 2048) == "2Ki"
     assert str(1024 + Quantity("1Ki")) == "2Ki"
     assert str(4096 - Quantity("1Ki")) == "3Ki"
@@ -360,7 +360,7 @@ def test_copies_are_the_same_object() -> None:
     assert copy.deepcopy([quantity])[0] is quantity
 
 
-def test_decoded_text_is_remembered_and_may_have_white_space_around_it() -> None:
+def test_parsed_text_is_cached_and_may_have_surrounding_whitespace() -> None:
     assert parse_quantity("128Mi") is parse_quantity("128Mi")
     assert parse_quantity("128Mi") == parse_quantity(" 128Mi\n")
 

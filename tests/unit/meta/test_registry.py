@@ -100,7 +100,7 @@ class Widgets(ObjectList[Widget]):
     ITEM = Widget
 
 
-def test_a_list_is_found_whatever_it_is_called() -> None:
+def test_a_list_kind_may_have_any_name() -> None:
     own = Registry()
     own.register(Widget)
 

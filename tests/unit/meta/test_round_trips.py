@@ -165,7 +165,7 @@ def _try_to_read(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_says_of_itself_what_it_is(kind: type[Object]) -> None:
+def test_a_kind_encodes_its_api_version_and_kind(kind: type[Object]) -> None:
     empty = kind()
 
     assert (empty.api_version, empty.kind) == (kind.GVK.api_version, kind.GVK.kind)

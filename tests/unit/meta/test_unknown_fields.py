@@ -75,7 +75,7 @@ def test_an_unknown_field_may_have_any_name(name: str) -> None:
     assert spec == pickle.loads(pickle.dumps(spec)) == spec.copy()
 
 
-def test_an_object_with_unknown_fields_is_of_its_class_and_equal_to_its_like() -> None:
+def test_an_object_with_unknown_fields_is_an_instance_of_its_class_and_comparable() -> None:
     one, two = Pod.from_json(NEWER), Pod.from_json(NEWER)
 
     assert isinstance(one.spec, PodSpec)

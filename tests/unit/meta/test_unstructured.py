@@ -40,7 +40,7 @@ def test_sections_are_decoded_when_they_are_read() -> None:
     assert type(held["status"]) is msgspec.Raw
 
 
-def test_what_was_not_changed_is_written_as_it_came() -> None:
+def test_unmodified_sections_are_encoded_as_they_came() -> None:
     widget = Unstructured.from_json(WIDGET)
     assert widget["status"]["ready"]
     assert widget.metadata.annotations == {}
@@ -128,7 +128,7 @@ def test_bad_text_gives_a_clear_error_of_ours(data: bytes, message: str) -> None
     assert message in str(caught.value)
 
 
-def test_an_object_that_does_not_say_what_it_is_has_no_kind() -> None:
+def test_an_object_without_type_meta_has_no_kind() -> None:
     with pytest.raises(InvalidValueError):
         _ = Unstructured.from_dict({"metadata": {"name": "x"}}).gvk
 

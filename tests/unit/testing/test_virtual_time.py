@@ -28,7 +28,7 @@ async def test_a_year_passes_at_once() -> None:
 
 
 @in_virtual_time
-async def test_what_is_to_happen_happens_in_order_and_each_at_its_time() -> None:
+async def test_timers_run_in_order_and_on_time() -> None:
     heard: list[tuple[str, float]] = []
 
     async def speak(word: str, after: float) -> None:
@@ -40,7 +40,7 @@ async def test_what_is_to_happen_happens_in_order_and_each_at_its_time() -> None
 
 
 @in_virtual_time
-async def test_what_lies_in_a_socket_comes_before_any_time_passes() -> None:
+async def test_pending_socket_data_is_delivered_before_time_advances() -> None:
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             writer.write(line)
@@ -89,7 +89,7 @@ async def test_a_machine_that_was_asleep_is_late() -> None:
 
 
 @in_virtual_time
-async def test_a_server_by_the_loops_clock_ends_its_watches_in_no_time() -> None:
+async def test_a_server_on_the_loop_clock_ends_its_watches_in_virtual_time() -> None:
     clock = LoopClock()
     async with (
         masthead.server.run(clock=clock, token=None) as server,
