@@ -1,9 +1,8 @@
 """Runs every test file alone, in a fresh process, its tests in random order: ``make test-alone``.
 
-A test that passes only after another one has warmed a cache, made a file or registered a class proves nothing, and the
-whole suite cannot tell. The order of files and tests follows from a seed, which is printed; ``MASTHEAD_ALONE_SEED``
-plays it again, ``MASTHEAD_ALONE_SECONDS`` bounds the time (files that are not reached are counted), and arguments
-name the files, all of them by default.
+It finds tests that pass only after another one has filled a cache, created a file or registered a class. The order of
+files and tests depends on a seed, which is printed; ``MASTHEAD_ALONE_SEED`` repeats it. ``MASTHEAD_ALONE_SECONDS`` limits
+the time (files that are not reached are counted), and arguments name the files, all of them by default.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _FILE_TIMEOUT: Final = 900
 
 
 def main(names: list[str]) -> int:
-    """Run the files; returns the exit status."""
+    """Run the files; return the exit status."""
     files = [Path(name) for name in names] or sorted(ROOT.glob("tests/**/test_*.py"))
     random.Random(SEED).shuffle(files)
     print(f"{len(files)} files, each alone, with the seed {SEED}", flush=True)
@@ -39,7 +38,7 @@ def main(names: list[str]) -> int:
 
 
 def _run(file: Path, until: float) -> bool | None:
-    """Run one file: whether it passed, or None if the time is up."""
+    """Run one file; return whether it passed, or None if the time is up."""
     left = until - time.monotonic()
     if left <= 0:
         return None

@@ -1,7 +1,7 @@
-"""A real kube-apiserver with its etcd, on loopback and in temporary folders, for tests that ask the real thing.
+"""A real kube-apiserver with its etcd, on loopback and in temporary folders.
 
-It runs where ``KUBEBUILDER_ASSETS`` names a folder that holds both programs, as envtest's convention has it
-(``/usr/local/kubebuilder/bin`` by default). Elsewhere, `missing_programs` says what is not there.
+As for envtest, ``KUBEBUILDER_ASSETS`` names the folder of both programs (``/usr/local/kubebuilder/bin`` by default).
+`missing_programs` lists those that are not installed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ POLL_EVERY = 0.1
 
 @dataclass(frozen=True)
 class RealServer:
-    """Where the server is, and how to be let in as an administrator.
+    """The URL of a server and the credentials of an administrator.
 
     Attributes:
-        url: Its address.
+        url: Its URL.
         token: A bearer token of the group ``system:masters``.
-        ca_file: The certificate to trust.
-        etcd: The address of its storage.
+        ca_file: The certificate authority.
+        etcd: The URL of its etcd.
     """
 
     url: str
@@ -49,23 +49,23 @@ class RealServer:
     etcd: str
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Send a request, and return what the answer's JSON says.
+        """Send a request, and return the decoded JSON of the response.
 
         Raises:
-            urllib.error.HTTPError: if the server refuses it.
+            urllib.error.HTTPError: If the server rejects it.
         """
         return json.loads(self.fetch(method, path, body) or b"null")
 
     def fetch(self, method: str, path: str, body: object = None) -> bytes:
-        """Send a request, and return the answer's bytes.
+        """Send a request, and return the body of the response.
 
         Args:
             method: ``GET`` and so on.
-            path: From the first slash on.
+            path: The path, from the first slash on.
             body: Bytes, or data to send as JSON.
 
         Raises:
-            urllib.error.HTTPError: if the server refuses it.
+            urllib.error.HTTPError: If the server rejects it.
         """
         request = urllib.request.Request(
             f"{self.url}{path}",
@@ -82,35 +82,35 @@ class RealServer:
 
 
 def missing_programs() -> list[str]:
-    """What would have to be there, and is not."""
+    """Return the programs that are not installed."""
     return [name for name in ("etcd", "kube-apiserver") if not (ASSETS / name).is_file()]
 
 
 @contextmanager
 def real_server_in(state: Path) -> Iterator[RealServer]:
-    """Run a server of its own until the end of the block, empty but for what every server has.
+    """Run a fresh server until the end of the block.
 
     Args:
         state: An empty folder for its data, certificates and logs.
 
     Raises:
-        RuntimeError: if it does not get ready; the message has the last lines that it wrote.
+        RuntimeError: If it does not become ready; the message has the last lines of its log.
     """
     with RestartableServer(state) as running:
         yield running.server
 
 
 class RestartableServer:
-    """A server that can be stopped, started, robbed of its data and made to forget; for one test at a time.
+    """A server that can be stopped, restarted, emptied and compacted; for one test at a time.
 
-    Its address, certificate and users stay what they were. Everything here blocks, until it is done.
+    Its URL, certificate and users do not change. All methods block until they are done.
 
     Args:
         state: An empty folder for its data, certificates and logs.
-        options: What kube-apiserver is started with beside, or in place of the usual, without the dashes.
+        options: Additional or changed options of kube-apiserver, without the dashes.
 
     Attributes:
-        server: Where it is.
+        server: Its URL and credentials.
     """
 
     def __init__(self, state: Path, options: Mapping[str, str] | None = None) -> None:
@@ -139,22 +139,22 @@ class RestartableServer:
         """Start kube-apiserver.
 
         Raises:
-            RuntimeError: if it does not get ready; the message has the last lines that it wrote.
+            RuntimeError: If it does not become ready; the message has the last lines of its log.
         """
         self._api_server.start(lambda: _is_ready(self.server))
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Stop kube-apiserver, in order or at once, as a crash does; the storage stays."""
+        """Stop kube-apiserver, gracefully or like a crash; etcd keeps running."""
         self._api_server.stop(at_once=at_once)
 
     def lose_everything(self, *, revisions: int = 0) -> None:
-        """Stop both, and start them again with no data: versions start over.
+        """Stop both, and restart them without data: resource versions start over.
 
         Args:
-            revisions: How many writes the new storage has seen before kube-apiserver comes to it.
+            revisions: The number of writes to the new etcd before kube-apiserver starts.
 
         Raises:
-            RuntimeError: if one does not get ready.
+            RuntimeError: If one does not become ready.
         """
         self.stop(at_once=True)
         self._etcd.stop(at_once=True)
@@ -165,9 +165,9 @@ class RestartableServer:
         self.start()
 
     def compact(self) -> None:
-        """Let the storage forget all versions but the newest.
+        """Compact etcd: drop all revisions but the newest.
 
-        What kube-apiserver has in its memory, it still knows, until it is started again.
+        The watch cache of kube-apiserver keeps its history until it is restarted.
         """
         newest = _ask_etcd(self.server.etcd, "range", {"key": _encoded("before everything")})["header"][
             "revision"
@@ -175,12 +175,12 @@ class RestartableServer:
         _ask_etcd(self.server.etcd, "compaction", {"revision": newest, "physical": True})
 
     def _start_etcd(self) -> None:
-        # So that version 1 is older than all that the server's caches will ever have seen.
+        # So that version 1 is older than anything in the server's caches.
         self._etcd.start(lambda: _has_put(self.server.etcd, "before everything"))
 
 
 def wait_until(is_so: Callable[[], bool], *, within: float = READY_WITHIN) -> bool:
-    """Ask again and again; returns whether it came true in time."""
+    """Poll a condition; return whether it became true in time."""
     pause = threading.Event()
     deadline = time.monotonic() + within
     while not is_so():
@@ -191,7 +191,7 @@ def wait_until(is_so: Callable[[], bool], *, within: float = READY_WITHIN) -> bo
 
 
 class _Program:
-    """A program of ours, whose output goes to a file."""
+    """A subprocess whose output goes to a file."""
 
     def __init__(self, name: str, options: dict[str, str], state: Path) -> None:
         self._name = name
@@ -203,7 +203,7 @@ class _Program:
         """Start it, and wait until it is ready.
 
         Raises:
-            RuntimeError: if it does not get ready.
+            RuntimeError: If it does not become ready.
         """
         with (self._state / f"{self._name}.log").open("ab") as log:
             process = self._process = subprocess.Popen(
@@ -213,7 +213,7 @@ class _Program:
             raise RuntimeError(f"{self._name} did not get ready:\n{_last_words(self._name, self._state)}")
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Stop it, and wait until it is gone."""
+        """Stop it, and wait until it has exited."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -247,14 +247,14 @@ def _api_server_options(state: Path, server: RealServer) -> dict[str, str]:
         "bind-address": "127.0.0.1",
         "advertise-address": "127.0.0.1",
         "secure-port": server.url.rpartition(":")[2],
-        "cert-dir": str(server.ca_file.parent),  # makes a certificate of its own there
+        "cert-dir": str(server.ca_file.parent),  # where it creates a self-signed certificate
         "service-cluster-ip-range": "10.0.0.0/24",
         "service-account-issuer": "https://kubernetes.default.svc",
         "service-account-key-file": str(key_file),
         "service-account-signing-key-file": str(key_file),
         "token-auth-file": str(token_file),
         "authorization-mode": "RBAC",
-        "disable-admission-plugins": "ServiceAccount",  # nobody is there to make service accounts
+        "disable-admission-plugins": "ServiceAccount",  # no controller manager runs that would create service accounts
         "allow-privileged": "true",
         "endpoint-reconciler-type": "none",
         "runtime-config": "api/all=true",
@@ -270,7 +270,7 @@ def _has_put(etcd: str, key: str) -> bool:
 
 
 def _ask_etcd(etcd: str, what: str, body: dict[str, object]) -> Any:
-    """Ask the storage through its HTTP gateway."""
+    """Call etcd through its HTTP gateway."""
     request = urllib.request.Request(f"{etcd}/v3/kv/{what}", data=json.dumps(body).encode())
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
         return json.loads(answer.read())
@@ -283,7 +283,7 @@ def _encoded(key: str) -> str:
 def _is_ready(server: RealServer) -> bool:
     try:
         return server.ca_file.is_file() and server.fetch("GET", "/readyz") == b"ok"
-    except OSError:  # it does not listen yet, or says that it is not ready
+    except OSError:  # it does not listen yet, or is not ready
         return False
 
 
@@ -292,10 +292,10 @@ def _last_words(program: str, state: Path) -> str:
 
 
 def _free_port() -> int:
-    """A port that nobody listens on, and that nobody is given who does not ask for it by its number.
+    """Return a free port below the ephemeral range.
 
-    The system gives higher ones to whoever connects: to others while a server of ours is away, or even to a client of
-    it, which then is connected with itself.
+    An ephemeral port could be assigned to another connection while the server is stopped, or even to a client of it, which
+    would then be connected to itself.
     """
     while True:
         port = 20_000 + secrets.randbelow(12_000)

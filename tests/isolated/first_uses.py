@@ -1,9 +1,9 @@
 """A program whose threads use types for the first time, all at once: ``python first_uses.py SEED``.
 
-What is initialised once can go wrong once in a process, and no test that runs in a warm one will ever see it. So this
-is a program of its own, to be started many times. The seed decides how many threads there are, what each of them does
-and in which order, and how often they take turns. It imports nothing of the project before the threads are running
-(or the package, but none of its types). It prints every problem, and its exit status is 1 if there was one.
+One-time initialisation can fail only once per process, and a test in a warm process never sees it. So this is a program
+that is started many times. The seed determines the number of threads, their actions and order, and the switch interval.
+It imports nothing of the project before the threads run (or only the package without its types). It prints every problem,
+and its exit status is 1 if there was one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _TURNS: Final = (1e-6, 1e-5, 1e-4, 5e-3)
-"""Seconds after which threads take turns; the last is Python's default."""
+"""Switch intervals in seconds; the last is Python's default."""
 _TIMEOUT: Final = 60
 
 
 def pod(more: Mapping[str, object] = {}) -> dict[str, Any]:
-    """A pod as a server writes it, which reaches a hundred types."""
+    """A pod as a server encodes it, which uses a hundred types."""
     container = {
         "name": "web",
         "image": "nginx",
@@ -55,7 +55,7 @@ def text_of(data: object) -> bytes:
 
 
 def check_pod(found: Any) -> None:
-    """Read a pod where it matters."""
+    """Read the important fields of a pod."""
     assert found.spec.containers[0].image == "nginx", found
     assert found.spec.containers[0].ports[0].container_port == 80
     assert str(found.spec.containers[0].resources.limits["cpu"]) == "500m"
@@ -64,7 +64,7 @@ def check_pod(found: Any) -> None:
 
 
 def core() -> Any:
-    """The module of core/v1, imported when a thread first asks for it."""
+    """The module of core/v1, imported when a thread first uses it."""
     return importlib.import_module("masthead.api.core.v1")
 
 
@@ -226,7 +226,7 @@ QUICK: Final[Sequence[Callable[[random.Random], None]]] = (
 
 
 def main(seed: int) -> int:
-    """Run the threads of a seed; returns the exit status."""
+    """Run the threads of a seed; return the exit status."""
     rng = random.Random(seed)
     sys.setswitchinterval(rng.choice(_TURNS))
     for module in rng.choice(

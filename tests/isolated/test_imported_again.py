@@ -1,4 +1,4 @@
-"""The package imported a second time in one process, whole or in part, as notebooks and pytester do it."""
+"""The package imported a second time in one process, whole or in part, as by notebooks and pytester."""
 
 from __future__ import annotations
 

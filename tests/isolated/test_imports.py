@@ -1,4 +1,4 @@
-"""What an import brings with it, seen from a fresh interpreter."""
+"""What an import loads, in a fresh interpreter."""
 
 from __future__ import annotations
 

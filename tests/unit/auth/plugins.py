@@ -1,4 +1,4 @@
-"""Programs that print credentials, for tests to run, and event loops to run them in."""
+"""Exec plugins for tests, and event loops to run them in."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def give():
 
 
 class Clock:
-    """A time that tests move by hand."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,7 +55,7 @@ class Clock:
 
 
 class Program:
-    """A program in a folder of its own, which counts its runs."""
+    """A plugin in a folder of its own, which counts its runs."""
 
     def __init__(self, folder: Path, body: str = "give()") -> None:
         self._folder = folder
@@ -69,7 +69,7 @@ class Program:
         return len(counted.read_bytes()) if counted.exists() else 0
 
     def gives(self, **status: object) -> Program:
-        """Let the next runs reply with this status."""
+        """Set the status that the next runs print."""
         (self._folder / "status.json").write_text(json.dumps(status))
         return self
 
@@ -79,7 +79,7 @@ class Program:
 
 
 class Line:
-    """A port that programs connect to and hold on to: what they say, and when the last of them is gone."""
+    """A port that plugins connect to: it receives what they send, and detects when the last of them has exited."""
 
     def __init__(self) -> None:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
@@ -96,25 +96,25 @@ class Line:
         self._server.close()
 
     async def called(self) -> Call:
-        """Wait for a program to call."""
+        """Wait for a plugin to connect."""
         reader, writer = await self._calls.get()
         assert await reader.readexactly(4) == b"here"
         return Call(reader, writer)
 
 
 class Call:
-    """A program that holds the line."""
+    """A connected plugin."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     def hang_up(self) -> None:
-        """Let the program go on."""
+        """Let the plugin continue."""
         self._writer.write(b".")
 
     async def is_gone(self) -> bool:
-        """Wait until every process that held the line is gone."""
+        """Wait until every connected process has exited."""
         async with asyncio.timeout(30):
             try:
                 rest = await self._reader.read()

@@ -1,4 +1,4 @@
-"""Credentials from programs: when they run, what they are told, and every way in which they fail."""
+"""Exec credential plugins: when they run, what they receive, and all their failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to a program that prints credentials, and what is read from it."""
+"""The ExecCredential protocol."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SECRETS = ("client-secret-22", "refresh-token-22", "refresh-token-33")
 
 
 def jwt(name: str, expires: datetime | float | None) -> str:
-    """A token that says when it ends, signed by nobody."""
+    """An unsigned token with an expiry."""
     end = expires.timestamp() if isinstance(expires, datetime) else expires
     claims = {"sub": name} if end is None else {"sub": name, "exp": end}
     parts = ({"alg": "none"}, claims)
@@ -39,7 +39,7 @@ NEW = jwt("new", datetime(2026, 1, 1, 1, 0, tzinfo=UTC))
 
 
 class Issuer:
-    """An issuer that answers as it is told, and remembers what it was asked."""
+    """An issuer with scripted responses that records its requests."""
 
     def __init__(self) -> None:
         self.document: dict[str, Any] = {"issuer": ISSUER, "token_endpoint": f"{ISSUER}/token"}

@@ -1,4 +1,4 @@
-"""What others said, made fit for a message."""
+"""Redaction of foreign text for messages."""
 
 from __future__ import annotations
 

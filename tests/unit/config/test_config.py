@@ -1,4 +1,4 @@
-"""A configuration takes what is comfortable to give, and says everything that is wrong with it."""
+"""A configuration converts its arguments, and reports all problems at once."""
 
 from __future__ import annotations
 

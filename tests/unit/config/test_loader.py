@@ -1,4 +1,4 @@
-"""Where a configuration is looked for, what overrides it, and what is said when there is none."""
+"""The sources of a configuration, their precedence, overrides, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which proxy the environment asks for."""
+"""Proxy variables of the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kubeconfig may be given as its text where its path is asked for."""
+"""A kubeconfig may be given as text instead of a path."""
 
 from __future__ import annotations
 

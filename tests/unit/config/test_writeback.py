@@ -193,7 +193,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
     finished = threading.Semaphore(0)
 
     def write(name: str) -> None:
-        # Whoever finds the file locked waits until somebody is done, and not for any number of seconds.
+        # A blocked writer waits for the other one to finish, not for a number of seconds.
         write_user_tokens(path, name, id_token=name, refresh_token="r", pause=lambda _: finished.acquire())
         finished.release()
 

@@ -1,4 +1,4 @@
-"""A network with a scripted server at its other end, and documents for it to serve."""
+"""A transport with a scripted server, and documents for it to serve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALL_VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: as transports give it."""
+    """A response, as transports return it."""
 
     status: int = 200
     body: bytes = b""
@@ -53,13 +53,13 @@ Page: TypeAlias = "Reply | MastheadError | Callable[[TransportRequest], Reply]"
 
 @dataclass
 class Network:
-    """Answers each path with its page; what has none is not found.
+    """Serves a page per path; other paths are not found.
 
     Attributes:
         pages: By path and query.
-        asked: Every request so far.
-        gate: Where it is not set, requests wait.
-        at_once: How many requests were under way at the same time, at most.
+        asked: All requests so far.
+        gate: Requests wait until it is set.
+        at_once: The maximum number of concurrent requests.
     """
 
     pages: dict[str, Page] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Nobody:
 
 
 class Clock:
-    """Time that moves when it is told to."""
+    """A clock that moves when it is set."""
 
     def __init__(self) -> None:
         self.time = 1000.0
@@ -146,7 +146,7 @@ def page(data: object, content_type: str = PLAIN, **headers: str) -> Reply:
 def tagged(
     data: object, etag: str, content_type: str = AGGREGATED.format("v2")
 ) -> Callable[[TransportRequest], Reply]:
-    """A page that is sent only to those who do not have it."""
+    """A page with an ETag."""
 
     def answer(request: TransportRequest) -> Reply:
         if ("If-None-Match", etag) in request.headers:
@@ -157,7 +157,7 @@ def tagged(
 
 
 def resource(plural: str, kind: str, **more: Any) -> dict[str, Any]:
-    """A resource as aggregated documents have it."""
+    """A resource of an aggregated document."""
     return {
         "resource": plural,
         "responseKind": {"group": "", "version": "", "kind": kind},
@@ -206,12 +206,12 @@ WIDGETS = group("example.com", version("v1", resource("widgets", "Widget", short
 
 
 def whole_server() -> Network:
-    """A server that answers in the aggregated form."""
+    """A server with aggregated discovery."""
     return Network({"/api": aggregated(CORE), "/apis": aggregated(APPS)})
 
 
 def old_server(*others: str) -> Network:
-    """A server that knows the legacy form alone, with further groups that have nothing in them."""
+    """A server with legacy discovery only, and further empty groups."""
     served = {"apps": ["v1", "v1beta1"], **{name: ["v1"] for name in others}}
     listed = [
         {
@@ -233,7 +233,7 @@ def old_server(*others: str) -> Network:
 
 
 def resource_list(api_version: str, *resources: dict[str, Any]) -> dict[str, Any]:
-    """The same resources, as legacy documents have them."""
+    """The same resources in legacy documents."""
     listed: list[dict[str, Any]] = []
     for each in resources:
         own = {
@@ -260,7 +260,7 @@ def _part(owner: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Let others run until something is so."""
+    """Yield to other tasks until a condition is true."""
     for _ in range(1000):
         if is_so():
             return

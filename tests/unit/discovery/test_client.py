@@ -1,4 +1,4 @@
-"""What the server serves: asked for in either form, remembered, and asked for again when that is worth it."""
+"""The discovery client: both formats, caching and refreshes."""
 
 from __future__ import annotations
 

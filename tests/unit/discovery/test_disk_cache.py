@@ -1,4 +1,4 @@
-"""Files that are believed only if nobody else can have written them."""
+"""The disk cache trusts only files that no other user can have written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class WallClock:
-    """The time of day, as told."""
+    """A settable time of day."""
 
     def __init__(self) -> None:
         self.time = START

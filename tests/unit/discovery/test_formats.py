@@ -1,4 +1,4 @@
-"""The two forms of discovery say the same."""
+"""Both formats of discovery have the same result."""
 
 from __future__ import annotations
 

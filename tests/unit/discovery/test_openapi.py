@@ -1,4 +1,4 @@
-"""Schemas are fetched when they are asked for, and again when they changed."""
+"""OpenAPI documents are fetched on demand, and again when they change."""
 
 from __future__ import annotations
 

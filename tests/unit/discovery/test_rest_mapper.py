@@ -1,4 +1,4 @@
-"""From names to resources, with a second look at the server before it says no."""
+"""The REST mapper refreshes once before it fails."""
 
 from __future__ import annotations
 

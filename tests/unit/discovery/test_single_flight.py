@@ -1,4 +1,4 @@
-"""One request for all who want its answer."""
+"""Concurrent callers share one run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masthead.errors import ConnectError
 
 
 class Work:
-    """Counts its runs, and ends each when it is told to."""
+    """Counts its runs, each of which ends on demand."""
 
     def __init__(self) -> None:
         self.runs = 0

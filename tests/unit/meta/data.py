@@ -1,4 +1,4 @@
-"""Random data that fits a type of the API, made from the type's own shapes."""
+"""Random valid data for API types, derived from their shapes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCALARS: dict[object, st.SearchStrategy[Any]] = {
 
 @functools.cache
 def data_for(cls: StructType, *, depth: int = 3, unknown: bool = True) -> st.SearchStrategy[dict[str, Any]]:
-    """Data for a type: any of its fields, and a few that it does not know."""
+    """Data for a type: any of its fields, and a few unknown ones."""
     fields = {
         wire: _value(field.shape, depth - 1, unknown=unknown)
         for wire, field in shape.fields_of(cls).items()

@@ -19,5 +19,5 @@ NEWER = (
 
 
 def held(pod: Pod, name: str) -> object:
-    """What a slot holds, without decoding it."""
+    """Return the raw value of a slot."""
     return member_of(Pod, name).__get__(pod)

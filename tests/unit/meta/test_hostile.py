@@ -1,4 +1,4 @@
-"""What somebody who wished us ill, or was merely careless, would try."""
+"""Hostile and careless input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts, percentages, port numbers and port names. The tables hold what Go's intstr package answers."""
+"""Counts, percentages, port numbers and port names. The tables hold the results of Go's intstr package."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class ApiSelector:
 
 
 def answer(make: Callable[..., Requirement | Selector], *inputs: object) -> list[object]:
-    """Put what we make of the inputs in the form of a recorded answer."""
+    """Format our result like a recorded one."""
     try:
         made = make(*inputs)
     except SelectorError:

@@ -1,4 +1,4 @@
-"""Objects decode where you look, and nobody can tell."""
+"""Objects are decoded lazily, and transparently."""
 
 from __future__ import annotations
 

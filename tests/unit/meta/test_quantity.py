@@ -1,6 +1,6 @@
 """Quantities: what is read, how it prints, how it counts.
 
-``quantity_vectors.json`` holds what Go's own implementation says to some 1500 texts and 300 pairs.
+``quantity_vectors.json`` holds the results of Go's implementation for some 1500 texts and 300 pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time that passes only while everybody waits."""
+"""Virtual time: the clock jumps when all tasks wait."""
 
 from __future__ import annotations
 
