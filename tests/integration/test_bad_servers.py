@@ -129,9 +129,7 @@ async def failure(handler: Handler, facade: str, **options: Any) -> MastheadErro
 
 
 @pytest.mark.parametrize("expected", UNREADABLE.values(), ids=UNREADABLE.keys())
-async def test_an_answer_that_cannot_be_read_is_an_error_that_says_why(
-    facade: str, expected: Expected
-) -> None:
+async def test_an_invalid_response_is_an_error_that_says_why(facade: str, expected: Expected) -> None:
     sent, kind, words = expected
 
     error = await failure(once(sent), facade)
@@ -167,7 +165,7 @@ def silent_after(sent: bytes) -> Handler:
     [never, silent_after(b"HTTP/1.1 2"), silent_after(WHOLE[:40]), silent_after(WHOLE[:-9])],
     ids=["at once", "in the status line", "in the head", "in the body"],
 )
-async def test_a_server_that_falls_silent_meets_the_deadline(facade: str, handler: Handler) -> None:
+async def test_a_server_that_stalls_exceeds_the_deadline(facade: str, handler: Handler) -> None:
     error = await failure(handler, facade, timeout=0.2)
 
     assert type(error) is DeadlineError
@@ -201,7 +199,7 @@ async def test_a_connection_that_is_reset_is_lost(facade: str) -> None:
     assert type(error) is ProtocolError
 
 
-async def test_a_port_where_nobody_listens_refuses_the_connection(facade: str) -> None:
+async def test_a_closed_port_refuses_the_connection(facade: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         config = Config(server=f"http://127.0.0.1:{bound.getsockname()[1]}")
@@ -210,7 +208,7 @@ async def test_a_port_where_nobody_listens_refuses_the_connection(facade: str) -
                 await client.core_v1.pods("shop").list()
 
 
-async def test_a_server_without_tls_is_told_from_one_with(facade: str) -> None:
+async def test_a_server_without_tls_is_detected(facade: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(answer(b"Client sent garbage", status="400 Bad Request"))
@@ -223,7 +221,7 @@ async def test_a_server_without_tls_is_told_from_one_with(facade: str) -> None:
             await client.core_v1.pods("shop").list()
 
 
-async def test_a_greeting_that_is_not_answered_meets_the_deadline(facade: str) -> None:
+async def test_a_stalled_tls_handshake_exceeds_the_deadline(facade: str) -> None:
     async with (
         serving(never) as server,
         connected(Config(server=server.secure_url), facade, timeout=0.2) as client,
@@ -265,7 +263,7 @@ LISTS: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("body", "words"), LISTS.values(), ids=LISTS.keys())
-async def test_a_list_that_is_none_is_an_error(facade: str, body: object, words: str) -> None:
+async def test_an_invalid_list_is_an_error(facade: str, body: object, words: str) -> None:
     async with client_of(once(said(body)), facade) as client:
         with pytest.raises(DecodeError) as caught:
             await client.core_v1.config_maps("shop").list()
@@ -319,7 +317,7 @@ ODD_LINES = {
 
 
 @pytest.mark.parametrize("line", ODD_LINES.values(), ids=ODD_LINES.keys())
-async def test_a_line_that_cannot_be_read_is_told_and_the_next_is_fine(facade: str, line: bytes) -> None:
+async def test_an_undecodable_line_is_reported_and_the_next_is_fine(facade: str, line: bytes) -> None:
     first, second = await watched(streaming(line + event("ADDED", config_map("good", "7"))), facade)
 
     assert first.type == "BROKEN"
@@ -336,7 +334,7 @@ async def test_lines_may_come_in_any_pieces(facade: str) -> None:
     assert [each.type for each in await watched(streaming(*pieces), facade)] == ["ADDED", "DELETED"]
 
 
-async def test_half_an_event_is_none(facade: str) -> None:
+async def test_a_truncated_event_is_not_delivered(facade: str) -> None:
     seen = await watched(
         streaming(event("ADDED", config_map("a")), event("ADDED", config_map("b"))[:-9]), facade
     )
@@ -369,7 +367,7 @@ async def test_a_line_without_an_end_is_given_up_before_memory_is(facade: str) -
     ],
     ids=["a login page", "garbage", "an error", "an error that is none", "read_timeout", "no head"],
 )
-async def test_a_watch_that_comes_to_nothing_says_why(
+async def test_a_failed_watch_says_why(
     facade: str, handler: Handler, kind: type[MastheadError], words: str
 ) -> None:
     with pytest.raises(MastheadError) as caught:

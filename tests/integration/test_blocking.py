@@ -132,9 +132,7 @@ def test_a_client_that_was_never_used_can_be_closed(config: Config) -> None:
     assert client_threads() == []
 
 
-def test_a_client_that_is_forgotten_says_so_and_takes_its_thread_along(
-    server: Server, config: Config
-) -> None:
+def test_an_unclosed_client_warns_and_stops_its_thread(server: Server, config: Config) -> None:
     clients = [masthead.Client(config)]
     clients[0].core_v1.namespaces().list()
     (thread,) = client_threads()
@@ -215,7 +213,7 @@ def test_a_call_from_the_clients_own_loop_is_refused_instead_of_waiting_for_itse
     assert "would wait for itself" in str(problem)
 
 
-def test_neither_repr_nor_messages_tell_the_token(server: Server, config: Config) -> None:
+def test_repr_and_messages_hide_the_token(server: Server, config: Config) -> None:
     assert server.token
     with masthead.Client(config) as client:
         said = (
@@ -266,7 +264,7 @@ fresh.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_forked_process_is_told_to_make_a_client_of_its_own() -> None:
+def test_a_forked_process_must_make_its_own_client() -> None:
     with masthead.server.run(token=None) as server:
         lines = run(FORKED, url=server.url).splitlines()
 

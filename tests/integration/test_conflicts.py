@@ -194,7 +194,7 @@ async def test_a_dry_run_of_either_stores_nothing(maps: Any) -> None:
         await maps.get("dry")
 
 
-async def test_of_many_who_create_an_object_one_does_and_all_are_heard(maps: Any, others: Any) -> None:
+async def test_of_many_concurrent_creates_one_wins_and_all_updates_survive(maps: Any, others: Any) -> None:
     async def make(mine: Any) -> str:
         _, outcome = await mine.create_or_update(ConfigMap.new("raced"), count_up, attempts=MANY)
         assert isinstance(outcome, str)

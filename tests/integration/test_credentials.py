@@ -108,7 +108,7 @@ async def test_a_token_that_is_refused_is_shown_once_and_never_left_out(
     assert requests == 1
 
 
-async def test_nobody_is_somebody_who_may_do_little(server: Server, tmp_path: Path, facade: str) -> None:
+async def test_an_anonymous_user_may_do_little(server: Server, tmp_path: Path, facade: str) -> None:
     error, _ = await refused(of(server, tmp_path, {}), facade, server)
 
     assert isinstance(error, ForbiddenError)
@@ -207,7 +207,7 @@ async def test_another_user_can_be_acted_as(gate: Gate, tmp_path: Path, facade: 
     ids=["name", "value"],
 )
 @pytest.mark.parametrize("is_config", [True, False], ids=["config", "kubeconfig"])
-async def test_a_client_is_told_as_whom_to_act(
+async def test_a_client_can_impersonate(
     gate: Gate, tmp_path: Path, facade: str, whom: Any, headers: list[Any], *, is_config: bool
 ) -> None:
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
@@ -231,7 +231,7 @@ async def test_a_client_takes_a_kubeconfig_as_plain_data(server: Server, facade:
         assert client.namespace == client.config.namespace == "shop"
 
 
-def test_what_is_wrong_with_the_arguments_is_said_by_name(facade: str) -> None:
+def test_invalid_arguments_are_named(facade: str) -> None:
     whom: Any = {"user": "bob"}
     nowhere = Config(server="https://127.0.0.1:1")
     with pytest.raises(ConfigError, match=r"impersonate is of type dict; give a user's name, or masthead"):
@@ -241,7 +241,7 @@ def test_what_is_wrong_with_the_arguments_is_said_by_name(facade: str) -> None:
 
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])
-async def test_a_program_is_told_what_it_is_for_and_gives_a_token(
+async def test_an_exec_plugin_gets_its_input_and_returns_a_token(
     server: Server, tmp_path: Path, facade: str, version: str
 ) -> None:
     program = Program(
@@ -307,7 +307,7 @@ async def test_a_program_runs_again_when_the_server_refuses_what_it_gave(
     assert program.runs == 2
 
 
-async def test_a_program_that_insists_on_a_refused_token_is_not_asked_for_ever(
+async def test_an_exec_plugin_that_repeats_a_rejected_token_is_not_run_forever(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     program = Program(tmp_path).gives(token=WRONG)
@@ -333,7 +333,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize(("body", "said"), FAILING.values(), ids=FAILING.keys())
-async def test_without_the_programs_credential_nothing_is_sent(
+async def test_without_the_exec_plugins_credential_nothing_is_sent(
     server: Server,
     tmp_path: Path,
     facade: str,
@@ -429,7 +429,7 @@ SHY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("user", SHY.values(), ids=SHY.keys())
-async def test_secrets_are_never_told(
+async def test_secrets_are_hidden(
     server: Server, tmp_path: Path, facade: str, user: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -100,7 +100,7 @@ async def test_what_a_plain_object_may_leave_out_the_server_does_not_guess(
         await client.dynamic("cm", namespace=namespace).create({"data": {}})
 
 
-async def test_the_object_may_say_its_namespace_itself(client: Any, namespace: str) -> None:
+async def test_the_object_may_name_its_namespace(client: Any, namespace: str) -> None:
     created = await client.dynamic("cm").create(config_map("own", namespace=namespace))
 
     assert created.metadata.namespace == namespace
@@ -151,7 +151,7 @@ async def test_what_is_sent_to_a_part_may_leave_the_name_to_the_call(client: Any
         await accounts.create(wanted, subresource="token")
 
 
-async def test_what_lives_in_no_namespace_takes_none(client: Any, namespace: str) -> None:
+async def test_cluster_scoped_resources_take_no_namespace(client: Any, namespace: str) -> None:
     found = await client.dynamic("namespaces").get(namespace)
 
     assert found.get("status", "phase") == "Active"
@@ -194,7 +194,7 @@ async def test_a_verb_that_a_resource_does_not_have_is_refused(client: Any, name
         await client.dynamic("v1", "bindings", namespace=namespace).list()
 
 
-async def test_questions_are_answered(client: Any, namespace: str) -> None:
+async def test_reviews_return_their_result(client: Any, namespace: str) -> None:
     reviews = client.dynamic("authorization.k8s.io/v1", "selfsubjectaccessreviews")
     asked = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}}
 

@@ -115,7 +115,7 @@ async def test_an_invalid_object_has_its_causes(client: Any, namespace: str) -> 
     assert "Fix the fields that the message names; error.details.causes lists them." in str(error)
 
 
-async def test_a_missing_namespace_is_told_from_a_missing_object(client: Any) -> None:
+async def test_a_missing_namespace_is_distinguished_from_a_missing_object(client: Any) -> None:
     with pytest.raises(NotFoundError) as caught:
         await client.core_v1.config_maps("no-such-ns").create(ConfigMap.new("settings"))
 
@@ -155,7 +155,7 @@ async def test_a_log_of_several_containers_asks_for_one(client: Any, namespace: 
 
 
 @pytest.mark.real_only
-async def test_http_to_a_port_that_speaks_tls_says_so(cluster: Cluster, facade: str) -> None:
+async def test_http_to_a_tls_port_says_so(cluster: Cluster, facade: str) -> None:
     plain = Config(server=cluster.config.server.replace("https:", "http:"))
     async with connected(plain, facade) as client:
         with pytest.raises(BadRequestError, match="begin its address with https://"):
@@ -186,7 +186,7 @@ async def test_a_typo_under_server_side_apply_is_not_to_be_tried_again(client: A
     ],
 )
 @pytest.mark.embedded_only
-async def test_where_a_namespace_is_missing_the_example_is_the_callers_own(
+async def test_a_missing_namespace_shows_the_callers_own_example(
     client: Any, call: Callable[[Any], Awaitable[Any]], example: str
 ) -> None:
     with pytest.raises(InvalidValueError) as caught:
@@ -273,7 +273,7 @@ async def test_a_mistake_of_the_callers_is_found_before_anything_is_sent(
     assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
 
 
-async def test_no_answer_in_time_is_a_timeout_error_too(facade: str) -> None:
+async def test_no_response_in_time_is_a_timeout_error_too(facade: str) -> None:
     async with client_of(never, facade) as client:
         with pytest.raises(TimeoutError) as caught:
             await client.core_v1.pods("shop").get("web", timeout=0.1)

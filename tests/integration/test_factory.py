@@ -133,7 +133,7 @@ async def test_forms_stand_side_by_side(client: Any, namespace: str) -> None:
         assert {each.metadata.uid for each in found} == {found[0].metadata.uid}
 
 
-async def test_a_list_of_namespaces_is_one_copy_and_what_lives_in_none_is_whole(
+async def test_a_list_of_namespaces_is_one_cache_and_cluster_scoped_resources_are_complete(
     client: Any, namespace: str
 ) -> None:
     other = f"{namespace}-more"
@@ -171,7 +171,7 @@ async def test_a_tweak_is_for_lists_and_watches_alike(client: Any, namespace: st
             assert {each.metadata.labels["app"] for each in shared.lister.list()} == {"web"}
 
 
-async def test_what_is_asked_for_later_is_started_by_itself(client: Any, namespace: str) -> None:
+async def test_a_late_informer_is_started_automatically(client: Any, namespace: str) -> None:
     factory = factory_of(client, namespace=namespace)
     await factory.start()
     await factory.start()
@@ -186,7 +186,7 @@ async def test_what_is_asked_for_later_is_started_by_itself(client: Any, namespa
         _ = factory.core_v1.pods
 
 
-async def test_what_nobody_serves_is_named_when_it_is_waited_for(client: Any) -> None:
+async def test_an_unserved_resource_is_named_when_waiting_for_sync(client: Any) -> None:
     factory = factory_of(client)
     with pytest.raises(InformerStateError, match="start"):
         await factory.wait_for_cache_sync(PATIENCE)

@@ -35,7 +35,7 @@ def maps(client: Any, namespace: str) -> Any:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize(("code", "name"), [(403, "ForbiddenError"), (404, "NotFoundError")])
-async def test_a_resource_that_may_not_be_read_is_told_and_read_once_it_may(
+async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     cluster: Cluster, maps: Any, caplog: pytest.LogCaptureFixture, code: int, name: str
 ) -> None:
     await put(maps, "a")
@@ -97,14 +97,14 @@ async def test_a_resource_that_vanishes_and_returns_is_what_it_is_then(
     ]
 
 
-async def test_a_kind_that_is_not_served_is_told(client: Any) -> None:
+async def test_a_kind_that_is_not_served_is_reported(client: Any) -> None:
     unicorns = client.dynamic(GroupVersionResource("example.com", "v1", "unicorns"))
     async with quick(unicorns) as informer:
         with pytest.raises(DeadlineError, match=r"unicorns\.example\.com has not synced .*NotFoundError"):
             await informer.wait_synced(0.2)
 
 
-async def test_a_kind_that_nobody_knows_is_told(client: Any) -> None:
+async def test_an_unknown_kind_is_reported(client: Any) -> None:
     async with quick(client.dynamic("example.com/v1", "unicorns")) as informer:
         with pytest.raises(DeadlineError, match=r"the last error was .*unicorns"):
             await informer.wait_synced(1)
@@ -115,12 +115,12 @@ async def test_a_kind_that_nobody_knows_is_told(client: Any) -> None:
     [{"label_selector": "app in web"}, {"field_selector": "metadata.name>b"}],
     ids=str,
 )
-async def test_a_selector_that_is_none_is_refused_at_once(maps: Any, options: dict[str, Any]) -> None:
+async def test_an_invalid_selector_is_rejected_at_once(maps: Any, options: dict[str, Any]) -> None:
     with pytest.raises(SelectorError):
         quick(maps, **options)
 
 
-async def test_a_selector_that_the_server_refuses_is_told(maps: Any) -> None:
+async def test_a_selector_that_the_server_rejects_is_reported(maps: Any) -> None:
     async with quick(maps, field_selector="spec.colour=red") as informer:
         with pytest.raises(DeadlineError, match=r"the last error was BadRequestError: .*spec\.colour"):
             await informer.wait_synced(1)

@@ -121,9 +121,7 @@ async def test_a_list_as_a_watch_can_be_checked_against_a_plain_one(
 
 
 @pytest.mark.embedded_only
-async def test_a_server_that_cannot_begin_a_watch_so_is_asked_for_a_list_and_remembered(
-    cluster: Cluster, maps: Any
-) -> None:
+async def test_a_server_without_initial_events_is_listed_and_remembered(cluster: Cluster, maps: Any) -> None:
     server = cluster.embedded
     assert server is not None
     refusal = server.faults.fail(422, verb="watch", resource="configmaps")

@@ -258,7 +258,7 @@ async def test_a_refusal_is_raised_where_it_is_read(kubelet: Kubelet) -> None:
         await kubelet.pods.logs("web").read()
 
 
-async def test_a_log_that_breaks_off_says_so_behind_its_last_line(kubelet: Kubelet) -> None:
+async def test_a_broken_log_raises_after_its_last_line(kubelet: Kubelet) -> None:
     kubelet.says(HEAD, chunk(b"one\ntwo\nthr"))
     stream = kubelet.pods.logs("web", follow=True)
 

@@ -137,7 +137,7 @@ async def test_files_folders_objects_and_data_are_manifests_too(
 
 
 @pytest.mark.real_only
-async def test_a_new_namespace_comes_before_what_lives_in_it(client: Any, namespace: str) -> None:
+async def test_a_new_namespace_is_applied_before_its_objects(client: Any, namespace: str) -> None:
     name = f"new-{namespace[-20:]}"
 
     done = await client.apply_manifests(
@@ -158,7 +158,7 @@ async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
 
 
 @pytest.mark.real_only
-async def test_the_first_failure_ends_it_and_says_what_was_done(client: Any, namespace: str) -> None:
+async def test_the_first_failure_ends_it_and_lists_what_was_done(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).apply(
         config_map("settings", data={"color": "blue"}), field_manager="them"
     )
@@ -176,7 +176,7 @@ async def test_the_first_failure_ends_it_and_says_what_was_done(client: Any, nam
 
 
 @pytest.mark.real_only
-async def test_objects_that_name_no_namespace_go_to_the_clients_own(
+async def test_objects_without_a_namespace_get_the_clients_default(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:
     async with connected(cluster.config, facade, namespace=namespace, field_manager="us") as client:
@@ -227,7 +227,7 @@ just text
 """
 
 
-async def test_everything_wrong_with_manifests_is_told_at_once_and_nothing_is_sent(
+async def test_all_problems_of_manifests_are_reported_at_once_and_nothing_is_sent(
     client: Any, namespace: str
 ) -> None:
     with pytest.raises(ManifestError) as raised:

@@ -43,7 +43,7 @@ async def test_a_list_is_whole_and_has_no_content(maps: Any) -> None:
     assert [each.metadata.name async for each in maps.iterate(label_selector=OURS)] == ["a", "b", "c"]
 
 
-async def test_a_watch_tells_metadata(maps: Any) -> None:
+async def test_a_watch_delivers_metadata(maps: Any) -> None:
     since = (await maps.list()).metadata.resource_version
     await maps.patch("a", Patch.merge({"metadata": {"labels": {"name": "changed"}}}))
     await maps.delete("b")

@@ -131,7 +131,7 @@ async def test_to_delete_is_to_delete(client: Any, namespace: str) -> None:
         await maps.get("gone")
 
 
-async def test_a_patch_says_which_kind_it_is(client: Any, namespace: str) -> None:
+async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
     """A patch that goes out as strategic by default is refused by every custom resource, and by others."""
     untyped = client.dynamic("v1", "configmaps", namespace=namespace)
     await untyped.create({"metadata": {"name": "a"}, "data": {"x": "1", "y": "1"}})
@@ -169,7 +169,7 @@ async def test_a_list_is_more_than_its_first_page(client: Any, namespace: str) -
     assert [each.metadata.name for each in found.items] == [f"map-{index:02}" for index in range(12)]
 
 
-async def test_a_list_that_expires_between_two_pages_is_asked_for_in_one_piece(facade: str) -> None:
+async def test_a_list_that_expires_between_two_pages_is_listed_without_paging(facade: str) -> None:
     """The caller was left with half a list, or an error that repeating would have mended."""
     a, b = config_map("a"), config_map("b")
     gone = said(status(410, "Expired", "the token is too old"), "410 Gone")

@@ -86,7 +86,7 @@ NO_PAUSE = {
 
 
 @pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_server_in_trouble_is_not_asked_again_without_pause(facade: str, answered: Said) -> None:
+async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: Said) -> None:
     """A thousand requests in three seconds, against a server that fails already, each logged with a traceback."""
     script = Script(
         deque([stream(event("ADDED", config_map()), bookmark("6", ends=True), ends=True), answered])
@@ -101,7 +101,7 @@ async def test_a_server_in_trouble_is_not_asked_again_without_pause(facade: str,
     assert len(script.queries) <= 8  # without a pause, there would be dozens
 
 
-async def test_a_server_that_is_not_there_is_not_asked_again_without_pause(
+async def test_an_unreachable_server_is_retried_with_backoff(
     facade: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Refused connections were tried again at once, hundreds of times a second."""
@@ -147,9 +147,7 @@ def _meta(name: str, version: str) -> dict[str, object]:
 
 
 @pytest.mark.embedded_only
-async def test_an_empty_cluster_can_be_told_from_one_that_is_not_listed_yet(
-    cluster: Cluster, maps: Any
-) -> None:
+async def test_an_empty_cluster_is_distinguished_from_one_not_synced_yet(cluster: Cluster, maps: Any) -> None:
     """There was no way to know whether the first list had come."""
     outage = embedded(cluster).faults.fail(503, verb=("list", "watch"), namespace=maps.namespace, times=None)
     async with quick(maps) as informer:
@@ -205,7 +203,7 @@ async def test_an_update_has_what_was_before(maps: Any) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_a_deletion_that_was_missed_is_heard_behind_the_change_of_the_cache_and_says_so(
+async def test_a_missed_deletion_is_dispatched_after_the_cache_change_as_a_tombstone(
     cluster: Cluster, maps: Any
 ) -> None:
     """The handler still found the object in the cache; nothing told that its end had not been seen."""
@@ -253,7 +251,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
 
 
 @pytest.mark.embedded_only
-async def test_bookmarks_are_asked_for(cluster: Cluster, maps: Any) -> None:
+async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
     """Without, the version of a quiet watch grows old until it is forgotten."""
     async with quick(maps) as informer:
         await informer.wait_synced(30)
@@ -278,7 +276,7 @@ async def test_a_resync_asks_the_server_for_nothing(cluster: Cluster, maps: Any)
 
 
 @pytest.mark.embedded_only
-async def test_a_connection_that_died_without_a_word_is_noticed(cluster: Cluster, maps: Any) -> None:
+async def test_a_dead_connection_is_detected(cluster: Cluster, maps: Any) -> None:
     """Nothing had a time limit: a half-open connection froze the cache for good, silently."""
     await put(maps, "a")
     silent = embedded(cluster).faults.silence_watch(after=2, namespace=maps.namespace)
@@ -378,7 +376,7 @@ async def test_deletions_are_not_lost_when_a_version_is_forgotten(
         assert copy_of(informer) == await state(maps) == {"c": "1", "d": "1", "e": "1"}
 
 
-async def test_what_was_there_before_is_heard_as_added(maps: Any) -> None:
+async def test_existing_objects_are_dispatched_as_adds(maps: Any) -> None:
     """Handlers heard only of what came later."""
     await put(maps, "a")
     await put(maps, "b")
@@ -421,7 +419,7 @@ async def test_nothing_is_evicted(facade: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_an_informer_of_a_namespace_asks_for_nothing_else(
+async def test_an_informer_of_a_namespace_requests_nothing_else(
     cluster: Cluster, client: Any, namespace: str
 ) -> None:
     """Namespaces were taken and ignored: everything was watched, which somebody with few rights may not."""
@@ -445,7 +443,7 @@ async def test_an_error_at_the_start_is_overcome(cluster: Cluster, maps: Any, co
     assert refused.hits == 3
 
 
-async def test_without_a_namespace_all_are_meant(client: Any, maps: Any) -> None:
+async def test_without_a_namespace_all_are_watched(client: Any, maps: Any) -> None:
     """A cached list meant all namespaces, another the default one; and a cached get without a namespace never hit."""
     version = await put(maps, "a")
     async with quick(client.core_v1.config_maps()) as informer:
@@ -457,7 +455,7 @@ async def test_without_a_namespace_all_are_meant(client: Any, maps: Any) -> None
             informer.lister.get("a")
 
 
-async def test_what_lives_in_no_namespace_is_updated_from_what_it_was(client: Any, namespace: str) -> None:
+async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace: str) -> None:
     """Its key was made in two ways, so that there never was an old object."""
     seen: list[tuple[str, str]] = []
     informer = quick(client.core_v1.namespaces())

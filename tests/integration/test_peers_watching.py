@@ -131,7 +131,7 @@ async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: Sa
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_trouble_at_the_very_beginning_is_survived(facade: str) -> None:
+async def test_failures_at_the_very_beginning_are_survived(facade: str) -> None:
     """One error before the first event ended some watches for good, and what waited for them went on with nothing."""
     refused = Said(said(status(503, "ServiceUnavailable", "starting"), "503 No"))
     first = stream(event("ADDED", config_map("a", "7")), bookmark("8", ends=True))
@@ -152,7 +152,7 @@ NO_PAUSE = {
 
 
 @pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_server_in_trouble_is_not_asked_again_without_pause(facade: str, answered: Said) -> None:
+async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: Said) -> None:
     """Hundreds of requests a second, against a server that fails already."""
     script = Script(deque([answered]))
     async with client_of(script.handle, facade) as client:
@@ -169,7 +169,7 @@ async def test_a_server_in_trouble_is_not_asked_again_without_pause(facade: str,
 
 
 @pytest.mark.parametrize("form", ["an answer", "an event"])
-async def test_a_forgotten_version_is_asked_for_once_and_never_again(facade: str, form: str) -> None:
+async def test_an_expired_version_is_requested_once(facade: str, form: str) -> None:
     """Some retry at the version that the server has just refused, for ever; some drop it, and miss what was deleted."""
     gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
     refusal = stream(event("ERROR", gone)) if form == "an event" else Said(said(gone, "410 Gone"))
@@ -232,7 +232,7 @@ async def test_a_drop_among_the_first_objects_begins_them_anew(facade: str) -> N
 
 
 @pytest.mark.embedded_only
-async def test_bookmarks_are_asked_for(cluster: Cluster, client: Any, namespace: str) -> None:
+async def test_bookmarks_are_requested(cluster: Cluster, client: Any, namespace: str) -> None:
     """Without them, a quiet watch grows old, and its version is forgotten."""
     maps = client.core_v1.config_maps(namespace)
     since = (await maps.create(ConfigMap.new("a"))).metadata.resource_version
@@ -265,7 +265,7 @@ async def test_an_object_that_was_made_anew_is_another_one(client: Any, namespac
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("read_timeout", ["before the answer", "within the stream"])
-async def test_a_connection_that_is_half_open_is_noticed(facade: str, read_timeout: str) -> None:
+async def test_a_half_open_connection_is_detected(facade: str, read_timeout: str) -> None:
     """With no limit for silence, a watch whose other end has vanished stands still for ever, and says nothing."""
     dead = Said(then="hold") if read_timeout == "before the answer" else stream()
     script = Script(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
@@ -276,7 +276,7 @@ async def test_a_connection_that_is_half_open_is_noticed(facade: str, read_timeo
         assert await told(events, 1) == [("ADDED", "a")]
 
 
-def test_nothing_waits_for_ever_unless_it_is_asked_to() -> None:
+def test_every_wait_has_a_limit_by_default() -> None:
     """The usual default is no timeout at all."""
     for client in (masthead.Client, masthead.aio.Client):
         options = inspect.signature(client).parameters

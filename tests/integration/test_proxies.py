@@ -132,7 +132,7 @@ async def test_a_proxy_that_is_not_there_is_named(server: Server, tmp_path: Path
     ("status", "advice"),
     [("407 Proxy Authentication Required", "with the right ones"), ("403 Forbidden", "ask its operator")],
 )
-async def test_a_proxy_that_refuses_is_told_from_a_server_that_does(
+async def test_a_refusing_proxy_is_distinguished_from_a_refusing_server(
     server: Server, tmp_path: Path, facade: str, status: str, advice: str
 ) -> None:
     async with serving(Tunnel(answer(status=status)).handle) as listening:

@@ -204,7 +204,7 @@ async def test_a_new_client_certificate_is_shown_once_both_its_files_are_there(
     assert "the key belongs to another certificate" in told.getMessage()
 
 
-async def test_a_program_is_asked_again_when_the_server_changes_its_mind(tmp_path: Path, facade: str) -> None:
+async def test_an_exec_plugin_runs_again_after_a_401(tmp_path: Path, facade: str) -> None:
     program = Program(tmp_path).gives(token=OLD)
     async with masthead.server.run(token=OLD) as first:
         config = kubeconfig(tmp_path, first.url, "", running(program))

@@ -72,7 +72,7 @@ async def test_the_other_kinds_have_scales_too(client: Any, namespace: str, scal
     assert (await scales.get("sts", "s")).spec.replicas == 3
 
 
-async def test_what_has_no_scale_says_so(client: Any, namespace: str, scales: Any) -> None:
+async def test_a_resource_without_scale_is_an_error(client: Any, namespace: str, scales: Any) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("plain"))
 
     with pytest.raises(NotFoundError):

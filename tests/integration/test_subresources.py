@@ -180,7 +180,7 @@ async def test_an_eviction_takes_the_options_of_a_delete(pods: Any) -> None:
         await pods.get("web")
 
 
-async def test_an_eviction_can_be_told_which_object_is_meant(pods: Any) -> None:
+async def test_an_eviction_can_have_preconditions(pods: Any) -> None:
     await pods.create(pod("web"))
     # Of a pod that still waits to be run, the real server tries to learn better for ten seconds.
     await pods.patch_status("web", Patch.merge({"status": {"phase": "Running"}}))

@@ -147,7 +147,7 @@ async def test_a_certificate_that_is_not_trusted(who: dict[str, Any]) -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-async def test_tls_where_there_is_none() -> None:
+async def test_tls_to_a_plain_port() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -157,7 +157,7 @@ async def test_tls_where_there_is_none() -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-async def test_no_answer_in_time(who: dict[str, Any]) -> None:
+async def test_no_response_in_time(who: dict[str, Any]) -> None:
     async with serving(never) as served, client_of(Config(server=served.url, **who), NOT_WAITING) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
@@ -178,7 +178,7 @@ BAD_ANSWERS = {
 
 
 @pytest.mark.parametrize("bad", list(BAD_ANSWERS))
-async def test_a_bad_answer(bad: str, who: dict[str, Any]) -> None:
+async def test_a_bad_response(bad: str, who: dict[str, Any]) -> None:
     async with serving(once(BAD_ANSWERS[bad])) as served, client_of(Config(server=served.url, **who)) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
@@ -485,7 +485,7 @@ async def test_new_tokens_that_cannot_be_saved(tmp_path: Path) -> None:
         assert (await credentials.authorization()).reveal() == f"Bearer {token}"
 
 
-def test_tokens_that_are_none() -> None:
+def test_invalid_tokens() -> None:
     async def fetch(*_: object) -> tuple[int, SecretValue[bytes]]:
         raise NotImplementedError
 
@@ -594,7 +594,7 @@ async def test_a_socks_proxy_that_fails(how: str) -> None:
 
 
 @pytest.mark.parametrize("url", [f"http://user:{SECRET}@[::1", f"http://user:{SECRET}@host:99999", "ftp://x"])
-def test_an_address_of_a_proxy_that_is_none(url: str) -> None:
+def test_an_invalid_proxy_address(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         HttpTransport("https://127.0.0.1", tls=None, proxy_url=Secret(url))
     assert leaks(caught.value, *MARKS) == []

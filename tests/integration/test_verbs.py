@@ -53,7 +53,7 @@ async def test_a_name_can_be_made_by_the_server(client: Any, namespace: str) -> 
     assert created.metadata.name.startswith("made-")
 
 
-async def test_the_object_may_say_its_namespace_itself(client: Any, namespace: str) -> None:
+async def test_the_object_may_name_its_namespace(client: Any, namespace: str) -> None:
     everywhere = client.core_v1.config_maps()
 
     created = await everywhere.create(ConfigMap.new("own", namespace=namespace, data={"a": "1"}))
@@ -160,7 +160,7 @@ async def test_delete_returns_what_still_waits_for_its_finalizers(client: Any, n
         await maps.get("held")
 
 
-async def test_delete_can_be_told_which_object_is_meant(client: Any, namespace: str) -> None:
+async def test_delete_can_have_preconditions(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     made = await maps.create(config_map("meant"))
 
@@ -227,7 +227,7 @@ async def test_a_name_that_could_lead_elsewhere_is_never_sent(client: Any, bad: 
             await pods.patch("web", Patch.merge({}), subresource=bad if bad != "a/b" else "a/../b")
 
 
-async def test_what_lives_in_a_namespace_needs_one(client: Any) -> None:
+async def test_namespaced_resources_need_a_namespace(client: Any) -> None:
     with pytest.raises(InvalidValueError, match=r"are namespaced; name the namespace"):
         await client.core_v1.pods().get("web")
     with pytest.raises(InvalidValueError, match="are cluster-scoped"):
@@ -254,7 +254,7 @@ async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, 5])
-async def test_a_name_that_is_none_never_means_the_whole_collection(
+async def test_an_empty_name_never_means_the_whole_collection(
     client: Any, namespace: str, nothing: object
 ) -> None:
     maps = client.core_v1.config_maps(namespace)
@@ -270,7 +270,7 @@ async def test_a_name_that_is_none_never_means_the_whole_collection(
     assert await maps.get("kept")
 
 
-async def test_what_is_gone_is_none_whatever_the_server_answers(client: Any, namespace: str) -> None:
+async def test_a_deleted_object_is_none_whatever_the_server_returns(client: Any, namespace: str) -> None:
     services, pods = client.core_v1.services(namespace), client.core_v1.pods(namespace)
     await services.create({"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
     await pods.create(Pod.new("web", spec={"containers": [Container(name="web", image="nginx")]}))
@@ -284,7 +284,7 @@ async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: s
         await client.core_v1.pods(namespace).create(config_map("x"))
 
 
-async def test_a_patch_says_of_which_kind_it_is(client: Any, namespace: str) -> None:
+async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
     with pytest.raises(InvalidValueError, match=r"Patch\.merge"):
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
 

@@ -63,13 +63,13 @@ async def test_what_is_true_already_is_not_waited_for(maps: Any) -> None:
     assert await maps.wait_for("absent", conditions.deleted()) is None
 
 
-async def test_an_object_that_comes_is_noticed(maps: Any) -> None:
+async def test_waiting_for_a_new_object(maps: Any) -> None:
     found = await waited(maps, "a", conditions.exists(), lambda: maps.create(config_map("a")))
 
     assert found.metadata.name == "a"
 
 
-async def test_an_object_that_goes_is_noticed(maps: Any) -> None:
+async def test_waiting_for_a_deletion(maps: Any) -> None:
     await maps.create(config_map("a", finalizers=["example.com/wait"]))
 
     gone = await waited(
@@ -186,7 +186,7 @@ async def test_objects_without_a_type_and_metadata_are_waited_for(client: Any, n
     assert labelled.metadata.labels == {"x": "y"}
 
 
-async def test_what_does_not_come_true_in_time_says_what_is_missing(client: Any, namespace: str) -> None:
+async def test_a_timeout_says_what_is_missing(client: Any, namespace: str) -> None:
     pods = client.core_v1.pods(namespace)
     await pods.create(pod("web"))
 

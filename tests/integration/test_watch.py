@@ -59,7 +59,7 @@ def faults_of(cluster: Cluster) -> Server:
     return cluster.embedded
 
 
-async def test_every_change_after_a_version_is_told_in_order(maps: Any) -> None:
+async def test_every_change_after_a_version_is_delivered_in_order(maps: Any) -> None:
     since = await version_of(maps)
     await put(maps, "a")
     await change(maps, "a", "2")
@@ -69,7 +69,7 @@ async def test_every_change_after_a_version_is_told_in_order(maps: Any) -> None:
         assert await told(events, 3) == [("ADDED", "a", "1"), ("MODIFIED", "a", "2"), ("DELETED", "a", "2")]
 
 
-async def test_without_a_version_what_is_there_is_told_first(maps: Any) -> None:
+async def test_without_a_version_existing_objects_are_delivered_first(maps: Any) -> None:
     await put(maps, "a")
     await put(maps, "b")
 
@@ -81,9 +81,7 @@ async def test_without_a_version_what_is_there_is_told_first(maps: Any) -> None:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("refuses", [True, False])
-async def test_bookmarks_are_delivered_only_if_they_were_asked_for(
-    cluster: Cluster, maps: Any, refuses: bool
-) -> None:
+async def test_bookmarks_are_delivered_only_on_request(cluster: Cluster, maps: Any, refuses: bool) -> None:
     await put(maps, "a")
     if refuses:  # then it is a list that the watch begins with
         faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
@@ -123,7 +121,7 @@ async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
     assert seen == ["ADDED"]
 
 
-async def test_a_version_that_is_forgotten_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+async def test_an_expired_version_says_to_list_again(cluster: Cluster, maps: Any) -> None:
     if cluster.embedded is not None:
         await put(maps, "a")
         cluster.embedded.compact()
@@ -184,7 +182,7 @@ async def test_a_drop_among_the_first_objects_loses_and_repeats_nothing(cluster:
 
 
 @pytest.mark.embedded_only
-async def test_a_silent_connection_is_noticed(cluster: Cluster, facade: str, maps: Any) -> None:
+async def test_a_silent_connection_is_detected(cluster: Cluster, facade: str, maps: Any) -> None:
     since = await version_of(maps)
     hit = faults_of(cluster).faults.silence_watch(after=1, times=1, namespace=maps.namespace)
     async with (
@@ -245,7 +243,7 @@ async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster,
 
 
 @pytest.mark.embedded_only
-async def test_a_server_that_never_says_where_what_there_is_ends_is_listed(
+async def test_a_server_without_the_initial_events_bookmark_is_listed(
     cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("masthead._client.watch.INITIAL_EVENTS_TIMEOUT", 0.1)
@@ -300,7 +298,7 @@ async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_clust
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("refuses", [True, False])
-async def test_the_end_of_what_there_is_is_told_whether_the_server_knows_how_or_not(
+async def test_the_end_of_initial_events_is_delivered_whether_the_server_supports_it_or_not(
     cluster: Cluster, maps: Any, refuses: bool
 ) -> None:
     await put(maps, "a")

@@ -97,14 +97,14 @@ async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedClu
     [{"label_selector": "app in web"}, {"label_selector": "=x"}, {"field_selector": "metadata.name>b"}],
     ids=str,
 )
-async def test_a_selector_that_is_none_is_refused_at_once(
+async def test_an_invalid_selector_is_rejected_at_once(
     embedded: EmbeddedCluster, selector: dict[str, str]
 ) -> None:
     with pytest.raises(SelectorError):
         following(embedded.maps, **selector)
 
 
-async def test_a_selector_that_the_server_refuses_is_told(embedded: EmbeddedCluster) -> None:
+async def test_a_selector_that_the_server_rejects_is_reported(embedded: EmbeddedCluster) -> None:
     async with following(embedded.maps, field_selector="spec.colour=red") as informer:
         from masthead.errors import DeadlineError
 

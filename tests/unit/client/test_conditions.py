@@ -189,7 +189,7 @@ def test_types_and_statuses_are_compared_without_case_as_kubectl_does() -> None:
         assert condition_is("ready", "true")(obj)
 
 
-def test_what_a_condition_says_names_reason_and_message() -> None:
+def test_the_state_of_a_condition_includes_reason_and_message() -> None:
     status = said(
         "Ready", "False", reason="ContainersNotReady", message="containers with unready status: [web]"
     )
@@ -201,7 +201,7 @@ def test_what_a_condition_says_names_reason_and_message() -> None:
     assert conditions.pod_ready().says(None) == "it does not exist"
 
 
-def test_a_rollout_says_what_it_lacks_and_whether_it_is_stuck() -> None:
+def test_the_state_of_a_rollout_says_what_is_missing_and_whether_it_is_stuck() -> None:
     stuck = {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}
     for obj in both(Deployment, ROLLED_OUT | {"availableReplicas": 1} | stuck, generation=2, **THREE):
         assert conditions.deployment_rolled_out().says(obj) == (
@@ -223,7 +223,7 @@ def test_gone_or_replaced_by_another() -> None:
     assert deleted(uid="u0")(obj)
 
 
-def test_a_function_of_ones_own_is_asked_about_objects_that_are_there() -> None:
+def test_a_custom_function_is_called_for_existing_objects_only() -> None:
     def is_empty(obj: ConfigMap) -> bool:
         return not obj.data
 
@@ -236,7 +236,7 @@ def test_a_function_of_ones_own_is_asked_about_objects_that_are_there() -> None:
     assert not empty(None)
 
 
-def test_existing_is_all_that_is_asked() -> None:
+def test_exists_holds_for_any_existing_object() -> None:
     assert exists()(ConfigMap.new("a"))
     assert not exists()(None)
 
@@ -321,7 +321,7 @@ def test_a_condition_that_needs_an_object_is_never_true_of_nothing(
     assert not (needs_object and condition(None))
 
 
-def test_both_sides_of_an_operator_have_their_say_but_nothing_is_said_twice() -> None:
+def test_a_combination_describes_both_states_without_repetition() -> None:
     obj = both(Pod, {"phase": "Pending"})[0]
     assert (field_is("status.phase", "Running") | condition_is("Ready")).says(obj) == (
         "status.phase is 'Pending'; it has no condition Ready yet"
@@ -397,12 +397,12 @@ def test_operators_mean_what_they_mean_in_logic(
 
 
 @given(anything, objects())
-def test_every_condition_has_words_for_every_object(one: WaitCondition[Object], obj: Object | None) -> None:
+def test_every_condition_describes_every_object(one: WaitCondition[Object], obj: Object | None) -> None:
     assert one.description
     assert one.says(obj)
 
 
-def test_the_second_half_is_not_asked_where_the_first_decides() -> None:
+def test_combinations_short_circuit() -> None:
     def fails(_: Object | None) -> bool:
         raise AssertionError
 

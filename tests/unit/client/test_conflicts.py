@@ -139,7 +139,7 @@ async def test_what_is_not_changed_is_not_written(kube_server: Server) -> None:
         assert verbs(kube_server) == ["create", "get"]
 
 
-async def test_a_cached_object_is_copied_and_after_a_conflict_the_server_is_asked(
+async def test_a_cached_object_is_copied_and_after_a_conflict_read_from_the_server(
     kube_server: Server,
 ) -> None:
     async with config_maps(kube_server, None) as maps:
@@ -212,7 +212,7 @@ async def test_races_about_being_there_are_run_again(kube_server: Server) -> Non
             await maps.create_or_update(ConfigMap.new("a", data={"b": "e"}), attempts=AT_ONCE)
 
 
-async def test_a_server_that_fills_in_more_is_believed_when_it_says_that_nothing_changed(
+async def test_an_unchanged_resource_version_means_unchanged_despite_server_defaults(
     kube_server: Server,
 ) -> None:
     wanted = Service.new("a", namespace="default", spec={"ports": [{"port": 80}]})

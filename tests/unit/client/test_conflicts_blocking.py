@@ -89,7 +89,7 @@ def test_a_change_is_repeated_in_the_callers_thread(kube_server: Server) -> None
     assert verbs(kube_server) == ["get", "create", *["get", "update"] * 3, "get", "get"]
 
 
-def test_a_cached_object_is_copied_and_after_a_conflict_the_server_is_asked(kube_server: Server) -> None:
+def test_a_cached_object_is_copied_and_after_a_conflict_read_from_the_server(kube_server: Server) -> None:
     with config_maps(kube_server, None) as maps:
         cached, _ = maps.create_or_update(ConfigMap.new("a", namespace="default"))
         before = cached.to_json()

@@ -183,7 +183,7 @@ def test_managers_who_share_lists_and_maps_get_their_own_items(cls: type[Object]
 
 
 @both
-def test_a_part_is_asked_for_by_its_name(cls: type[Object]) -> None:
+def test_a_subresource_is_extracted_by_name(cls: type[Object]) -> None:
     assert extract(cls.from_dict(LIVE), "me", subresource="status").to_dict()["status"] == {"replicas": 1}
 
 

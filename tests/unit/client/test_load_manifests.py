@@ -65,7 +65,7 @@ def test_nothing_but_comments_is_no_object() -> None:
     assert load_manifests("# nothing\n---\n---\n") == []
 
 
-def test_every_problem_is_told_with_its_file_document_and_object(tmp_path: Path) -> None:
+def test_every_problem_names_its_file_document_and_object(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "---\n# nothing\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"
         "spec: {replicas: three}\n---\nkind: Pod\n"
@@ -100,7 +100,7 @@ def test_fields_that_the_class_does_not_know_are_refused_on_request() -> None:
         )
 
 
-def test_a_path_given_as_text_is_told_from_a_manifest() -> None:
+def test_a_path_given_as_a_string_is_rejected_with_a_hint() -> None:
     with pytest.raises(
         ManifestError, match=r'is not an object \(to read a file, give pathlib\.Path\("\.\.\."\)\)'
     ):

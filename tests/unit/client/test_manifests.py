@@ -245,7 +245,7 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
         (cast("Any", 5), "manifest: is of type int; use a path, text, data or an object"),
     ],
 )
-async def test_what_is_wrong_is_said_with_its_place_and_nothing_is_sent(source: Source, problem: str) -> None:
+async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, problem: str) -> None:
     cluster = Cluster(World())
     with pytest.raises(ManifestError) as caught:
         await apply_manifests(cluster, source)
@@ -265,7 +265,7 @@ async def test_paths_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
     )
 
 
-async def test_every_problem_is_told_at_once() -> None:
+async def test_all_problems_are_reported_at_once() -> None:
     cluster = Cluster(World())
     sources = [
         named("Pod", name=""),
@@ -374,7 +374,7 @@ async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
     )
 
 
-async def test_a_dry_run_passes_over_what_waits_for_other_manifests_and_says_so(
+async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     nowhere = reply(failure(404, "NotFound"), 404)
@@ -406,14 +406,14 @@ async def test_a_dry_run_tries_out_what_the_server_knows_already() -> None:
     assert [each.kind for each in tried] == ["CustomResourceDefinition", "Widget"]
 
 
-async def test_a_dry_run_fails_where_a_namespace_is_nowhere_to_come_from() -> None:
+async def test_a_dry_run_fails_without_the_namespace() -> None:
     nowhere = reply(failure(404, "NotFound"), 404)
     world = World(failing={"/api/v1/namespaces/home/configmaps/a": [nowhere]})
     with pytest.raises(ManifestError, match="apply ConfigMap home/a"):
         await apply_manifests(Cluster(world), named("ConfigMap"), dry_run=True)
 
 
-async def test_objects_go_where_they_say_or_where_the_caller_says_or_where_the_client_is() -> None:
+async def test_the_namespace_is_the_objects_or_the_callers_or_the_clients() -> None:
     sources = [
         named("ConfigMap"),
         named("ConfigMap", name="b", namespace="there"),
@@ -431,7 +431,7 @@ async def test_objects_go_where_they_say_or_where_the_caller_says_or_where_the_c
 RBAC = "rbac.authorization.k8s.io/v1"
 
 
-async def test_a_namespace_means_nothing_to_what_lives_in_none() -> None:
+async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
     cluster = Cluster(World())
     [role] = await apply_manifests(cluster, named("ClusterRole", RBAC, namespace="home"))
     assert role.metadata.namespace == ""
@@ -445,7 +445,7 @@ async def test_what_is_given_is_left_alone() -> None:
     assert given_.to_json() == before
 
 
-async def test_the_first_failure_ends_it_and_tells_what_was_done() -> None:
+async def test_the_first_failure_ends_it_and_lists_what_was_done() -> None:
     refused = reply(failure(409, "Conflict"), 409)
     cluster = Cluster(World(failing={"/api/v1/namespaces/home/services/a": [refused]}))
     sources = [named("Pod"), named("Service"), named("ConfigMap"), named("Secret")]
@@ -491,7 +491,7 @@ async def test_many_unknown_kinds_cost_few_looks() -> None:
     assert len(cluster.network.asked) <= 2 * 3
 
 
-async def test_a_deletion_that_fails_tells_what_was_done() -> None:
+async def test_a_failed_deletion_lists_what_was_done() -> None:
     refused = reply(failure(403, "Forbidden"), 403)
     cluster = Cluster(World(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
     with pytest.raises(ManifestError, match=r"^delete ConfigMap home/a") as caught:

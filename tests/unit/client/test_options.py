@@ -14,7 +14,7 @@ from masthead._meta.v1 import LabelSelector, LabelSelectorRequirement
 from masthead.errors import InvalidValueError, SelectorError
 
 
-def test_nothing_asked_for_is_nothing_sent() -> None:
+def test_no_options_are_no_parameters() -> None:
     assert list_query() == []
     assert read_query(resource_version=None) == []
     assert write_query(dry_run=False, field_manager="") == []
@@ -86,12 +86,12 @@ def test_selectors_that_select_nothing_sensible_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [-1, "5", 1.5, True])
-def test_numbers_that_are_none_are_refused(value: object) -> None:
+def test_invalid_numbers_are_rejected(value: object) -> None:
     with pytest.raises(InvalidValueError, match="integer, 0 or more"):
         list_query(limit=value)  # type: ignore[arg-type]
 
 
-def test_what_is_written_says_how() -> None:
+def test_write_options_become_parameters() -> None:
     assert write_query(dry_run=True, field_manager="me", field_validation="Strict", force=False) == [
         ("dryRun", "All"),
         ("fieldManager", "me"),

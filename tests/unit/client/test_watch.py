@@ -131,7 +131,7 @@ async def test_a_watch_that_has_no_version_yet_is_logged_as_starting_over(
 
 
 @in_virtual_time
-async def test_a_watch_from_what_is_no_version_ends_at_once_though_the_answer_is_500() -> None:
+async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_is_500() -> None:
     said = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
     network = Network(lambda _: reply({**failure(500, "InternalError"), "message": said}, 500))
 

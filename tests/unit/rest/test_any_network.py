@@ -65,7 +65,7 @@ async def outcome(rest: RestClient, call: Call) -> object:
 
 @given(st.sampled_from(CALLS), scripts)
 @in_virtual_time
-async def test_every_call_ends_in_time_with_an_answer_or_an_error_of_ours(
+async def test_every_call_ends_in_time_with_a_response_or_a_masthead_error(
     call: Call, script: list[Reply | Exception]
 ) -> None:
     rest, network = made_of(script)
@@ -81,7 +81,7 @@ async def test_every_call_ends_in_time_with_an_answer_or_an_error_of_ours(
 
 @given(scripts)
 @in_virtual_time
-async def test_a_write_that_the_server_may_have_seen_is_sent_again_only_if_the_server_says_so(
+async def test_a_write_the_server_may_have_seen_is_retried_only_with_retry_after(
     script: list[Reply | Exception],
 ) -> None:
     rest, network = made_of(script)
@@ -109,7 +109,7 @@ async def test_a_call_can_be_cancelled_at_any_moment(
 
 
 @in_virtual_time
-async def test_a_call_that_is_cancelled_while_it_reads_closes_the_answer() -> None:
+async def test_cancelling_a_read_closes_the_response() -> None:
     class Stalled(Reply):
         async def read(self) -> bytes:
             await asyncio.sleep(50)

@@ -22,7 +22,7 @@ ALICE = Impersonation(
 
 
 @in_virtual_time
-async def test_every_call_says_who_asks_and_what_for() -> None:
+async def test_every_call_has_user_agent_and_accept() -> None:
     rest, network = client(Reply())
     await rest.call(get(query=[("resourceVersion", "0"), ("a", "b c")]))
     request = network.requests[0]
@@ -106,7 +106,7 @@ async def test_a_calls_headers_go_before_the_clients() -> None:
     assert sent == [["theirs/2"], ["c"], ["b"], ["text/x"], ["text/y"]]
 
 
-def test_impersonation_is_said_in_headers_as_the_api_reads_them() -> None:
+def test_impersonation_headers() -> None:
     assert impersonation_headers(ALICE) == (
         ("Impersonate-User", "alice"),
         ("Impersonate-Uid", "u1"),
@@ -127,7 +127,7 @@ def test_the_keys_of_extras_are_escaped_byte_by_byte() -> None:
 
 
 @in_virtual_time
-async def test_a_call_that_acts_as_somebody_else_says_nothing_of_whom_the_client_acts_as() -> None:
+async def test_a_calls_impersonation_replaces_the_clients_as_a_whole() -> None:
     rest, network = client(Reply(), Reply(), headers=impersonation_headers(ALICE))
     await rest.call(get())
     assert network.sent("impersonate-group") == ["a", "b"]

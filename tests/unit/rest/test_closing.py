@@ -163,7 +163,7 @@ async def test_a_call_that_is_abandoned_abandons_the_wait() -> None:
 
 @pytest.mark.parametrize("problem", [AuthError("no login"), TimeoutError("too slow")])
 @in_virtual_time
-async def test_what_goes_wrong_during_the_wait_is_told_as_it_is(problem: Exception) -> None:
+async def test_an_error_during_the_wait_propagates(problem: Exception) -> None:
     hanging = Hanging(problem=problem)
     rest, network = client(hanging)
 

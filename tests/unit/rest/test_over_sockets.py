@@ -60,7 +60,7 @@ async def test_objects_are_made_read_and_deleted() -> None:
         await rest.close()
 
 
-async def test_a_busy_server_is_asked_again() -> None:
+async def test_a_busy_server_is_retried() -> None:
     async with masthead.server.run() as server:
         rest = connect(from_kubeconfig(server.kubeconfig()), RestSettings(), connections=4)
         server.faults.throttle(retry_after=0, resource="configmaps")
@@ -85,7 +85,7 @@ async def test_a_watch_is_a_stream_of_lines() -> None:
         await rest.close()
 
 
-async def test_a_watch_whose_line_is_cut_says_so() -> None:
+async def test_a_watch_with_a_truncated_line_raises() -> None:
     async with masthead.server.run() as server:
         rest = connect(from_kubeconfig(server.kubeconfig()), RestSettings(), connections=4)
         server.faults.cut_watch(after=0)
@@ -144,7 +144,7 @@ async def test_half_a_refusal() -> None:
             await rest.get("/version")
 
 
-async def test_no_answer_at_all() -> None:
+async def test_no_response_at_all() -> None:
     async with serving(never) as served, client_of(served.url) as rest:
         with pytest.raises(DeadlineError, match="get /version: "):
             await rest.get("/version", timeout=0.02)
@@ -152,7 +152,7 @@ async def test_no_answer_at_all() -> None:
             await rest.open(Call("GET", "/x", Subject("watch", "x"), timeout=0.02))
 
 
-async def test_nobody_there() -> None:
+async def test_connection_refused() -> None:
     async with serving(never) as served:
         port = served.port
     async with client_of(f"http://127.0.0.1:{port}") as rest:
@@ -192,7 +192,7 @@ async def test_a_header_that_cannot_be_sent_is_refused_before_anything_is() -> N
 
 
 @pytest.mark.parametrize("plain", [True, False])
-async def test_compressed_answers_are_asked_for_unless_told_otherwise(plain: bool) -> None:
+async def test_compressed_responses_are_requested_by_default(plain: bool) -> None:
     seen: list[Seen] = []
     async with (
         serving(always(answer(b"{}", JSON), seen)) as served,

@@ -111,7 +111,7 @@ def test_a_query_that_is_no_text_is_refused() -> None:
         "https://x/",
     ],
 )
-def test_a_path_that_is_none_is_refused(path: str) -> None:
+def test_an_invalid_path_is_rejected(path: str) -> None:
     with pytest.raises(InvalidValueError, match=r"is not a request path: .* Nothing was sent\."):
         Call("GET", path, Subject("get"))
 

@@ -26,7 +26,7 @@ from masthead.testing.virtual_time import in_virtual_time, now
 
 
 @in_virtual_time
-async def test_a_call_is_repeated_when_the_server_said_to_come_back() -> None:
+async def test_a_call_is_retried_after_retry_after() -> None:
     rest, network = client(asking(3), asking(5, 503), Reply())
     answer = await rest.call(get())
     assert answer.status == 200
@@ -51,7 +51,7 @@ async def test_seconds_in_a_status_count_like_the_header() -> None:
 
 
 @in_virtual_time
-async def test_the_server_is_asked_no_more_often_than_allowed() -> None:
+async def test_retries_are_limited() -> None:
     rest, network = client(*(asking(1) for _ in range(9)), settings=RestSettings(retries=2))
     with pytest.raises(TooManyRequestsError) as caught:
         await rest.call(create())
@@ -69,7 +69,7 @@ async def test_with_no_retries_the_first_refusal_is_the_last() -> None:
 
 
 @in_virtual_time
-async def test_a_read_survives_a_load_balancer_that_says_nothing_of_when() -> None:
+async def test_a_read_is_retried_without_retry_after() -> None:
     rest, network = client(html(502), html(503), html(504), Reply())
     assert (await rest.call(get())).status == 200
     assert len(network.requests) == 4
@@ -112,7 +112,7 @@ async def test_a_server_that_was_never_reached_is_given_up_within_a_second() -> 
 
 
 @in_virtual_time
-async def test_a_server_that_has_answered_once_is_waited_for() -> None:
+async def test_a_server_that_was_reached_before_is_waited_for() -> None:
     rest, network = client(Reply(), *[ConnectError("refused")] * 4, origin="~/.kube/config")
     await rest.call(get())
     with pytest.raises(ConnectError) as caught:
@@ -138,7 +138,7 @@ async def test_a_body_that_breaks_off_is_read_again_and_its_connection_dropped()
 
 
 @in_virtual_time
-async def test_the_error_says_what_it_was_about_and_how_often_it_was_tried() -> None:
+async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
     lost = ConnectError(
         "GET /api/v1/namespaces/ns/pods/web: 10.0.0.1:6443 refused the connection", verb="GET"
     )
@@ -217,7 +217,7 @@ async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
 
 
 @in_virtual_time
-async def test_a_stream_that_may_be_silent_for_ever_has_no_limit_at_all() -> None:
+async def test_a_stream_without_read_timeout_has_no_limit() -> None:
     rest, network = client(Reply(takes=10**6))
     (await rest.open(watch(read_timeout=math.inf, timeout=math.inf))).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, None)
@@ -293,7 +293,7 @@ async def test_without_credentials_nothing_is_sent() -> None:
 
 
 @in_virtual_time
-async def test_a_call_that_brings_its_own_authorization_asks_nobody() -> None:
+async def test_a_call_with_its_own_authorization_needs_no_credentials() -> None:
     badge = Badge(problem="the plugin failed")
     rest, network = client(Reply(), Reply(401, b""), badge=badge)
     own = get(headers=[("authorization", "Bearer mine")])
@@ -344,7 +344,7 @@ async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
 
 
 @in_virtual_time
-async def test_a_long_wait_for_the_own_limit_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_long_wait_for_the_rate_limit_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masthead.rest")
     rest, _ = client(Reply(), Reply(), settings=RestSettings(rate=0.1, burst=1))
     await rest.get("/first")

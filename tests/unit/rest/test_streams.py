@@ -27,7 +27,7 @@ async def test_bytes_are_given_as_they_come() -> None:
 
 
 @in_virtual_time
-async def test_a_stream_that_breaks_off_says_so_after_what_came_whole() -> None:
+async def test_a_broken_stream_raises_after_its_complete_lines() -> None:
     rest, _ = client(Reply(body=[b"1\n2"], broken=DeadlineError("silent")))
     async with await rest.open(watch()) as stream:
         batches = stream.batches()

@@ -20,7 +20,7 @@ def test_a_call_shows_neither_its_query_nor_its_body_nor_its_headers() -> None:
         assert "hush" not in shown
 
 
-def test_an_answer_shows_all_but_its_body() -> None:
+def test_the_repr_of_a_response_shows_all_but_its_body() -> None:
     made = Response(200, b"hush", "application/json", about=Subject("get", "secrets"))
 
     assert repr(made) == (

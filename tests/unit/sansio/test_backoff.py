@@ -57,7 +57,7 @@ def test_progress_starts_the_row_anew() -> None:
     assert backoff.next(20, never) == 0.8
 
 
-def test_progress_must_hold_for_as_long_as_was_asked() -> None:
+def test_progress_resets_only_after_reset_after() -> None:
     backoff = Backoff(reset_after=10)
     assert backoff.next(0, never) == 0.8
 

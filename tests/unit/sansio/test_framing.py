@@ -54,7 +54,7 @@ def test_a_line_above_the_limit_is_refused_however_it_is_cut(
     assert is_refused == any(len(line) > limit for line in stream.split(b"\n"))
 
 
-def test_the_refusal_says_what_may_be_wrong() -> None:
+def test_the_error_names_likely_causes() -> None:
     with pytest.raises(ProtocolError, match="more than 3 bytes; the response is not an API server's"):
         LineDecoder(3).feed(b"abcd")
 

@@ -39,7 +39,7 @@ def test_what_the_server_asks_to_repeat_is_repeated_whatever_the_verb(status: in
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 409, 410, 422])
-def test_retry_after_means_nothing_on_other_answers(status: int) -> None:
+def test_retry_after_is_ignored_on_other_responses(status: int) -> None:
     assert who_retries(ResponseHead(status, "1")) == []
 
 
@@ -99,7 +99,7 @@ def test_come_back_at_once_still_leaves_the_server_a_breath() -> None:
     assert waits(ResponseHead(429, "0"), attempts=3) == [0.1, 0.1]
 
 
-def test_more_than_the_longest_wait_is_told_instead_of_waited_for() -> None:
+def test_more_than_the_longest_wait_gives_up() -> None:
     assert waits(ResponseHead(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
     answer = decide("GET", ResponseHead(503, "3600"), attempt=1, random=never)
     assert answer == GiveUp("the server asked to retry later, in 3600 seconds, which is too long to wait")
@@ -187,14 +187,14 @@ def test_retry_after_is_seconds_or_a_date_by_the_servers_clock(
 
 
 @given(st.text(), st.text())
-def test_rubbish_in_retry_after_is_no_wish(text: str, date: str) -> None:
+def test_an_invalid_retry_after_is_ignored(text: str, date: str) -> None:
     seconds = parse_retry_after(text, date=date)
 
     assert seconds is None or seconds >= 0
 
 
 @given(st.from_regex(r"[A-Z][a-z]{2}, \d\d (Jan|Feb|Nov) \d{4} \d\d:\d\d:\d\d GMT", fullmatch=True))
-def test_dates_that_do_not_exist_are_no_wish_either(text: str) -> None:
+def test_invalid_dates_are_ignored(text: str) -> None:
     seconds = parse_retry_after(text, date=DATE)
 
     assert seconds is None or seconds >= 0

@@ -36,7 +36,7 @@ def quoted(text: str) -> str:
         ("", []),
     ],
 )
-def test_only_readable_warnings_of_code_299_are_told(header: str, expected: list[ServerWarning]) -> None:
+def test_only_valid_warnings_of_code_299_are_returned(header: str, expected: list[ServerWarning]) -> None:
     assert parse_warnings([header]) == expected
 
 
@@ -54,7 +54,7 @@ def test_any_texts_come_back_as_they_were_quoted(texts: list[str]) -> None:
 
 
 @given(st.text() | st.text('29 -"\\,abc'))
-def test_rubbish_is_never_raised_about(header: str) -> None:
+def test_invalid_headers_never_raise(header: str) -> None:
     for warning in parse_warnings([header]):
         assert warning.code == 299
         assert warning.text.isprintable()

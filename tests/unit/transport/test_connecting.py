@@ -52,7 +52,7 @@ async def refusal(transport: HttpTransport, request: TransportRequest = GET) -> 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_nobody_listens(closed_port: int, host: str) -> None:
+async def test_connecting_to_a_closed_port(closed_port: int, host: str) -> None:
     error = await refusal(HttpTransport(f"http://{host}:{closed_port}", tls=None))
 
     assert f"{host}:{closed_port} refused the connection; check that the API server runs there" in str(error)
@@ -66,13 +66,13 @@ async def test_the_name_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("server", ["http://a..b", "http://" + "a" * 70 + ".example"])
-async def test_the_name_is_none(server: str) -> None:
+async def test_an_invalid_host_name(server: str) -> None:
     error = await refusal(HttpTransport(server, tls=None))
 
     assert "check the address" in str(error)
 
 
-async def test_the_name_to_expect_is_none(authority: Authority) -> None:
+async def test_an_invalid_tls_server_name(authority: Authority) -> None:
     async with serving(always(OK), authority.server()) as server:
         error = await refusal(
             HttpTransport(server.secure_url, tls=authority.client(), server_name=".example")
@@ -195,7 +195,7 @@ async def test_every_connection_is_in_use() -> None:
     assert server.connections == 2
 
 
-async def test_waiting_for_a_connection_until_the_deadline_is_said_to_be_that() -> None:
+async def test_a_deadline_in_the_pool_is_reported_as_such() -> None:
     async with serving(always(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")) as server:
         transport = HttpTransport(server.url, tls=None, connections=1)
         held = await transport.send(GET)
@@ -234,7 +234,7 @@ async def test_a_connection_that_becomes_free_is_used() -> None:
         await transport.close()
 
 
-async def test_what_the_tls_source_says_is_passed_on() -> None:
+async def test_errors_of_the_tls_source_propagate() -> None:
     class Broken:
         async def context(self) -> ssl.SSLContext:
             raise AuthError("no certificate")
@@ -257,7 +257,7 @@ async def test_a_proxy_that_hangs_up_after_its_yes(authority: Authority, scheme:
     assert "127.0.0.1:1 closed the connection during the handshake" in str(error)
 
 
-async def test_a_name_that_is_none_is_told_behind_socks() -> None:
+async def test_an_invalid_name_behind_socks_is_an_error() -> None:
     async with serving(SocksProxy().handle) as through:
         transport = HttpTransport(
             "http://two..dots", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}"

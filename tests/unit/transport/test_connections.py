@@ -205,7 +205,7 @@ async def test_a_get_is_not_sent_again_on_a_new_connection() -> None:
     assert len(seen) == 1
 
 
-async def test_a_get_is_not_sent_again_once_an_answer_has_begun() -> None:
+async def test_a_get_is_not_sent_again_once_a_response_has_begun() -> None:
     seen: list[Seen] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -224,7 +224,7 @@ async def test_a_get_is_not_sent_again_once_an_answer_has_begun() -> None:
     assert (len(seen), server.connections) == (2, 1)
 
 
-async def test_what_comes_unasked_closes_an_idle_connection() -> None:
+async def test_unsolicited_bytes_close_an_idle_connection() -> None:
     gone = asyncio.Event()
     writers: list[asyncio.StreamWriter] = []
 
@@ -247,7 +247,7 @@ async def test_what_comes_unasked_closes_an_idle_connection() -> None:
         assert server.connections == 2
 
 
-async def test_an_answer_before_the_end_of_the_question_is_heard_and_ends_the_connection() -> None:
+async def test_a_response_before_the_end_of_the_request_is_read_and_ends_the_connection() -> None:
     gone = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -280,7 +280,7 @@ async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
     assert server.connections == 1
 
 
-async def test_whoever_stops_waiting_holds_up_nobody() -> None:
+async def test_a_cancelled_waiter_does_not_block_others() -> None:
     loop = asyncio.get_running_loop()
     pool = ConnectionPool(loop, 1)
     assert await pool.enter(None, anew=False) is None
@@ -334,7 +334,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_used(method: str) 
         assert server.connections == 3
 
 
-def test_sockets_notice_a_dead_peer() -> None:
+def test_sockets_detect_a_dead_peer() -> None:
     address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 1))
     with SocketTracker().open(address) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
@@ -426,7 +426,7 @@ async def test_closing_while_tls_settings_are_waited_for_opens_nothing(authority
     assert isinstance(end.result(), ClosedError)
 
 
-async def test_nothing_lingers_after_closing_although_the_server_says_no_goodbye(
+async def test_nothing_lingers_after_closing_although_the_server_never_closes(
     authority: Authority,
 ) -> None:
     """A TLS connection that was given up waits for the other side's last word, which does not come here."""

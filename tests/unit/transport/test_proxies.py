@@ -157,7 +157,7 @@ async def test_credentials_for_the_server_do_not_reach_the_proxy(authority: Auth
 
 
 @pytest.mark.parametrize("locked", [False, True], ids=["open", "locked"])
-async def test_a_plain_server_is_asked_by_the_proxy(*, locked: bool) -> None:
+async def test_plain_http_is_forwarded_by_the_proxy(*, locked: bool) -> None:
     proxy = HttpProxy(locked=locked)
     async with serving(proxy.handle) as through:
         place = f"{SHOWN if locked else ''}127.0.0.1:{through.port}"
@@ -232,7 +232,7 @@ async def test_a_proxy_that_refuses(authority: Authority) -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n<html>", "does not speak HTTP"),
     ],
 )
-async def test_a_proxy_that_is_none(authority: Authority, said: bytes, problem: str) -> None:
+async def test_something_that_is_not_a_proxy(authority: Authority, said: bytes, problem: str) -> None:
     async with serving(once(said)) as through:
         told = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
@@ -423,7 +423,7 @@ async def test_a_socks_proxy_that_hangs_up() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_proxy_that_says_nothing(authority: Authority, scheme: str) -> None:
+async def test_a_silent_proxy(authority: Authority, scheme: str) -> None:
     async with serving(never) as through:
         transport = HttpTransport(
             "https://cluster.invalid",

@@ -83,7 +83,7 @@ async def test_a_compressed_stream_is_read_as_it_comes(transport: HttpTransport,
     assert heard == [b"one\n", b"two\n"]
 
 
-async def test_a_compressed_body_is_unpacked() -> None:
+async def test_a_compressed_body_is_decompressed() -> None:
     body = b'{"kind":"PodList"}' * 10_000
     async with serving(always(answer(gzip.compress(body), "Content-Encoding: gzip"))) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -113,7 +113,7 @@ async def test_a_body_without_a_length_ends_with_the_connection() -> None:
         await transport.close()
 
 
-async def test_an_encoding_that_nobody_asked_for_is_a_protocol_error() -> None:
+async def test_an_unrequested_encoding_is_a_protocol_error() -> None:
     async with serving(always(answer(b"?", "Content-Encoding: br"))) as server:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(ProtocolError, match="'br', which was not requested"):
@@ -121,7 +121,9 @@ async def test_an_encoding_that_nobody_asked_for_is_a_protocol_error() -> None:
         await transport.close()
 
 
-async def test_silence_is_measured_from_byte_to_byte(transport: HttpTransport, stream: Stream) -> None:
+async def test_the_read_timeout_is_measured_from_byte_to_byte(
+    transport: HttpTransport, stream: Stream
+) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/watch?x=y", read_timeout=0.05))).chunks()
     stream.say(chunk(b"one\n"))
     assert await anext(chunks) == b"one\n"
@@ -156,7 +158,9 @@ async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransp
     assert most <= 2**19 + 2**18
 
 
-async def test_making_the_server_wait_is_not_its_silence(transport: HttpTransport, stream: Stream) -> None:
+async def test_a_pause_of_reading_does_not_count_against_the_read_timeout(
+    transport: HttpTransport, stream: Stream
+) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/", read_timeout=0.05))).chunks()
     for _ in range(256):
         stream.say(chunk(b"x" * 2**16))
@@ -168,7 +172,7 @@ async def test_making_the_server_wait_is_not_its_silence(transport: HttpTranspor
     assert sum([len(piece) async for piece in chunks]) == 2**24
 
 
-async def test_an_answer_has_one_reader(transport: HttpTransport, stream: Stream) -> None:
+async def test_a_response_has_one_reader(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/"))
     async with asyncio.TaskGroup() as group:
         first = group.create_task(_outcome(anext(response.chunks())))
@@ -180,7 +184,7 @@ async def test_an_answer_has_one_reader(transport: HttpTransport, stream: Stream
     assert first.result() == b"one"
 
 
-async def test_words_in_between_are_not_the_answer() -> None:
+async def test_informational_responses_are_skipped() -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\n"
     async with serving(always(interim + answer(b"ok"))) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -236,7 +240,7 @@ async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport
     await stream.gone.wait()
 
 
-async def test_an_answer_that_nobody_reads_is_dropped_with_its_last_reference(
+async def test_an_unread_response_is_closed_with_its_last_reference(
     transport: HttpTransport, stream: Stream
 ) -> None:
     response = await transport.send(TransportRequest("GET", "/"))

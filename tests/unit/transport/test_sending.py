@@ -28,7 +28,7 @@ async def transport(seen: list[Seen]) -> AsyncIterator[HttpTransport]:
         await made.close()
 
 
-async def test_an_answer_has_a_status_headers_and_a_body() -> None:
+async def test_a_response_has_a_status_headers_and_a_body() -> None:
     said = answer(b"{}", "Warning: 299 - a", "WARNING: 299 - b", "X-Odd: 1", status="404 Not Found")
     async with serving(always(said)) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -94,7 +94,7 @@ async def test_a_large_body_is_sent_whole_and_without_a_warning(
     assert seen[0].body == body
 
 
-async def test_head_is_answered_without_a_body() -> None:
+async def test_the_response_to_head_has_no_body() -> None:
     said = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
     async with serving(always(said)) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -118,7 +118,7 @@ async def test_compression_is_a_switch(*, compression: bool, expected: str, seen
 @pytest.mark.parametrize(
     "status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
 )
-async def test_a_redirect_is_an_answer_and_is_not_followed(status: str, seen: list[Seen]) -> None:
+async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[Seen]) -> None:
     async with serving(always(OK, seen)) as elsewhere:
         said = answer(b"", f"Location: {elsewhere.url}/stolen", status=status)
         async with serving(always(said)) as server:

@@ -70,7 +70,7 @@ with suppress(ImportError):
 
 
 @pytest.mark.parametrize("make_loop", LOOPS.values(), ids=LOOPS.keys())
-def test_a_server_that_hangs_up_at_once_is_heard_to_the_end(
+def test_a_response_before_an_immediate_close_is_read_to_the_end(
     authority: Authority, make_loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     """More than fits in one read waits inside TLS when the end of the connection comes."""
@@ -120,7 +120,7 @@ async def test_a_connection_that_ended_before_the_loop_could_see_it_is_not_used(
         await transport.close()
 
 
-async def test_an_end_that_nobody_announced_does_not_end_a_body() -> None:
+async def test_a_close_without_eof_does_not_complete_a_body() -> None:
     loop = asyncio.get_running_loop()
     for is_announced, fault in ((True, None), (False, TransportFault.CUT_SHORT)):
         line = Line(loop)
@@ -133,7 +133,7 @@ async def test_an_end_that_nobody_announced_does_not_end_a_body() -> None:
         assert (answer.fault, answer.is_complete, answer.take()) == (fault, is_announced, b"so far")
 
 
-async def test_a_loop_that_was_held_up_does_not_pass_for_a_silent_server() -> None:
+async def test_a_blocked_loop_does_not_trigger_the_read_timeout() -> None:
     """The alarm was set before the last byte came; when it rings at last, the next bytes wait to be read."""
     clock = Clock()
     line = Line(clock)

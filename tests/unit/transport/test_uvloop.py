@@ -71,7 +71,7 @@ def test_a_stream_is_read_as_it_comes_and_closing_wakes_its_reader(
     run(work())
 
 
-def test_a_certificate_that_is_not_trusted_is_told(authority: Authority) -> None:
+def test_an_untrusted_certificate_is_an_error(authority: Authority) -> None:
     async def work() -> None:
         async with serving(always(OK), Authority().server()) as server:
             transport = HttpTransport(server.secure_url, tls=authority.client())
@@ -82,7 +82,7 @@ def test_a_certificate_that_is_not_trusted_is_told(authority: Authority) -> None
     run(work())
 
 
-def test_a_proxy_that_hangs_up_after_its_yes_is_told(authority: Authority) -> None:
+def test_a_proxy_that_closes_after_accepting_is_an_error(authority: Authority) -> None:
     async def work() -> None:
         async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), authority.server()) as through:
             transport = HttpTransport(

@@ -131,7 +131,7 @@ def test_escapes_are_found_in_time() -> None:
 
 
 @in_virtual_time
-async def test_of_a_flood_of_warnings_a_hundred_are_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_at_most_a_hundred_warnings_are_read(caplog: pytest.LogCaptureFixture) -> None:
     rest, _ = client(Reply(headers=[("Warning", ", ".join(f'299 - "{n}"' for n in range(5000)))]))
     await rest.call(get())
     assert len(caplog.messages) == 100

@@ -19,7 +19,7 @@ def warning(status: int = 200, *texts: str) -> Reply:
 
 
 @in_virtual_time
-async def test_a_hook_hears_every_warning_of_answers_refusals_and_streams() -> None:
+async def test_the_callback_gets_every_warning_of_responses_errors_and_streams() -> None:
     heard: list[str] = []
     settings = RestSettings(on_warning=lambda each: heard.append(each.text))
     rest, _ = client(warning(200, "a", "b"), warning(403, "c"), warning(200, "a"), settings=settings)
@@ -32,7 +32,7 @@ async def test_a_hook_hears_every_warning_of_answers_refusals_and_streams() -> N
 
 
 @in_virtual_time
-async def test_a_hook_that_fails_is_told_of_in_the_log_and_the_call_goes_on(
+async def test_a_failing_callback_is_logged_and_the_call_continues(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fail(warning: ServerWarning) -> None:
@@ -66,7 +66,7 @@ async def test_what_is_remembered_of_texts_has_an_end(caplog: pytest.LogCaptureF
 
 
 @in_virtual_time
-async def test_a_warning_that_is_none_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_invalid_warning_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     rest, _ = client(Reply(headers=[("Content-Type", JSON), ("Warning", "199"), ("Warning", '"')]))
     assert (await rest.call(get())).warnings == ()
     assert not caplog.messages

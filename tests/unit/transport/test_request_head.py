@@ -25,7 +25,7 @@ HEADS = RequestHeadEncoder("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
         (TransportRequest("DELETE", "/"), b"Content-Length: 0\r\n"),
     ],
 )
-def test_a_length_is_told_where_a_body_is_expected(request_: TransportRequest, length: bytes) -> None:
+def test_content_length_is_sent_where_a_body_is_expected(request_: TransportRequest, length: bytes) -> None:
     line = f"{request_.method} /k8s/ HTTP/1.1\r\n".encode()
 
     assert (
@@ -33,7 +33,7 @@ def test_a_length_is_told_where_a_body_is_expected(request_: TransportRequest, l
     )
 
 
-def test_what_a_request_says_itself_is_not_said_twice() -> None:
+def test_a_requests_own_header_replaces_the_default() -> None:
     head = HEADS.write(TransportRequest("GET", "/", [("ACCEPT-encoding", "identity"), ("X", "ü")])).reveal()
 
     assert head == "GET /k8s/ HTTP/1.1\r\nHost: h:1\r\nACCEPT-encoding: identity\r\nX: ü\r\n\r\n".encode()

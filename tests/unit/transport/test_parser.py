@@ -52,7 +52,7 @@ def parsed(
 
 @pytest.mark.parametrize(("sent", "body"), WHOLE.values(), ids=WHOLE.keys())
 @given(cuts=st.lists(st.integers(0, 150), max_size=6))
-def test_an_answer_is_the_same_however_it_is_cut(
+def test_a_response_is_parsed_the_same_however_it_is_chunked(
     loop: asyncio.AbstractEventLoop, sent: bytes, body: bytes, cuts: list[int]
 ) -> None:
     borders = sorted({0, *(cut for cut in cuts if cut < len(sent)), len(sent)})
@@ -71,7 +71,7 @@ def test_an_answer_is_the_same_however_it_is_cut(
 @given(
     noise=st.lists(st.binary(max_size=300), max_size=5), start=st.sampled_from([b"", b"HTTP/1.1 ", CHUNKED])
 )
-def test_whatever_comes_is_an_answer_or_makes_no_sense(
+def test_any_bytes_are_a_response_or_invalid(
     loop: asyncio.AbstractEventLoop, start: bytes, noise: list[bytes]
 ) -> None:
     made, _, makes_sense = parsed(loop, [start, *noise] if start else noise)
@@ -82,7 +82,7 @@ def test_whatever_comes_is_an_answer_or_makes_no_sense(
 
 @pytest.mark.parametrize("rest", [b"x", b"HTTP/1.1 200 OK", answer(b"another"), b"\0"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_what_follows_an_answer_is_not_part_of_it_and_ends_the_connection(
+def test_bytes_after_a_response_are_not_part_of_it_and_end_the_connection(
     loop: asyncio.AbstractEventLoop, rest: bytes, method: str
 ) -> None:
     made, parser, makes_sense = parsed(loop, [answer(b"body" if method == "GET" else b"") + rest], method)
@@ -102,7 +102,7 @@ def test_what_follows_an_answer_is_not_part_of_it_and_ends_the_connection(
         (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n", True),
     ],
 )
-def test_the_head_says_whether_the_connection_goes_on(
+def test_the_head_decides_whether_the_connection_is_reused(
     loop: asyncio.AbstractEventLoop, head: bytes, *, can_reuse: bool
 ) -> None:
     made, parser, _ = parsed(loop, [head + b"Content-Length: 2\r\n\r\nok"])

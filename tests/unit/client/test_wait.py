@@ -95,7 +95,7 @@ async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server)
     assert noticed.seen == [None, "begun", None, "done"]
 
 
-async def test_a_deletion_is_waited_for_and_a_successor_is_told_apart(kube_server: Server) -> None:
+async def test_waiting_for_a_deletion_distinguishes_a_new_object_by_uid(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         first = await maps.create(ConfigMap.new("a", namespace="default"))
         noticed = Noticed()
@@ -111,7 +111,7 @@ async def test_a_deletion_is_waited_for_and_a_successor_is_told_apart(kube_serve
         assert successor.metadata.uid != first.metadata.uid
 
 
-async def test_a_version_that_is_forgotten_is_asked_for_anew(kube_server: Server) -> None:
+async def test_an_expired_version_is_listed_again(kube_server: Server) -> None:
     kube_server.faults.expire_watch(after=1, resource="configmaps")
     noticed = Noticed()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
@@ -175,7 +175,7 @@ def pods(network: Network) -> ResourceClient[Pod]:
     return ResourceClient(access_over(network), typed(Pod), "default")
 
 
-async def test_a_deadline_tells_what_was_waited_for_and_how_things_are() -> None:
+async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
     def answer(asked: Asked) -> Reply:
         if asked.is_watch:
             event = {"type": "MODIFIED", "object": {**POD, "status": NOT_READY}}
@@ -190,7 +190,7 @@ async def test_a_deadline_tells_what_was_waited_for_and_how_things_are() -> None
     )
 
 
-async def test_a_deadline_before_any_answer_says_so() -> None:
+async def test_a_timeout_before_any_response_says_so() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
@@ -214,7 +214,7 @@ async def test_a_deadline_for_an_object_that_is_missing_asks_for_its_name() -> N
         await pods(Network(answer)).wait_for("web", exists(), timeout=0.05)
 
 
-async def test_one_object_is_asked_for_and_changes_from_the_lists_version_on() -> None:
+async def test_one_object_is_listed_and_watched_from_the_lists_version() -> None:
     def answer(asked: Asked) -> Reply:
         return stream({"type": "ADDED", "object": POD}) if asked.is_watch else listed(version="41")
 
@@ -262,9 +262,7 @@ PASSING: dict[str, Reply | MastheadError] = {
 
 
 @pytest.mark.parametrize("why", PASSING)
-async def test_a_list_that_fails_for_the_moment_is_asked_for_again(
-    why: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_transient_list_failure_is_retried(why: str, caplog: pytest.LogCaptureFixture) -> None:
     failures = [PASSING[why]]
 
     def answer(_: Asked) -> Reply:
@@ -282,7 +280,7 @@ async def test_a_list_that_fails_for_the_moment_is_asked_for_again(
     assert record.getMessage().startswith("wait for object default/web: retry in 0.")
 
 
-async def test_a_list_that_keeps_failing_is_told_at_the_deadline() -> None:
+async def test_a_timeout_names_the_last_list_failure() -> None:
     network = Network(lambda _: reply(failure(500, "InternalError"), 500))
     with pytest.raises(
         DeadlineError,

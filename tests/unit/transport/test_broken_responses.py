@@ -72,7 +72,7 @@ def reset_after(said: bytes) -> Handler:
 
 @pytest.mark.parametrize("said", BROKEN.values(), ids=BROKEN.keys())
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_broken_answer_is_a_protocol_error(said: bytes, method: str) -> None:
+async def test_a_broken_response_is_a_protocol_error(said: bytes, method: str) -> None:
     async with serving(once(said)) as server:
         transport = HttpTransport(server.url, tls=None)
         failure = await _failure(
@@ -121,7 +121,7 @@ async def test_an_error_in_the_middle_comes_after_what_was_fine() -> None:
         await transport.close()
 
 
-async def test_bytes_after_the_end_do_not_reach_the_next_answer() -> None:
+async def test_bytes_after_the_end_do_not_reach_the_next_response() -> None:
     async with serving(always(answer(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
@@ -130,7 +130,7 @@ async def test_bytes_after_the_end_do_not_reach_the_next_answer() -> None:
         await transport.close()
 
 
-async def test_the_transport_works_after_a_broken_answer() -> None:
+async def test_the_transport_works_after_a_broken_response() -> None:
     said = [b"rubbish\r\n\r\n", OK]
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -154,7 +154,7 @@ async def test_the_transport_works_after_a_broken_answer() -> None:
         (None, 0.03, "127.0.0.1:{} sent nothing for 0.03 s"),
     ],
 )
-async def test_a_server_that_says_nothing_meets_a_deadline(
+async def test_a_silent_server_exceeds_the_deadline(
     total: float | None, read_timeout: float | None, problem: str
 ) -> None:
     async with serving(never) as server:

@@ -111,7 +111,7 @@ def test_the_bucket_starts_full_and_fills_again() -> None:
     assert [bucket.reserve(60).wait for _ in range(3)] == pytest.approx([0, 0, 0.2])
 
 
-def test_places_given_up_in_any_order_are_all_taken_back_once_nobody_waits_behind_them() -> None:
+def test_reservations_cancelled_in_any_order_are_undone_once_none_follows() -> None:
     bucket = TokenBucket(rate=1, burst=1)
     places = [bucket.reserve(0) for _ in range(5)]
 

@@ -66,7 +66,7 @@ def exec_config(program: Program, **more: object) -> ExecConfig:
         ({"oidc": OidcConfig(issuer="https://i", client_id="c"), "token": "t"}, BearerToken),
     ],
 )
-def test_what_is_given_outright_goes_before_what_has_to_be_asked_for(
+def test_static_credentials_take_precedence_over_plugins(
     given: dict[str, object], kind: type[object]
 ) -> None:
     assert type(credentials_of(Config(server="https://x", **given))) is kind  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ async def test_when_credentials_cannot_be_had_nothing_is_sent(tmp_path: Path) ->
         assert not list(server.requests)
 
 
-async def test_a_program_is_told_about_the_cluster_if_it_wants_to_know(tmp_path: Path) -> None:
+async def test_an_exec_plugin_gets_cluster_info_if_it_asks_for_it(tmp_path: Path) -> None:
     told = tmp_path / "told"
     program = Program(tmp_path, f"open({str(told)!r}, 'w').write(json.dumps(info)); reply(token='t')")
     ca = tmp_path / "ca.crt"
@@ -136,7 +136,7 @@ async def test_a_program_is_told_about_the_cluster_if_it_wants_to_know(tmp_path:
     }
 
 
-def test_an_authority_that_cannot_be_told_of_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_ca_certificate_for_an_exec_plugin_is_named(tmp_path: Path) -> None:
     program = Program(tmp_path)
     (tmp_path / "binary").write_bytes(b"\xff")
     for file in ("missing", "binary"):
@@ -194,7 +194,7 @@ async def test_over_tls_the_certificates_of_the_configuration_count(tmp_path: Pa
 
 
 @pytest.mark.parametrize("through_proxy", [False, True])
-async def test_an_issuer_is_asked_over_tls_and_its_tokens_are_written_back(
+async def test_an_oidc_issuer_is_called_over_tls_and_its_tokens_are_written_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, through_proxy: bool
 ) -> None:
     for name in [each for each in os.environ if each.lower().endswith("_proxy")]:

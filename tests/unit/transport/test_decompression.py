@@ -69,7 +69,7 @@ def test_gzip_unpacks_however_it_is_cut(body: bytes, cuts: list[int], members: i
 
 
 @given(body=st.binary(max_size=3000), data=st.data())
-def test_gzip_without_its_end_is_noticed(body: bytes, data: st.DataObject) -> None:
+def test_truncated_gzip_is_an_error(body: bytes, data: st.DataObject) -> None:
     packed = gzip.compress(body)
     unpack = Gunzip()
     unpack.put(packed[: data.draw(st.integers(1, len(packed) - 1))])
@@ -107,7 +107,7 @@ def test_thousands_of_empty_files_in_a_row_take_no_time() -> None:
     assert time.process_time() - began < 20
 
 
-async def test_what_is_large_is_unpacked_elsewhere() -> None:
+async def test_a_large_body_is_decompressed_in_a_thread() -> None:
     unpack = Gunzip()
     unpack.put(BOMB)
     turns = 0
@@ -157,7 +157,7 @@ async def test_what_unpacks_to_too_much_is_given_up_at_the_limit() -> None:
     ],
     ids=["packed", "plain", "just above"],
 )
-async def test_an_answer_that_is_too_large_is_an_error_that_names_the_option(body: bytes) -> None:
+async def test_a_response_that_is_too_large_is_an_error_that_names_the_option(body: bytes) -> None:
     seen: list[Seen] = []
     settings = RestSettings(max_response_bytes=MIB)
     async with serving(always(body, seen)) as served, client_of(served.url, settings) as rest:
@@ -168,7 +168,7 @@ async def test_an_answer_that_is_too_large_is_an_error_that_names_the_option(bod
     assert len(seen) == 1  # it would be as large once more
 
 
-async def test_an_answer_without_an_end_is_given_up_at_the_limit() -> None:
+async def test_an_endless_response_is_aborted_at_the_limit() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -184,7 +184,7 @@ async def test_an_answer_without_an_end_is_given_up_at_the_limit() -> None:
         await transport.close()
 
 
-async def test_an_error_stays_short_once_it_is_unpacked() -> None:
+async def test_a_decompressed_error_stays_short() -> None:
     async with serving(always(answer(BOMB, PACKED, status="403 Forbidden"))) as served:
         transport = HttpTransport(served.url, tls=None)
         body = await read_bounded(await transport.send(TransportRequest("GET", "/")))
@@ -196,7 +196,7 @@ async def test_an_error_stays_short_once_it_is_unpacked() -> None:
     assert len(str(caught.value)) < 1000
 
 
-async def test_a_packed_stream_comes_in_small_pieces_and_others_have_their_turn() -> None:
+async def test_a_compressed_stream_yields_small_pieces_and_lets_other_tasks_run() -> None:
     async with serving(always(answer(BOMB, PACKED))) as served:
         transport = HttpTransport(served.url, tls=None)
         response = await transport.send(TransportRequest("GET", "/", read_timeout=60.0))

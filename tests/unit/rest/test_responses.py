@@ -27,7 +27,7 @@ TEXT = [("Content-Type", "text/plain")]
 
 
 @in_virtual_time
-async def test_an_answer_is_its_body_and_what_the_head_says_of_it() -> None:
+async def test_a_response_has_its_body_and_headers() -> None:
     heads = [("content-type", JSON), ("etag", '"7"'), ("warning", '299 - "old"')]
     rest, network = client(Reply(201, b'{"a":[1]}', heads))
     answer = await rest.call(create())
@@ -38,17 +38,17 @@ async def test_an_answer_is_its_body_and_what_the_head_says_of_it() -> None:
     assert not network.leaks
 
 
-async def test_an_answer_can_be_read_as_a_type() -> None:
+async def test_a_response_can_be_decoded_into_a_type() -> None:
     pod = Response(200, b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}').into(Pod)
     assert pod.metadata.name == "web"
 
 
-async def test_the_repr_of_an_answer_holds_nothing_of_its_body() -> None:
+async def test_the_repr_of_a_response_hides_its_body() -> None:
     assert "hush" not in repr(Response(200, b'{"token":"hush"}', JSON))
 
 
 @in_virtual_time
-async def test_half_a_document_is_an_error_that_names_what_was_asked() -> None:
+async def test_a_truncated_document_is_an_error_that_names_the_call() -> None:
     rest, _ = client(Reply(body=b'{"token":"hush'), Reply(body=b'{"token":"\xff"}'))
     for _ in range(2):
         answer = await rest.call(get())
@@ -58,7 +58,7 @@ async def test_half_a_document_is_an_error_that_names_what_was_asked() -> None:
 
 
 @in_virtual_time
-async def test_an_empty_answer_is_an_error() -> None:
+async def test_an_empty_response_is_an_error() -> None:
     rest, _ = client(Reply(body=b""), Reply(204, b" \n"))
     for code in (200, 204):
         with pytest.raises(ProtocolError, match=rf"get pods ns/web: the response is empty \(HTTP {code}\)"):
@@ -66,7 +66,7 @@ async def test_an_empty_answer_is_an_error() -> None:
 
 
 @in_virtual_time
-async def test_a_login_page_is_no_answer() -> None:
+async def test_a_login_page_is_rejected() -> None:
     rest, network = client(html(200), html(200))
     for asked in (rest.call(get()), rest.open(watch())):
         with pytest.raises(ProtocolError, match="an HTML page") as caught:
@@ -93,7 +93,7 @@ async def test_json_without_a_content_type_is_taken_and_other_things_are_not() -
 
 
 @in_virtual_time
-async def test_text_can_be_asked_for() -> None:
+async def test_text_can_be_requested() -> None:
     rest, network = client(Reply(body=b"ok", headers=TEXT), Reply(body=b"", headers=TEXT))
     assert (await rest.get("/healthz", accept="text/plain")).text == "ok"
     assert (await rest.get("/healthz", accept="*/*")).text == ""
@@ -108,14 +108,14 @@ async def test_a_failure_that_calls_itself_a_success_is_a_failure() -> None:
 
 
 @in_virtual_time
-async def test_an_object_that_speaks_of_failure_is_none() -> None:
+async def test_an_object_that_mentions_failure_is_not_a_status() -> None:
     rest, _ = client(Reply(body=b'{"kind":"Job","status":"Failure"}'), Reply(body=b'"Failure"'))
     assert (await rest.call(get())).status == 200
     assert (await rest.call(get())).json() == "Failure"
 
 
 @in_virtual_time
-async def test_what_has_not_changed_is_an_answer_only_to_who_asked_for_changes() -> None:
+async def test_not_modified_is_a_response_only_with_if_none_match() -> None:
     rest, network = client(Reply(304, b"", [("ETag", '"7"')]), Reply(304, b"", []))
     answer = await rest.get("/openapi/v3", headers={"If-None-Match": '"7"'})
     assert (answer.status, answer.body, answer.etag) == (304, b"", '"7"')
@@ -151,11 +151,11 @@ def test_a_status_without_a_code_has_that_of_http() -> None:
     assert (error.code, error.message) == (409, "m")
 
 
-def test_a_status_that_does_not_say_how_it_ended_is_a_failure_if_http_says_so() -> None:
+def test_a_status_without_a_result_is_a_failure_by_its_http_code() -> None:
     assert failure(get(), 404, JSON, b'{"kind":"Status","message":"gone"}').message == "gone"
 
 
-def test_a_name_that_is_taken_is_told_from_a_conflict_by_the_verb() -> None:
+def test_already_exists_is_distinguished_from_a_conflict_by_the_verb() -> None:
     assert isinstance(failure(create(), 409, "text/plain", b"no"), AlreadyExistsError)
     assert isinstance(failure(get(), 409, "text/plain", b"no"), ConflictError)
 
@@ -177,11 +177,11 @@ def test_text_is_repeated_on_one_line_and_shortened() -> None:
     assert error.message.endswith("... (1012 characters)")
 
 
-def test_a_refusal_without_a_word_says_so() -> None:
+def test_an_error_without_a_body_says_so() -> None:
     assert str(failure(get(), 418, "", b"")) == "get pods ns/web: the response is empty (418 Unknown)."
 
 
-def test_of_a_page_for_people_the_title_is_told() -> None:
+def test_an_html_page_is_named_by_its_title() -> None:
     page = html(502)
     assert isinstance(page.body, bytes)
     said = failure(get(), 502, "text/html", page.body).message
@@ -189,7 +189,7 @@ def test_of_a_page_for_people_the_title_is_told() -> None:
     assert failure(get(), 502, "", b"<!doctype html>").message.startswith("the response is an HTML page. Is")
 
 
-def test_a_redirect_says_where_it_leads_but_no_secrets() -> None:
+def test_a_redirect_names_its_target_without_secrets() -> None:
     said = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
     assert "a redirect to https://sso.example/login; redirects are not followed" in said
     assert failure(get(), 302, "", b"", "http://[broken").message.startswith(
@@ -209,7 +209,7 @@ async def test_an_endless_refusal_is_not_read_to_its_end() -> None:
 
 
 @in_virtual_time
-async def test_a_refusal_that_breaks_off_is_what_its_head_says() -> None:
+async def test_a_truncated_error_response_is_raised_by_its_status_code() -> None:
     rest, network = client(Reply(403, b'{"kind":"Sta', broken=ProtocolError("cut short")))
     with pytest.raises(ForbiddenError):
         await rest.call(get())

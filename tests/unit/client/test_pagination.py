@@ -63,7 +63,7 @@ async def test_only_the_first_page_names_the_version() -> None:
     assert all("resourceVersion" not in each and each["labelSelector"] == "app=web" for each in others)
 
 
-async def test_a_whole_list_whose_token_expires_is_asked_for_in_one_piece() -> None:
+async def test_a_list_whose_continue_token_expires_is_listed_without_paging() -> None:
     collection = Collection(9, forgets_after=2)
     wish = ListQuery(resource_version="7", resource_version_match="NotOlderThan")
 
@@ -93,7 +93,7 @@ async def test_a_limit_or_token_asks_for_one_page() -> None:
     assert len(collection.asked) == 2
 
 
-async def test_a_server_that_repeats_its_token_is_not_asked_for_ever() -> None:
+async def test_a_repeated_continue_token_is_an_error() -> None:
     async def always_the_same(_: Query) -> ConfigMapList:
         return ConfigMapList(metadata=ListMeta(resource_version="7", continue_="again"), items=[])
 
