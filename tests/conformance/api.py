@@ -45,7 +45,7 @@ class Step:
     trouble: str = ""
 
 
-class Answer:
+class CallResponse:
     """What the server said, for a script to go on from.
 
     What is not there is empty, and no error: a server that answers wrongly is found out by the comparison, and the
@@ -130,32 +130,34 @@ class Api:
 
     # Objects and lists
 
-    def create(self, resource: str, body: object, sub: str = "", **query: Query) -> Answer:
+    def create(self, resource: str, body: object, sub: str = "", **query: Query) -> CallResponse:
         """Send a new object; `sub` is ``name/subresource``."""
         return self.request("POST", self.path(resource, sub), body, query=query)
 
-    def get(self, resource: str, name: str, **query: Query) -> Answer:
+    def get(self, resource: str, name: str, **query: Query) -> CallResponse:
         """Ask for an object, or for ``name/subresource``."""
         return self.request("GET", self.path(resource, name), query=query)
 
-    def list(self, resource: str, *, everywhere: bool = False, **query: Query) -> Answer:
+    def list(self, resource: str, *, everywhere: bool = False, **query: Query) -> CallResponse:
         """Ask for the objects of the case's namespace, or of all."""
         return self.request("GET", self.path(resource, everywhere=everywhere), query=query)
 
-    def update(self, resource: str, name: str, body: object, **query: Query) -> Answer:
+    def update(self, resource: str, name: str, body: object, **query: Query) -> CallResponse:
         """Put an object, or ``name/subresource``, in place of what is there."""
         return self.request("PUT", self.path(resource, name), body, query=query)
 
-    def patch(self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query) -> Answer:
+    def patch(
+        self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query
+    ) -> CallResponse:
         """Change an object, or ``name/subresource``; `by` is ``merge``, ``json`` or a media type."""
         headers = {"Content-Type": PATCH_TYPES.get(by, by)}
         return self.request("PATCH", self.path(resource, name), patch, query=query, headers=headers)
 
-    def delete(self, resource: str, name: str, options: object = None, **query: Query) -> Answer:
+    def delete(self, resource: str, name: str, options: object = None, **query: Query) -> CallResponse:
         """Remove an object."""
         return self.request("DELETE", self.path(resource, name), options, query=query)
 
-    def delete_all(self, resource: str, options: object = None, **query: Query) -> Answer:
+    def delete_all(self, resource: str, options: object = None, **query: Query) -> CallResponse:
         """Remove the objects of the case's namespace that the query selects."""
         return self.request("DELETE", self.path(resource), options, query=query)
 
@@ -195,7 +197,7 @@ class Api:
         query: dict[str, Query] | None = None,
         headers: dict[str, str] | None = None,
         compare: tuple[str, ...] = (),
-    ) -> Answer:
+    ) -> CallResponse:
         """Send a request, and keep its answer.
 
         Args:
@@ -216,7 +218,7 @@ class Api:
             step.trouble = _described(error)
             self._connection.close()
         self._remember(step)
-        return Answer(step)
+        return CallResponse(step)
 
     @contextmanager
     def stream(
@@ -307,7 +309,7 @@ class Api:
 
     def _remember(self, step: Step) -> None:
         if step.method == "POST" and step.status == 201 and "dryRun" not in step.query:
-            self.remove_at_the_end(f"{step.path}/{Answer(step).name}")
+            self.remove_at_the_end(f"{step.path}/{CallResponse(step).name}")
         if step.method == "PUT" and step.status == 201:
             self.remove_at_the_end(step.path)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH, Caller, CallResponse, config_map
 
 RECORDED = Path(__file__).with_suffix(".json")
 NAMESPACE = "bad-requests"
@@ -32,7 +32,7 @@ class Case:
     body: bytes | None = field(default=None, repr=False)
     content_type: str | None = JSON
 
-    def put_to(self, caller: Caller) -> Answer:
+    def put_to(self, caller: Caller) -> CallResponse:
         return caller.call(self.method, self.path, self.body, content_type=self.content_type)
 
 
@@ -244,14 +244,14 @@ def prepare(caller: Caller) -> None:
     caller.call("POST", MAPS, config_map("there"))
 
 
-def said(answer: Answer) -> dict[str, Any]:
+def said(response: CallResponse) -> dict[str, Any]:
     """The part of a response that is compared."""
-    is_json = answer.content_type == JSON
-    content_type = answer.content_type.replace(" ", "").lower()
+    is_json = response.content_type == JSON
+    content_type = response.content_type.replace(" ", "").lower()
     return {
-        "code": answer.code,
+        "code": response.code,
         "type": content_type,
-        "body": answer.json if is_json else answer.body.decode(),
+        "body": response.json if is_json else response.body.decode(),
     }
 
 
@@ -265,10 +265,10 @@ class _RealCaller(Caller):
 def _record(url: str, token: str) -> None:
     caller = _RealCaller(url, token)
     prepare(caller)
-    answers = {case.title: said(case.put_to(caller)) for case in all_cases()}
+    responses = {case.title: said(case.put_to(caller)) for case in all_cases()}
     caller.call("DELETE", MAPS)
     caller.close()
-    RECORDED.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    RECORDED.write_text(json.dumps(responses, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ KNOWN_500 = re.compile(
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came back."""
+class CallResponse:
+    """The response to a call."""
 
     code: int
     headers: Mapping[str, str]
@@ -89,13 +89,13 @@ class Caller:
         *,
         content_type: str | None = JSON,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> CallResponse:
         """Send a request; a body that is no bytes is sent as JSON."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         try:
             found = self._send(self._connection, method, path, data, content_type, headers or {})
             said = {name.lower(): value for name, value in found.getheaders()}
-            return Answer(found.status, said, found.read())
+            return CallResponse(found.status, said, found.read())
         except BaseException:
             self._connection.close()  # the next call is to have a fresh one
             raise

@@ -69,9 +69,9 @@ class Metered:
         with suppress(BrokenPipeError):
             self._to.write(f"{command}\n")
             self._to.flush()
-        if not (answer := self._from.readline()):
+        if not (response := self._from.readline()):
             raise DiedError(f"the server died, with code {self._process.wait()}")
-        found: dict[str, Any] = json.loads(answer)
+        found: dict[str, Any] = json.loads(response)
         return found
 
 
@@ -116,7 +116,7 @@ class _Meter:
 
         return measured
 
-    def answer(self, trim: Callable[[int], int]) -> None:
+    def respond(self, trim: Callable[[int], int]) -> None:
         """Do what the parent says, until it says nothing more."""
         for line in sys.stdin:
             if line.strip() == "reset":
@@ -141,7 +141,7 @@ async def _serve() -> None:
     async with masthead.server.run(token=TOKEN, seed=1, clock=VirtualClock) as server:
         print(server.url, flush=True)
         trim = ctypes.CDLL(None).malloc_trim
-        await asyncio.to_thread(meter.answer, trim)
+        await asyncio.to_thread(meter.respond, trim)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ class QuietCluster:
     def call(
         self, method: str, path: str, body: object = None, *, content_type: str = "application/json"
     ) -> Any:
-        answer = self.caller.call(method, path, body, content_type=content_type)
-        assert answer.code < 300, answer.body
+        response = self.caller.call(method, path, body, content_type=content_type)
+        assert response.code < 300, response.body
         self.server.wait_until_quiet()
-        return answer.json
+        return response.json
 
     def create(self, name: str, *, owners: list[Any] | None = None, **meta: Any) -> Any:
         """Create a config map; returns its metadata."""
@@ -40,8 +40,8 @@ class QuietCluster:
 
     def meta(self, name: str) -> Any:
         """A config map's metadata; None if it is gone."""
-        answer = self.caller.call("GET", f"{MAPS}/{name}")
-        return answer.json["metadata"] if answer.code == 200 else None
+        response = self.caller.call("GET", f"{MAPS}/{name}")
+        return response.json["metadata"] if response.code == 200 else None
 
     def is_there(self, path: str) -> bool:
         return self.caller.call("GET", path).code == 200

@@ -87,8 +87,8 @@ class Sender:
     def cost(self, request: bytes) -> tuple[Measured, bytes]:
         """What a request costs, and its response; empty where there was none."""
         self._server.reset()
-        answer = self._send(request)
-        return self._server.report(), answer
+        response = self._send(request)
+        return self._server.report(), response
 
     def is_too_much(self, cost: Measured, size: int) -> bool:
         """Whether a request may not cost this."""
@@ -105,28 +105,28 @@ class Sender:
 
     def _send(self, request: bytes) -> bytes:
         """Send a request; returns its response, or the beginning of a watch, which has no end."""
-        answer = b""
+        response = b""
         with socket.create_connection(self._address, timeout=PATIENCE) as connection:
             try:
                 connection.sendall(request)
                 while piece := connection.recv(1 << 20):
-                    answer += piece if len(answer) < _ENOUGH else b""
-                    if b"Transfer-Encoding: chunked" in answer[:_ENOUGH]:
+                    response += piece if len(response) < _ENOUGH else b""
+                    if b"Transfer-Encoding: chunked" in response[:_ENOUGH]:
                         break
             except (BrokenPipeError, ConnectionResetError):
                 pass  # it was refused before it was sent
-        return answer
+        return response
 
 
-def _code_of(answer: bytes) -> int:
-    return int(answer[9:12]) if answer.startswith(b"HTTP/1.") else 0
+def _code_of(response: bytes) -> int:
+    return int(response[9:12]) if response.startswith(b"HTTP/1.") else 0
 
 
-def _is_own_mistake(answer: bytes) -> bool:
+def _is_own_mistake(response: bytes) -> bool:
     """Whether the server failed, and the real one would not have."""
-    if _code_of(answer) != 500:
+    if _code_of(response) != 500:
         return False
-    message = re.search(rb'"message": ?"((?:[^"\\]|\\.)*)|message: [\'"]?(.*)', answer)
+    message = re.search(rb'"message": ?"((?:[^"\\]|\\.)*)|message: [\'"]?(.*)', response)
     said = message and (message[1] or message[2])
     return not said or not KNOWN_500.match(said.decode("utf-8", "replace").replace('\\"', '"'))
 
@@ -159,16 +159,16 @@ def run(seconds: float, *, seed: int, margin: float = 1.0, numbers: Iterable[int
 def _measure(sender: Sender, request: Hostile, seed: int, number: int, done: Run) -> None:
     wire = request.wire
     try:
-        cost, answer = sender.cost(wire)
+        cost, response = sender.cost(wire)
     except DiedError as error:
         error.add_note(f"seed {seed}, number {number}: {request}")
         raise
-    code = _code_of(answer)
+    code = _code_of(response)
     done.sent += 1
     done.codes[code] = done.codes.get(code, 0) + 1
     if sender.is_too_much(cost, request.size):
         cost = sender.at_least(wire, request.size, cost)
-    if sender.is_too_much(cost, request.size) or _is_own_mistake(answer):
+    if sender.is_too_much(cost, request.size) or _is_own_mistake(response):
         done.found.append(Found(seed, number, request, code, cost))
     done.slowest = max(done.slowest, cost.hold)
 

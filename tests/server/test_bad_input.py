@@ -47,7 +47,7 @@ def test_a_bad_request_is_refused_as_the_real_server_refuses_it(
 
 def test_every_recorded_response_has_its_request() -> None:
     assert ANSWERS.keys() == {case.title for case in all_cases()}
-    assert all(400 <= answer["code"] < 600 for answer in ANSWERS.values())
+    assert all(400 <= response["code"] < 600 for response in ANSWERS.values())
 
 
 def test_a_body_of_just_the_limit_is_taken(caller: Caller) -> None:
@@ -74,9 +74,9 @@ def answer_to(caller: Caller, sent: bytes) -> bytes:
 def test_a_body_that_comes_in_pieces_may_not_be_longer_either(caller: Caller) -> None:
     body = json.dumps(config_map("pieces")).encode()
     assert answer_to(caller, chunked(body)).startswith(b"HTTP/1.1 201 ")
-    answer = answer_to(caller, chunked((b" " * LIMIT + body)[-LIMIT - 1 :]))
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    status = json.loads(answer.partition(b"\r\n\r\n")[2])
+    response = answer_to(caller, chunked((b" " * LIMIT + body)[-LIMIT - 1 :]))
+    assert response.startswith(b"HTTP/1.1 413 ")
+    status = json.loads(response.partition(b"\r\n\r\n")[2])
     assert (status["code"], status["reason"], status["message"]) == TOO_LARGE
 
 

@@ -173,8 +173,8 @@ def test_it_shuts_down_gracefully_when_its_output_is_closed() -> None:
 def test_further_hosts_can_be_allowed() -> None:
     with running("--no-auth", "--allow-host", "a.example", "--allow-host", "b.example") as (_, url):
         for host, code in (("a.example", 200), ("b.example:80", 200), ("c.example", 403)):
-            answer = status_by_host(url, host)
-            assert answer == code
+            response = status_by_host(url, host)
+            assert response == code
 
 
 def test_the_port_and_no_authentication_can_be_chosen() -> None:

@@ -169,8 +169,8 @@ def test_the_name_of_an_object_in_protobuf_counts_too(server: Server, caller: Ca
     protobuf = "application/vnd.kubernetes.protobuf"
     server.faults.fail(503, verb="create", name="b")
 
-    answers = [caller.call("POST", MAPS, b"k8s\0" + envelope, content_type=protobuf) for _ in range(2)]
-    assert [each.code for each in answers] == [503, 201]
+    responses = [caller.call("POST", MAPS, b"k8s\0" + envelope, content_type=protobuf) for _ in range(2)]
+    assert [each.code for each in responses] == [503, 201]
 
 
 def test_a_create_fits_a_fault_for_paths_that_name_nothing(server: Server, caller: Caller) -> None:

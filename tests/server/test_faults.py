@@ -54,21 +54,21 @@ def test_a_code_has_its_usual_reason(server: Server, caller: Caller, code: int, 
 def test_reason_message_and_time_to_wait_can_be_chosen(server: Server, caller: Caller) -> None:
     server.faults.fail(429, reason="Mine", message="not now", retry_after=7)
 
-    answer = caller.call("GET", MAPS)
+    response = caller.call("GET", MAPS)
 
-    assert answer.failure == (429, "Mine", "not now")
-    assert answer.headers["retry-after"] == "7"
-    assert answer.json["details"] == {"retryAfterSeconds": 7}
+    assert response.failure == (429, "Mine", "not now")
+    assert response.headers["retry-after"] == "7"
+    assert response.json["details"] == {"retryAfterSeconds": 7}
 
 
 def test_a_throttled_request_gets_a_line_of_text_and_a_time_to_wait(server: Server, caller: Caller) -> None:
     server.faults.throttle(retry_after=3)
 
-    answer = caller.call("GET", MAPS)
+    response = caller.call("GET", MAPS)
 
-    assert (answer.code, answer.headers["retry-after"]) == (429, "3")
-    assert answer.body == b"Too many requests, please try again later.\n"
-    assert answer.content_type == "text/plain; charset=utf-8"
+    assert (response.code, response.headers["retry-after"]) == (429, "3")
+    assert response.body == b"Too many requests, please try again later.\n"
+    assert response.content_type == "text/plain; charset=utf-8"
 
 
 def test_a_watch_is_refused_by_its_http_status(server: Server, caller: Caller) -> None:
@@ -129,9 +129,9 @@ def test_a_conflict_does_nothing_and_spares_reads_creates_and_deletes(server: Se
 def test_a_conflict_of_a_create_is_already_exists(server: Server, caller: Caller) -> None:
     server.faults.conflict(verb="create")
 
-    answer = caller.call("POST", MAPS, config_map("a"))
+    response = caller.call("POST", MAPS, config_map("a"))
 
-    assert answer.failure == (409, "AlreadyExists", 'configmaps "a" already exists')
+    assert response.failure == (409, "AlreadyExists", 'configmaps "a" already exists')
 
 
 # Versions
@@ -140,9 +140,9 @@ def test_a_conflict_of_a_create_is_already_exists(server: Server, caller: Caller
 def test_an_expired_list_gets_a_410(server: Server, caller: Caller) -> None:
     server.faults.expire(resource="configmaps")
 
-    answer = caller.call("GET", f"{MAPS}?resourceVersion=3&resourceVersionMatch=Exact")
+    response = caller.call("GET", f"{MAPS}?resourceVersion=3&resourceVersionMatch=Exact")
 
-    assert answer.failure == (410, "Expired", "The resourceVersion for the provided list is too old.")
+    assert response.failure == (410, "Expired", "The resourceVersion for the provided list is too old.")
 
 
 def test_an_expired_page_brings_a_token_to_go_on_with(server: Server, caller: Caller) -> None:
@@ -150,10 +150,10 @@ def test_an_expired_page_brings_a_token_to_go_on_with(server: Server, caller: Ca
     token = caller.call("GET", f"{MAPS}?limit=1").json["metadata"]["continue"]
     server.faults.expire()
 
-    answer = caller.call("GET", f"{MAPS}?limit=1&continue={token}")
+    response = caller.call("GET", f"{MAPS}?limit=1&continue={token}")
 
-    assert answer.failure[:2] == (410, "Expired")
-    fresh = answer.json["metadata"]["continue"]
+    assert response.failure[:2] == (410, "Expired")
+    fresh = response.json["metadata"]["continue"]
     rest = caller.call("GET", f"{MAPS}?continue={fresh}").json["items"]
     assert [each["metadata"]["name"] for each in rest] == ["b", "c"]
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.server.calls import JSON, JSON_PATCH, KNOWN_500, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.calls import JSON, JSON_PATCH, KNOWN_500, MERGE_PATCH, Caller, CallResponse, config_map
 from tests.server.endpoints import Endpoint, endpoints_of
 from tests.server.odd_objects import OddObjects
 from tests.server.random_requests import (
@@ -92,21 +92,21 @@ def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
     assert complaints.found == []
 
 
-def check(answer: Answer, *, method: str = "GET") -> None:
+def check(response: CallResponse, *, method: str = "GET") -> None:
     """Make sure that a response is one that a client can understand."""
     if (
         method == "HEAD"
-        or answer.code in {200, 201, 202, 304}
-        or answer.body in {*map(str.encode, TEXT_PAGES)}
+        or response.code in {200, 201, 202, 304}
+        or response.body in {*map(str.encode, TEXT_PAGES)}
     ):
         return
-    assert answer.content_type in {JSON, "application/yaml"}, (answer.code, answer.body[:300])
-    status = yaml.safe_load(answer.body) if answer.content_type == "application/yaml" else answer.json
+    assert response.content_type in {JSON, "application/yaml"}, (response.code, response.body[:300])
+    status = yaml.safe_load(response.body) if response.content_type == "application/yaml" else response.json
     assert (status["kind"], status["apiVersion"], status["status"]) == ("Status", "v1", "Failure")
-    assert status["code"] == answer.code
-    if answer.code == 500:
+    assert status["code"] == response.code
+    if response.code == 500:
         assert KNOWN_500.match(status["message"]), status["message"]
-    assert answer.code in {*range(400, 500), 500, 501, 504}, status
+    assert response.code in {*range(400, 500), 500, 501, 504}, status
 
 
 # Random requests.
@@ -197,7 +197,11 @@ def test_any_watch_gets_a_stream_or_a_refusal(
         connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}", **given_headers})
         found = connection.getresponse()
         if found.status != 200:
-            check(Answer(found.status, {"content-type": found.getheader("Content-Type", "")}, found.read()))
+            check(
+                CallResponse(
+                    found.status, {"content-type": found.getheader("Content-Type", "")}, found.read()
+                )
+            )
     finally:
         connection.close()  # most of them in the middle of the stream
 
@@ -206,14 +210,14 @@ def test_any_watch_gets_a_stream_or_a_refusal(
 @given(credential=credentials)
 def test_no_other_credential_is_accepted(server: Server, credential: str) -> None:
     caller = Caller(server.url)
-    answer = caller.call("GET", KEPT, headers={"Authorization": credential})
+    response = caller.call("GET", KEPT, headers={"Authorization": credential})
     caller.close()
-    check(answer)
-    if answer.code == 200:
+    check(response)
+    if response.code == 200:
         scheme, *rest = credential.split()
         assert (scheme.lower(), rest) == ("bearer", [TOKEN])
     else:
-        assert answer.code in {401, 403}
+        assert response.code in {401, 403}
 
 
 # Objects with the right fields and odd values.
@@ -293,9 +297,9 @@ def test_odd_objects_of_every_kind_are_stored_or_refused(caller: Caller, endpoin
         for method, path, body, content_type in OddRequests(endpoint, cls):
             if method == "DELETE" and path.startswith("/api/v1/namespaces/") and path.count("/") == 4:
                 continue  # the others need the namespace
-            answer = caller.call(method, path, body, content_type=content_type)
-            check(answer)
-            codes.add(answer.code)
+            response = caller.call(method, path, body, content_type=content_type)
+            check(response)
+            codes.add(response.code)
     assert {200, 201, 400, 404, 409, 422} <= codes
 
 
@@ -347,14 +351,14 @@ def talk(caller: Caller, sent: bytes) -> bytes:
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=80) | st.binary(max_size=40).map(lambda tail: b"GET /healthz HTTP/1.1\r\n" + tail))
 def test_garbage_gets_an_http_response_or_a_closed_connection(caller: Caller, garbage: bytes) -> None:
-    answer = talk(caller, garbage)
-    assert answer == b"" or re.match(rb"HTTP/[01]\.[019] (200|400|403|404|501|505) ", answer), answer
+    response = talk(caller, garbage)
+    assert response == b"" or re.match(rb"HTTP/[01]\.[019] (200|400|403|404|501|505) ", response), response
 
 
 @pytest.mark.parametrize("sent", HALVES)
 def test_half_a_request_does_no_harm(caller: Caller, sent: bytes) -> None:
-    answer = talk(caller, sent)
-    assert answer == b"" or answer.startswith(b"HTTP/1.")
+    response = talk(caller, sent)
+    assert response == b"" or response.startswith(b"HTTP/1.")
 
 
 @pytest.mark.parametrize("sent", HALVES)

@@ -12,7 +12,7 @@ import masthead.server
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tests.server.calls import Answer
+    from tests.server.calls import CallResponse
 
     from masthead.server import Server
 
@@ -27,7 +27,7 @@ def open_server() -> Iterator[Server]:
 
 def call(
     server: Server, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
-) -> Answer:
+) -> CallResponse:
     """Send a request with a Host of one's own, or none."""
     caller = Caller(server.url)
     connection = caller.connect()
@@ -39,10 +39,10 @@ def call(
     connection.endheaders(body)
     found = connection.getresponse()
     said = {name.lower(): value for name, value in found.getheaders()}
-    answer = type(caller.call("GET", "/version"))(found.status, said, found.read())
+    response = type(caller.call("GET", "/version"))(found.status, said, found.read())
     connection.close()
     caller.close()
-    return answer
+    return response
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_this_machine_s_own_names_are_allowed(open_server: Server, host: str) ->
     ],
 )
 def test_other_names_are_refused_with_advice(open_server: Server, host: str) -> None:
-    answer = call(open_server, "GET", "/api/v1/secrets", {"Host": host.encode().decode("latin-1")})
+    response = call(open_server, "GET", "/api/v1/secrets", {"Host": host.encode().decode("latin-1")})
 
-    code, reason, message = answer.failure
+    code, reason, message = response.failure
     assert (code, reason) == (403, "Forbidden")
     assert message.startswith("forbidden: the request is addressed to host '")
     assert message.endswith(ADVICE)
@@ -92,12 +92,12 @@ def test_other_names_are_refused_with_advice(open_server: Server, host: str) -> 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://10.0.0.1:8001", "null", "", "file://"])
 def test_a_foreign_page_is_refused_whatever_it_sends(open_server: Server, origin: str) -> None:
     body = b'{"metadata":{"name":"a"}}'
-    answer = call(open_server, "POST", MAPS, {"Host": "127.0.0.1", "Origin": origin}, body)
+    response = call(open_server, "POST", MAPS, {"Host": "127.0.0.1", "Origin": origin}, body)
 
-    code, _, message = answer.failure
+    code, _, message = response.failure
     assert code == 403
     assert message.startswith("forbidden: the request comes from the web page '")
-    assert "access-control-allow-origin" not in answer.headers
+    assert "access-control-allow-origin" not in response.headers
 
 
 def test_a_page_of_this_machine_is_let_in(open_server: Server) -> None:

@@ -214,13 +214,13 @@ def test_a_second_server_on_the_same_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
 def test_a_write_that_the_disk_has_no_room_for_is_refused_and_not_visible(tmp_path: Path) -> None:
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
-        answers = [
+        responses = [
             caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000}))
             for number in range(12)
         ]
-        stored = [each.json["metadata"]["name"] for each in answers if each.code == 201]
-        answer = next(each for each in answers if each.code != 201)
-        code, reason, message = answer.failure
+        stored = [each.json["metadata"]["name"] for each in responses if each.code == 201]
+        response = next(each for each in responses if each.code != 201)
+        code, reason, message = response.failure
         assert (code, reason) == (500, "")
         assert message.startswith(f"cannot write to {tmp_path / 'data'}: ")
         assert len(stored) > 2

@@ -149,18 +149,18 @@ def test_a_head_that_takes_too_long_is_hung_up_on(server: Server, caller: Caller
 def test_the_second_head_of_a_connection_takes_its_time_from_its_first_byte(
     server: Server, caller: Caller
 ) -> None:
-    with caller.socket() as connection, connection.makefile("rb") as answers:
+    with caller.socket() as connection, connection.makefile("rb") as responses:
         connection.sendall(head(server, "GET /version"))
-        assert answers.readline().startswith(b"HTTP/1.1 200")
-        lines = list(iter(answers.readline, b"\r\n"))
+        assert responses.readline().startswith(b"HTTP/1.1 200")
+        lines = list(iter(responses.readline, b"\r\n"))
         [length] = [int(line.split()[1]) for line in lines if line.lower().startswith(b"content-length:")]
-        answers.read(length)
+        responses.read(length)
         server.advance(3_600)  # idle
         connection.sendall(b"GET /version HTTP/1.1\r\n")
         server.wait_until_quiet()
         server.advance(31)
         connection.sendall(b"Host: localhost\r\n\r\n")
-        assert answers.readline().startswith(b"HTTP/1.1 200")
+        assert responses.readline().startswith(b"HTTP/1.1 200")
 
 
 # Bodies
@@ -175,9 +175,9 @@ def test_without_a_token_no_body_is_waited_for(caller: Caller, authorization: st
             f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\n{authorization}Expect: 100-continue\r\n"
             "Content-Type: application/json\r\nContent-Length: 3000000\r\n\r\n{".encode()
         )
-        answer = connection.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 " + code)
-        assert b"Connection: close" in answer
+        response = connection.recv(65536)
+        assert response.startswith(b"HTTP/1.1 " + code)
+        assert b"Connection: close" in response
 
 
 def test_a_request_without_a_token_is_seen_without_its_body(server: Server) -> None:
@@ -208,9 +208,9 @@ def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> Non
         # The one that came too late is refused; the other keeps its budget.
         ready, _, _ = select.select(connections, [], [], PATIENCE)
         assert len(ready) == 1
-        answer = ready[0].recv(65536)
-        assert answer.startswith(b"HTTP/1.1 429 ")
-        assert b"Retry-After: 1\r\n" in answer
+        response = ready[0].recv(65536)
+        assert response.startswith(b"HTTP/1.1 429 ")
+        assert b"Retry-After: 1\r\n" in response
         for connection in connections:
             connection.close()
         server.wait_until_quiet()
@@ -276,9 +276,9 @@ def test_a_credential_that_is_no_text_is_refused(caller: Caller, header: bytes) 
     with caller.socket() as connection:
         request = f"GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n".encode()
         connection.sendall(request + header + b"\r\n\r\n")
-        answer = received(connection)
-    assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 403 ")), answer[:200]
-    assert b'"kind":"Status"' in answer
+        response = received(connection)
+    assert response.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 403 ")), response[:200]
+    assert b'"kind":"Status"' in response
 
 
 @pytest.mark.parametrize(
@@ -309,9 +309,9 @@ def test_no_header_makes_the_server_fail(
     with caller.socket() as connection:
         request = f"{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n".encode()
         connection.sendall(request + name + b": " + value + b"\r\n\r\n{}")
-        answer = received(connection)
+        response = received(connection)
     caller.close()
-    assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), answer[:300]
+    assert response.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), response[:300]
     assert not caplog.records
 
 
@@ -324,9 +324,9 @@ def test_no_path_makes_the_server_fail(
     caller = Caller(open_server.url)
     with caller.socket() as connection:
         connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        answer = received(connection)
+        response = received(connection)
     caller.close()
-    assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), answer[:300]
+    assert response.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4", b"HTTP/1.0 400")), response[:300]
     assert not caplog.records
 
 
@@ -367,7 +367,7 @@ def test_indenting_does_not_blow_up_a_response(caller: Caller) -> None:
     for _ in range(189):
         data = {"a": data}
     sent = {"metadata": {"name": "a"}, "revision": 1, "data": data}
-    answer = caller.call("POST", f"{revisions}?pretty=1", sent)
-    assert answer.code == 201
-    assert answer.json["metadata"]["name"] == "a"
-    assert len(answer.body) < 200_000
+    response = caller.call("POST", f"{revisions}?pretty=1", sent)
+    assert response.code == 201
+    assert response.json["metadata"]["name"] == "a"
+    assert len(response.body) < 200_000

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.server.calls import JSON_PATCH, MERGE_PATCH, Answer, Caller, config_map
+from tests.server.calls import JSON_PATCH, MERGE_PATCH, Caller, CallResponse, config_map
 from tests.server.model import Key, Model, Plain, Refused
 
 import masthead.server
@@ -63,8 +63,8 @@ class ServerMachine(RuleBasedStateMachine):
         number = next(self.numbers)
         self.namespaces = [f"model-{number}-{side}" for side in "ab"]
         for name in self.namespaces:
-            answer = self.caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-            assert answer.code == 201
+            response = self.caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+            assert response.code == 201
         self.first = self.server.revision
         self.model = Model(self.first, NOW)
         self.versions = [self.first]
@@ -81,10 +81,10 @@ class ServerMachine(RuleBasedStateMachine):
     def create(self, side: int, name: str, labels: object, data: object, finalizers: object) -> None:
         key = self.namespaces[side], name
         sent = made(name, labels=labels, data=data, finalizers=finalizers)
-        answer = self.caller.call("POST", maps(key[0]), sent)
-        uid = answer.json["metadata"].get("uid", "")
-        self.compare(answer, 201, lambda: self.model.create(key, sent, uid))
-        if answer.code == 201:
+        response = self.caller.call("POST", maps(key[0]), sent)
+        uid = response.json["metadata"].get("uid", "")
+        self.compare(response, 201, lambda: self.model.create(key, sent, uid))
+        if response.code == 201:
             assert uid not in self.uids
             self.uids.add(uid)
 
@@ -102,8 +102,8 @@ class ServerMachine(RuleBasedStateMachine):
         key = self.namespaces[side], name
         sent = made(name, labels=labels, data=data, finalizers=finalizers)
         sent["metadata"] |= self.version_of(key, version)
-        answer = self.caller.call("PUT", f"{maps(key[0])}/{name}", sent)
-        self.compare(answer, 200, lambda: self.model.update(key, sent))
+        response = self.caller.call("PUT", f"{maps(key[0])}/{name}", sent)
+        self.compare(response, 200, lambda: self.model.update(key, sent))
 
     @rule(
         side=sides,
@@ -119,8 +119,8 @@ class ServerMachine(RuleBasedStateMachine):
         key = self.namespaces[side], name
         meta = {"labels": labels, "finalizers": finalizers, **self.version_of(key, version)}
         patch: Plain = {"metadata": meta, "data": data}
-        answer = self.caller.call("PATCH", f"{maps(key[0])}/{name}", patch, content_type=MERGE_PATCH)
-        self.compare(answer, 200, lambda: self.model.patch(key, patch))
+        response = self.caller.call("PATCH", f"{maps(key[0])}/{name}", patch, content_type=MERGE_PATCH)
+        self.compare(response, 200, lambda: self.model.patch(key, patch))
 
     @rule(side=sides, name=names, value=st.sampled_from(["1", "2"]))
     def patch_if(self, side: int, name: str, value: str) -> None:
@@ -130,12 +130,12 @@ class ServerMachine(RuleBasedStateMachine):
             {"op": "test", "path": "/data/a", "value": value},
             {"op": "replace", "path": "/data/a", "value": "3"},
         ]
-        answer = self.caller.call("PATCH", f"{maps(key[0])}/{name}", operations, content_type=JSON_PATCH)
+        response = self.caller.call("PATCH", f"{maps(key[0])}/{name}", operations, content_type=JSON_PATCH)
         present = self.model.objects.get(key)
         if present is None or present.get("data", {}).get("a") == value:
-            self.compare(answer, 200, lambda: self.model.patch(key, {"data": {"a": "3"}}))
+            self.compare(response, 200, lambda: self.model.patch(key, {"data": {"a": "3"}}))
         else:
-            assert answer.failure[:2] == (422, "Invalid")
+            assert response.failure[:2] == (422, "Invalid")
 
     @rule(
         side=sides,
@@ -147,7 +147,7 @@ class ServerMachine(RuleBasedStateMachine):
         key = self.namespaces[side], name
         conditions = {**self.version_of(key, version), **self.uid_of(key, uid)}
         body = {"preconditions": conditions} if conditions else None
-        answer = self.caller.call("DELETE", f"{maps(key[0])}/{name}", body)
+        response = self.caller.call("DELETE", f"{maps(key[0])}/{name}", body)
         present = self.model.objects.get(key)
 
         def model() -> Plain | None:
@@ -156,15 +156,15 @@ class ServerMachine(RuleBasedStateMachine):
             )
             return left if left is not None or present is None else gone(name, present)
 
-        self.compare(answer, 200, model)
+        self.compare(response, 200, model)
 
     @rule(side=sides, selector=selectors)
     def delete_collection(self, side: int, selector: str) -> None:
         namespace = self.namespaces[side]
         chosen = self.model.select(namespace, selector, self.model.version)
-        answer = self.caller.call("DELETE", f"{maps(namespace)}?{query(labelSelector=selector)}")
-        assert answer.code == 200
-        assert items(answer) == chosen
+        response = self.caller.call("DELETE", f"{maps(namespace)}?{query(labelSelector=selector)}")
+        assert response.code == 200
+        assert items(response) == chosen
         for found in chosen:
             self.model.delete((namespace, found["metadata"]["name"]))
         self.versions.append(self.model.version)
@@ -179,10 +179,10 @@ class ServerMachine(RuleBasedStateMachine):
     @rule(side=sides, selector=selectors, limit=st.integers(0, 2))
     def list_first_page(self, side: int, selector: str, limit: int) -> None:
         namespace = self.namespaces[side]
-        answer = self.caller.call("GET", f"{maps(namespace)}?{query(labelSelector=selector, limit=limit)}")
-        assert answer.json["metadata"]["resourceVersion"] == str(self.model.version)
+        response = self.caller.call("GET", f"{maps(namespace)}?{query(labelSelector=selector, limit=limit)}")
+        assert response.json["metadata"]["resourceVersion"] == str(self.model.version)
         wanted = self.model.select(namespace, selector, self.model.version)
-        self.check_page(answer, Page(namespace, selector, self.model.version, "", ""), wanted, limit)
+        self.check_page(response, Page(namespace, selector, self.model.version, "", ""), wanted, limit)
 
     @precondition(lambda self: self.pages)
     @rule(pick=st.integers(0, 100), limit=st.integers(0, 2))
@@ -191,26 +191,26 @@ class ServerMachine(RuleBasedStateMachine):
         path = (
             f"{maps(page.namespace)}?{query(labelSelector=page.selector, limit=limit)}&continue={page.token}"
         )
-        answer = self.caller.call("GET", path)
+        response = self.caller.call("GET", path)
         if 0 < page.version < self.model.compacted:
-            self.check_expired(answer, page)
+            self.check_expired(response, page)
             return
         version = page.version if page.version > 0 else self.model.version
-        assert answer.json["metadata"]["resourceVersion"] == str(version)
+        assert response.json["metadata"]["resourceVersion"] == str(version)
         wanted = self.model.select(page.namespace, page.selector, version, after=page.last)
-        self.check_page(answer, page._replace(version=version), wanted, limit)
+        self.check_page(response, page._replace(version=version), wanted, limit)
 
     @rule(side=sides, selector=selectors, pick=st.integers(0, 100))
     def list_the_past(self, side: int, selector: str, pick: int) -> None:
         namespace, version = self.namespaces[side], self.versions[pick % len(self.versions)]
         asked = query(labelSelector=selector, resourceVersion=version, resourceVersionMatch="Exact")
-        answer = self.caller.call("GET", f"{maps(namespace)}?{asked}")
+        response = self.caller.call("GET", f"{maps(namespace)}?{asked}")
         if version < self.model.compacted:
             message = "The resourceVersion for the provided list is too old."
-            assert answer.failure == (410, "Expired", message)
+            assert response.failure == (410, "Expired", message)
             return
-        assert answer.json["metadata"] == {"resourceVersion": str(version)}
-        assert items(answer) == self.model.select(namespace, selector, version)
+        assert response.json["metadata"] == {"resourceVersion": str(version)}
+        assert items(response) == self.model.select(namespace, selector, version)
 
     @rule(side=sides, selector=selectors, pick=st.integers(0, 100))
     def watch(self, side: int, selector: str, pick: int) -> None:
@@ -261,18 +261,18 @@ class ServerMachine(RuleBasedStateMachine):
 
     # How the responses are compared.
 
-    def compare(self, answer: Answer, code: int, act: Callable[[], Any]) -> None:
+    def compare(self, response: CallResponse, code: int, act: Callable[[], Any]) -> None:
         wanted: object
         try:
             wanted = act()
-            found = (answer.json, answer.code == code)
+            found = (response.json, response.code == code)
         except Refused as refused:
-            wanted, found = refused.failure, (answer.failure, True)
+            wanted, found = refused.failure, (response.failure, True)
         assert found == (wanted, True)
         self.versions.append(self.model.version)
 
-    def check_page(self, answer: Answer, page: Page, wanted: list[Plain], limit: int) -> None:
-        assert answer.code == 200
+    def check_page(self, response: CallResponse, page: Page, wanted: list[Plain], limit: int) -> None:
+        assert response.code == 200
         shown = wanted[:limit] if limit else wanted
         later: list[Plain] = []
         if limit and len(shown) == limit:
@@ -280,19 +280,19 @@ class ServerMachine(RuleBasedStateMachine):
             last = shown[-1]["metadata"]["name"]
             later = self.model.select(page.namespace, "", page.version, after=last)
             page = page._replace(last=last)
-        meta = answer.json["metadata"]
-        assert items(answer) == shown
+        meta = response.json["metadata"]
+        assert items(response) == shown
         assert ("continue" in meta) == bool(later)
         assert meta.get("remainingItemCount") == (len(later) if later and not page.selector else None)
         if later:
             self.pages.append(page._replace(token=meta["continue"]))
 
-    def check_expired(self, answer: Answer, page: Page) -> None:
+    def check_expired(self, response: CallResponse, page: Page) -> None:
         """The refusal brings a token that goes on from there, whatever the version."""
-        code, reason, message = answer.failure
+        code, reason, message = response.failure
         assert (code, reason) == (410, "Expired")
         assert message.startswith(EXPIRED)
-        token = answer.json["metadata"]["continue"]
+        token = response.json["metadata"]["continue"]
         assert json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))["rv"] == -1
         self.pages.append(page._replace(version=-1, token=token))
 
@@ -300,12 +300,14 @@ class ServerMachine(RuleBasedStateMachine):
         """Make a write that every watch of the selection is sent, and revert it."""
         name, _, value = selector.partition("=")
         sent = made("zz", labels={name: value} if selector else None)
-        answer = self.caller.call("POST", maps(namespace), sent)
+        response = self.caller.call("POST", maps(namespace), sent)
         self.compare(
-            answer, 201, lambda: self.model.create((namespace, "zz"), sent, answer.json["metadata"]["uid"])
+            response,
+            201,
+            lambda: self.model.create((namespace, "zz"), sent, response.json["metadata"]["uid"]),
         )
-        answer = self.caller.call("DELETE", f"{maps(namespace)}/zz")
-        assert answer.code == 200
+        response = self.caller.call("DELETE", f"{maps(namespace)}/zz")
+        assert response.code == 200
         self.model.delete((namespace, "zz"))
 
     def check_stream(self, stream: Any, wanted: list[tuple[str, Plain]]) -> None:
@@ -351,9 +353,9 @@ def gone(name: str, found: Plain) -> Plain:
     }
 
 
-def items(answer: Answer) -> list[Plain]:
+def items(response: CallResponse) -> list[Plain]:
     """A list's items, each as it would be alone."""
-    listed = answer.json
+    listed = response.json
     assert listed["kind"] == "ConfigMapList"
     return [{"kind": "ConfigMap", "apiVersion": "v1", **each} for each in listed["items"]]
 

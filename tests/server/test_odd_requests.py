@@ -25,12 +25,12 @@ def test_expect_100_continue_gets_100_continue(server: Server, caller: Caller) -
         f"POST {MAPS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {server.token}\r\nExpect: 100-continue\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    with caller.socket() as connection, connection.makefile("rb") as answers:
+    with caller.socket() as connection, connection.makefile("rb") as responses:
         connection.sendall(head.encode())
-        assert answers.readline() == b"HTTP/1.1 100 Continue\r\n"
-        assert answers.readline() == b"\r\n"
+        assert responses.readline() == b"HTTP/1.1 100 Continue\r\n"
+        assert responses.readline() == b"\r\n"
         connection.sendall(body)
-        assert answers.readline() == b"HTTP/1.1 201 Created\r\n"
+        assert responses.readline() == b"HTTP/1.1 201 Created\r\n"
 
 
 @pytest.mark.parametrize("version", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT FIVE}"])
@@ -92,5 +92,5 @@ def test_a_data_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_quantity_that_is_null_is_zero(caller: Caller) -> None:
     quotas = "/api/v1/namespaces/default/resourcequotas"
     body = {"metadata": {"name": "a"}, "spec": {"hard": {"pods": None}}}
-    answer = caller.call("POST", quotas, body)
-    assert (answer.code, answer.json["spec"]["hard"]) == (201, {"pods": "0"})
+    response = caller.call("POST", quotas, body)
+    assert (response.code, response.json["spec"]["hard"]) == (201, {"pods": "0"})

@@ -106,7 +106,7 @@ def test_it(kube_server):
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*takes keywords only*"])
+    result.stdout.fnmatch_lines(["*accepts keyword arguments only*"])
 
 
 def test_the_options_fixture_can_be_overridden(pytester: pytest.Pytester) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 async def create_large(server: Server, index: int) -> None:
     body = config_map(f"large-{index}", data={"k": "v" * 500_000})
-    async with aiohttp.ClientSession(server.url) as client, client.post(MAPS, json=body) as answer:
-        assert answer.status == 201
+    async with aiohttp.ClientSession(server.url) as client, client.post(MAPS, json=body) as response:
+        assert response.status == 201
 
 
 def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server) -> None:
@@ -54,8 +54,8 @@ async def test_a_server_with_unsent_events_is_not_idle() -> None:
         [watch] = server._handler.watchers
         assert watch.is_caught_up
         cluster_map = config_map("a")
-        async with client.post(MAPS, json=cluster_map) as answer:
-            assert answer.status == 201
+        async with client.post(MAPS, json=cluster_map) as response:
+            assert response.status == 201
         await server.quiesce()
         assert watch.cursor == server.revision
         assert b'"a"' in await stream.content.readline()

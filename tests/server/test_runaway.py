@@ -38,10 +38,10 @@ def test_the_meter_sees_what_a_request_costs() -> None:
             b'{"metadata":{"name":"a"},"data":{' + b",".join(b'"k%d":""' % n for n in range(30_000)) + b"}}"
         )
         sent = f"{head}Authorization: Bearer let-me-in\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-        cost, answer = sender.cost(sent)
+        cost, response = sender.cost(sent)
         small, _ = sender.cost(b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
-    assert answer.startswith(b"HTTP/1.1 201")
+    assert response.startswith(b"HTTP/1.1 201")
     assert cost.hold > 10 * small.hold
     assert cost.hold > 0.002
     assert cost.growth > len(body)

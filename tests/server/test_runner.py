@@ -52,9 +52,9 @@ async def test_it_runs_in_the_event_loop_of_an_async_block() -> None:
     async with (
         masthead.server.run() as server,
         aiohttp.ClientSession(headers={"Authorization": f"Bearer {server.token}"}) as client,
-        client.get(f"{server.url}/version") as answer,
+        client.get(f"{server.url}/version") as response,
     ):
-        assert answer.status == 200
+        assert response.status == 200
         assert threading.active_count() == before
     assert not is_listening(server.url)
 
@@ -76,8 +76,8 @@ def test_at_the_end_of_the_block_thread_and_port_are_gone() -> None:
 async def test_at_the_end_of_the_block_nothing_is_left_in_the_loop() -> None:
     before = asyncio.all_tasks()
     async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
-        async with client.get("/api/v1/pods") as answer:
-            assert answer.status == 200
+        async with client.get("/api/v1/pods") as response:
+            assert response.status == 200
         stream = await client.get("/api/v1/pods?watch=1")
         stream.close()
 
@@ -305,8 +305,8 @@ def test_tls_is_spoken_with_a_certificate_that_the_servers_authority_signed() ->
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
-        with opener.open(f"{server.url}/version", timeout=60) as answer:
-            assert json.load(answer)["minor"] == "36"
+        with opener.open(f"{server.url}/version", timeout=60) as response:
+            assert json.load(response)["minor"] == "36"
 
 
 def test_a_kubeconfig_has_all_that_a_client_needs_and_only_its_owner_reads_it(tmp_path: Path) -> None:

@@ -42,23 +42,23 @@ class Client:
     async def create(self, name: str, **rest: Any) -> str:
         """Create a config map; returns its version."""
         body = {"metadata": {"name": name}, **rest}
-        async with self.http.post(MAPS, json=body) as answer:
-            return str((await answer.json())["metadata"]["resourceVersion"])
+        async with self.http.post(MAPS, json=body) as response:
+            return str((await response.json())["metadata"]["resourceVersion"])
 
     async def create_namespace(self, name: str) -> None:
-        async with self.http.post("/api/v1/namespaces", json={"metadata": {"name": name}}) as answer:
-            assert answer.status == 201
+        async with self.http.post("/api/v1/namespaces", json={"metadata": {"name": name}}) as response:
+            assert response.status == 201
 
     async def merge(self, name: str, patch: object) -> None:
         headers = {"Content-Type": "application/merge-patch+json"}
-        async with self.http.patch(f"{MAPS}/{name}", data=json.dumps(patch), headers=headers) as answer:
-            assert answer.status == 200
+        async with self.http.patch(f"{MAPS}/{name}", data=json.dumps(patch), headers=headers) as response:
+            assert response.status == 200
 
     async def watch(self, query: str) -> aiohttp.ClientResponse:
-        answer = await self.http.get(f"{MAPS}?{query}")
-        self._open.append(answer)
-        assert answer.status == 200
-        return answer
+        response = await self.http.get(f"{MAPS}?{query}")
+        self._open.append(response)
+        assert response.status == 200
+        return response
 
     def hang_up(self) -> None:
         """Close every watch."""
@@ -192,9 +192,9 @@ async def test_watch_lists_can_be_switched_off() -> None:
     async with (
         masthead.server.run(token=None, watch_list=False) as server,
         Client(server) as client,
-        client.http.get(f"{MAPS}?{WATCH_LIST}") as answer,
+        client.http.get(f"{MAPS}?{WATCH_LIST}") as response,
     ):
-        assert answer.status == 422
+        assert response.status == 422
 
 
 # Its events
@@ -399,8 +399,8 @@ async def write_much(client: Client, count: int, size: int = 50_000) -> None:
         async with client.http.put(
             f"{MAPS}/busy",
             json={"metadata": {"name": "busy"}, "data": {"k": "v" * size, "n": str(index)}},
-        ) as answer:
-            assert answer.status == 200
+        ) as response:
+            assert response.status == 200
 
 
 async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(

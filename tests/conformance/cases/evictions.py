@@ -8,7 +8,7 @@ from tests.conformance.case import area
 from tests.conformance.objects import named, pod
 
 if TYPE_CHECKING:
-    from tests.conformance.api import Answer, Api, Plain
+    from tests.conformance.api import Api, CallResponse, Plain
 
 case = area("Evictions")
 
@@ -29,11 +29,11 @@ def eviction(name: str, **options: Any) -> Plain:
     return {**body, "deleteOptions": options} if options else body
 
 
-def evict(api: Api, name: str, body: Plain | None = None, **query: str) -> Answer:
+def evict(api: Api, name: str, body: Plain | None = None, **query: str) -> CallResponse:
     return api.create("pods", body or eviction(name), sub=f"{name}/eviction", **query)
 
 
-def running(api: Api, name: str, *, ready: bool = True, phase: str = "Running", **meta: Any) -> Answer:
+def running(api: Api, name: str, *, ready: bool = True, phase: str = "Running", **meta: Any) -> CallResponse:
     """Make a pod that a node runs, labelled for the budgets below."""
     meta = {"labels": {"app": "a"}, **meta}
     api.create("pods", pod(name, spec={"nodeName": "node"}, **meta))
@@ -44,7 +44,9 @@ def running(api: Api, name: str, *, ready: bool = True, phase: str = "Running", 
     return api.patch("pods", f"{name}/status", {"status": status})
 
 
-def budget(api: Api, status: Plain | None = None, *, name: str = "b", spec: Plain | None = None) -> Answer:
+def budget(
+    api: Api, status: Plain | None = None, *, name: str = "b", spec: Plain | None = None
+) -> CallResponse:
     """Make a budget, and say what it allows; without a word of that, nobody has looked at it yet."""
     wanted = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}, **(spec or {})}
     made = api.create("poddisruptionbudgets", named("policy/v1", "PodDisruptionBudget", name, spec=wanted))
