@@ -82,7 +82,7 @@ class Network:
         pass
 
 
-def access_over(network: Network, *, field_manager: str = "") -> ClientContext:
+def context_over(network: Network, *, field_manager: str = "") -> ClientContext:
     rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(retries=0))
     return ClientContext(rest, Defaults(field_manager=field_manager))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
+from tests.unit.client.scripted import Asked, Network, Reply, context_over, failure, reply, stream
 
 from masthead._client.documents import Source, read_documents
 from masthead._client.dynamic import DynamicResource
@@ -78,13 +78,13 @@ class DiscoveryResult(Reply):
 
 
 @dataclass
-class World:
-    """A server that answers an apply with what was applied.
+class FakeApi:
+    """A fake API server that returns what was applied.
 
     Attributes:
-        failing: The answers to paths that fail, each once per entry.
-        missing: What is not there to be deleted.
-        groups: What discovery tells.
+        failing: The error responses by path, each used once.
+        missing: Paths of objects that do not exist when they are deleted.
+        groups: The discovery document.
     """
 
     failing: dict[str, list[Reply]] = field(default_factory=dict)
@@ -115,13 +115,13 @@ class World:
 
 
 class Cluster:
-    """What manifests need of a client, over a network."""
+    """The client interface that manifests need, over a fake network."""
 
     namespace = "home"
 
-    def __init__(self, world: World) -> None:
-        self.network = Network(world)
-        self._context: ClientContext = access_over(self.network, field_manager="me")
+    def __init__(self, api: FakeApi) -> None:
+        self.network = Network(api)
+        self._context: ClientContext = context_over(self.network, field_manager="me")
         self.mapper = RestMapper(DiscoveryClient(self._context.rest))
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
@@ -129,7 +129,7 @@ class Cluster:
 
     @property
     def sent(self) -> list[str]:
-        """What was applied or deleted, by its path."""
+        """The paths that were applied or deleted."""
         return [each.path for each in self.network.asked if each.method in {"PATCH", "DELETE"}]
 
     @property
@@ -210,7 +210,7 @@ def test_objects_lists_and_plain_data_may_stand_side_by_side() -> None:
 
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"])
 async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     assert await apply_manifests(cluster, text) == []
     assert cluster.calls == []
 
@@ -246,7 +246,7 @@ async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
     ],
 )
 async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, problem: str) -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     with pytest.raises(ManifestError) as caught:
         await apply_manifests(cluster, source)
     assert len(caught.value.problems) == 1
@@ -258,7 +258,7 @@ async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, pr
 async def test_paths_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
     sources = [tmp_path / "none.yaml", tmp_path]
     with pytest.raises(ManifestError) as caught:
-        await apply_manifests(Cluster(World()), sources)
+        await apply_manifests(Cluster(FakeApi()), sources)
     assert caught.value.problems == (
         f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory",
         f"{tmp_path}: holds no manifests: no file ends in .json, .yaml, .yml",
@@ -266,7 +266,7 @@ async def test_paths_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
 
 
 async def test_all_problems_are_reported_at_once() -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     sources = [
         named("Pod", name=""),
         named("ConfigMap"),
@@ -286,7 +286,7 @@ async def test_all_problems_are_reported_at_once() -> None:
 
 async def test_a_message_does_not_go_on_for_ever() -> None:
     with pytest.raises(ManifestError, match=r"\.\.\. and 80 more") as caught:
-        await apply_manifests(Cluster(World()), [named("Pod", name="")] * 100)
+        await apply_manifests(Cluster(FakeApi()), [named("Pod", name="")] * 100)
     assert len(caught.value.problems) == 100
 
 
@@ -303,7 +303,7 @@ async def test_what_others_need_is_applied_first() -> None:
         named("Namespace", name="home"),
         CRD,
     ]
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     applied = await apply_manifests(cluster, kinds)
     assert [each.kind for each in applied] == [
         "CustomResourceDefinition",
@@ -342,20 +342,29 @@ def test_order_is_stable_and_loses_nothing(kinds: list[str]) -> None:
 
 
 async def test_a_kind_is_used_once_its_definition_is_established() -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     await apply_manifests(cluster, [WIDGET, CRD])
     assert cluster.calls == ["PATCH", "GET", "WATCH", "PATCH"]
 
 
 async def test_a_kind_that_is_served_a_moment_later_is_waited_for() -> None:
     path = "/apis/example.com/v1/namespaces/home/widgets/w"
-    world = World(failing={path: [reply(failure(404, "NotFound"), 404)] * 2})
-    applied = await apply_manifests(Cluster(world), [WIDGET, CRD])
+    api = FakeApi(failing={path: [reply(failure(404, "NotFound"), 404)] * 2})
+    applied = await apply_manifests(Cluster(api), [WIDGET, CRD])
     assert [each.kind for each in applied] == ["CustomResourceDefinition", "Widget"]
 
 
+async def test_a_cluster_scoped_kind_of_the_same_manifests_gets_no_namespace() -> None:
+    cluster = Cluster(FakeApi())
+    crd = {**CRD, "spec": {**cast("dict[str, object]", CRD["spec"]), "scope": "Cluster"}}
+
+    await apply_manifests(cluster, [crd, WIDGET])
+
+    assert cluster.sent[-1] == "/apis/example.com/v1/widgets/w"
+
+
 async def test_a_definition_that_is_never_established_ends_it() -> None:
-    cluster = Cluster(World(never_established=True))
+    cluster = Cluster(FakeApi(never_established=True))
     with pytest.raises(
         ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com"
     ) as caught:
@@ -365,7 +374,7 @@ async def test_a_definition_that_is_never_established_ends_it() -> None:
 
 
 async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     await apply_manifests(cluster, [CRD, named("ConfigMap")], dry_run=True, force=True, field_manager="you")
     assert cluster.calls == ["PATCH", "PATCH"]
     assert all(
@@ -378,7 +387,7 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     nowhere = reply(failure(404, "NotFound"), 404)
-    world = World(
+    api = FakeApi(
         failing={
             "/apis/example.com/v1/namespaces/home/widgets/w": [nowhere],
             "/api/v1/namespaces/new/configmaps/a": [nowhere],
@@ -391,7 +400,7 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
         named("ConfigMap", namespace="new"),
         named("Secret"),
     ]
-    cluster = Cluster(world)
+    cluster = Cluster(api)
 
     tried = await apply_manifests(cluster, sources, dry_run=True)
 
@@ -402,15 +411,15 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
 
 
 async def test_a_dry_run_tries_out_what_the_server_knows_already() -> None:
-    tried = await apply_manifests(Cluster(World()), [CRD, WIDGET], dry_run=True)
+    tried = await apply_manifests(Cluster(FakeApi()), [CRD, WIDGET], dry_run=True)
     assert [each.kind for each in tried] == ["CustomResourceDefinition", "Widget"]
 
 
 async def test_a_dry_run_fails_without_the_namespace() -> None:
     nowhere = reply(failure(404, "NotFound"), 404)
-    world = World(failing={"/api/v1/namespaces/home/configmaps/a": [nowhere]})
+    api = FakeApi(failing={"/api/v1/namespaces/home/configmaps/a": [nowhere]})
     with pytest.raises(ManifestError, match="apply ConfigMap home/a"):
-        await apply_manifests(Cluster(world), named("ConfigMap"), dry_run=True)
+        await apply_manifests(Cluster(api), named("ConfigMap"), dry_run=True)
 
 
 async def test_the_namespace_is_the_objects_or_the_callers_or_the_clients() -> None:
@@ -419,7 +428,7 @@ async def test_the_namespace_is_the_objects_or_the_callers_or_the_clients() -> N
         named("ConfigMap", name="b", namespace="there"),
         named("ClusterRole", RBAC),
     ]
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     applied = await apply_manifests(cluster, sources)
     assert [each.key for each in applied] == ["a", "home/a", "there/b"]
     with pytest.raises(ManifestError, match="is in namespace 'there', not in 'here'"):
@@ -432,7 +441,7 @@ RBAC = "rbac.authorization.k8s.io/v1"
 
 
 async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     [role] = await apply_manifests(cluster, named("ClusterRole", RBAC, namespace="home"))
     assert role.metadata.namespace == ""
     assert cluster.sent == ["/apis/rbac.authorization.k8s.io/v1/clusterroles/a"]
@@ -441,13 +450,13 @@ async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
 async def test_what_is_given_is_left_alone() -> None:
     given_ = ConfigMap.new("a")
     before = given_.to_json()
-    await apply_manifests(Cluster(World()), given_)
+    await apply_manifests(Cluster(FakeApi()), given_)
     assert given_.to_json() == before
 
 
 async def test_the_first_failure_ends_it_and_lists_what_was_done() -> None:
     refused = reply(failure(409, "Conflict"), 409)
-    cluster = Cluster(World(failing={"/api/v1/namespaces/home/services/a": [refused]}))
+    cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/services/a": [refused]}))
     sources = [named("Pod"), named("Service"), named("ConfigMap"), named("Secret")]
     with pytest.raises(ManifestError) as caught:
         await apply_manifests(cluster, sources)
@@ -461,7 +470,7 @@ async def test_the_first_failure_ends_it_and_lists_what_was_done() -> None:
 
 
 async def test_deleting_goes_backwards_and_passes_over_what_is_gone() -> None:
-    cluster = Cluster(World(missing={"/api/v1/namespaces/home/services/a"}))
+    cluster = Cluster(FakeApi(missing={"/api/v1/namespaces/home/services/a"}))
     sources = [CRD, WIDGET, named("Pod"), named("Service"), named("Teapot", "kitchen.example.com/v1")]
     deleted = await delete_manifests(cluster, sources)
     assert [each.kind for each in deleted] == ["Pod", "Widget", "CustomResourceDefinition"]
@@ -473,7 +482,7 @@ STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1"
 
 @pytest.mark.parametrize("act", [apply_manifests, delete_manifests])
 async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(act: Any) -> None:
-    cluster = Cluster(World(groups=[STALE]))
+    cluster = Cluster(FakeApi(groups=[STALE]))
     with pytest.raises(ManifestError) as caught:
         await act(cluster, [named("Pod"), named("Teapot", "down.example.com/v1")])
     assert cluster.sent == []
@@ -485,7 +494,7 @@ async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(
 
 
 async def test_many_unknown_kinds_cost_few_looks() -> None:
-    cluster = Cluster(World())
+    cluster = Cluster(FakeApi())
     teapots = [named(f"Teapot{number}", "kitchen.example.com/v1") for number in range(40)]
     assert await delete_manifests(cluster, teapots) == []
     assert len(cluster.network.asked) <= 2 * 3
@@ -493,7 +502,7 @@ async def test_many_unknown_kinds_cost_few_looks() -> None:
 
 async def test_a_failed_deletion_lists_what_was_done() -> None:
     refused = reply(failure(403, "Forbidden"), 403)
-    cluster = Cluster(World(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
+    cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
     with pytest.raises(ManifestError, match=r"^delete ConfigMap home/a") as caught:
         await delete_manifests(cluster, [named("ConfigMap"), named("Pod")])
     assert [each.kind for each in caught.value.done] == ["Pod"]

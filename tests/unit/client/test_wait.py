@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.client.scripted import Asked, Network, Reply, access_over, failure, reply, stream
+from tests.unit.client.scripted import Asked, Network, Reply, context_over, failure, reply, stream
 
 from masthead._auth.tokens import BearerToken
 from masthead._client.base import ClientContext, Defaults
@@ -172,7 +172,7 @@ def listed(*items: object, version: str = "7") -> Reply:
 
 
 def pods(network: Network) -> ResourceClient[Pod]:
-    return ResourceClient(access_over(network), typed(Pod), "default")
+    return ResourceClient(context_over(network), typed(Pod), "default")
 
 
 async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
