@@ -145,9 +145,9 @@ async def test_without_a_refresh_token_a_refusal_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("id_token", "problem"), [(OLD, "has ended"), ("", "is missing"), ("x.y", "is none")]
+    ("id_token", "problem"), [(OLD, "has expired"), ("", "is missing"), ("x.y", "is invalid")]
 )
-async def test_an_end_without_a_refresh_token_is_an_error(id_token: str, problem: str) -> None:
+async def test_expiry_without_a_refresh_token_is_an_error(id_token: str, problem: str) -> None:
     issuer = Issuer()
     issuer.clock.advance(3600)
 

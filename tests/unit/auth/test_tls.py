@@ -171,7 +171,7 @@ async def test_a_common_name_alone_does_not_identify_a_server() -> None:
     with pytest.raises(ssl.SSLCertVerificationError) as caught:
         meet(await contexts(ca_data=pem(authority)).context(), server)
 
-    assert "issued anew with a subject alternative name" in unreachable("localhost:6443", caught.value)
+    assert "reissued with a subject alternative name" in unreachable("localhost:6443", caught.value)
     meet(await contexts(insecure=True).context(), server)
 
 

@@ -278,7 +278,7 @@ async def test_a_version_that_is_not_served_is_named_with_its_nearest() -> None:
         await discovery.resources("apps/v2")
     with pytest.raises(UnknownKindError, match=r"client\.discovery\.groups"):
         await discovery.resources("zzzzzzz/q9")
-    with pytest.raises(InvalidValueError, match="no API version"):
+    with pytest.raises(InvalidValueError, match="not an API version"):
         await discovery.resources("a/b/c")
 
 

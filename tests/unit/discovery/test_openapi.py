@@ -115,7 +115,7 @@ async def test_a_version_without_a_document_is_named_with_its_nearest() -> None:
 
     with pytest.raises(UnknownKindError, match="document for apis/batch/v1; the nearest: apis/apps/v1"):
         await discovery.openapi("batch/v1")
-    with pytest.raises(InvalidValueError, match="no API version"):
+    with pytest.raises(InvalidValueError, match="not an API version"):
         await discovery.openapi("")
 
 
