@@ -188,8 +188,8 @@ class BaseResource(Generic[T]):
     ) -> T:
         """Turn an object or plain data into the object to send.
 
-        Plain data is checked as `Object.new` checks it: an unknown field is an error, unless `field_validation` says how
-        the server is to treat such fields.
+        Plain data is checked as `Object.new` checks it: an unknown field is an error, unless
+        `field_validation` says how the server is to treat such fields.
 
         Raises:
             DecodeError: If the data does not match the type.
@@ -241,8 +241,8 @@ def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
 def object_or_none(response: Response, item: type[T]) -> T | None:
     """Decode the response to a delete: the object if it still exists, None if it is gone.
 
-    Some resources return the object although it is gone. One that still exists has a deletion timestamp and waits for
-    its finalizers or its grace period; a namespace, for its contents.
+    Some resources return the object although it is gone. One that still exists has a deletion timestamp and
+    waits for its finalizers or its grace period; a namespace, for its contents.
 
     Raises:
         DecodeError: If the response is neither a Status nor an object.

@@ -6,9 +6,9 @@
     await deployments.wait_for("web", deployment_rolled_out() & condition_is("Available"))
     await jobs.wait_for("import", matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
-A condition tests an object, or None if the object does not exist. One that can only hold for an existing object is an
-`ObjectWaitCondition`, and ``wait_for`` returns that object. The predefined conditions accept typed and untyped objects
-and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
+A condition tests an object, or None if the object does not exist. One that can only hold for an existing
+object is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The predefined conditions accept
+typed and untyped objects and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ _PHASE: Final = parse_path("status.phase")
 class WaitCondition(Generic[T_contra]):
     """A condition on an object or on its absence, with a description for messages.
 
-    ``a & b``, ``a | b`` and ``~a`` are conditions too. Calling a condition tests it; exceptions of your own test
-    function propagate unchanged.
+    ``a & b``, ``a | b`` and ``~a`` are conditions too. Calling a condition tests it; exceptions of your own
+    test function propagate unchanged.
     """
 
     def __init__(
@@ -222,7 +222,8 @@ def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
         value: The JSON value, so ``"500m"`` for a quantity; None for an absent field.
 
     Raises:
-        InvalidValueError: If the path is invalid. Testing raises it too, if the object's type has no such field.
+        InvalidValueError: If the path is invalid. Testing raises it too, if the object's type has no such
+            field.
     """
     steps, wanted = parse_path(path), plain(value)
 

@@ -1,7 +1,7 @@
 """Update with retry on conflict.
 
-The server rejects an update with an outdated resource version. The remedy is always the same: read the object again,
-repeat the change, and retry.
+The server rejects an update with an outdated resource version. The remedy is always the same: read the object
+again, repeat the change, and retry.
 """
 
 from __future__ import annotations
@@ -150,10 +150,11 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             await deployments.update_with_retry("web", scale)
 
         Args:
-            get: The object's name; or a function that reads it, such as from a cache. After a conflict the object is
-                always read from the server, because a cache may be behind.
-            mutate: Changes the object it is called with, which is a copy, or returns another. It is called once per
-                attempt, so it should have no side effects. If it changes nothing, nothing is written.
+            get: The object's name; or a function that reads it, such as from a cache. After a conflict the
+                object is always read from the server, because a cache may be behind.
+            mutate: Changes the object it is called with, which is a copy, or returns another. It is called
+                once per attempt, so it should have no side effects. If it changes nothing, nothing is
+                written.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
             dry_run: See `update`.
             field_manager: See `update`.
@@ -207,11 +208,11 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         Args:
             obj: The object to create if none of its name exists; it is not modified.
-            mutate: Sets the desired state: on the live object or, if there is none, on a copy of `obj`. Changes the
-                object it is called with, or returns another. Without it, the sections of `obj` (its spec, its data;
-                not its status) replace those of the live object, and its labels, annotations, owners and finalizers are
-                added. Use it for kinds with immutable fields that the server defaults, such as jobs and
-                persistent volume claims.
+            mutate: Sets the desired state: on the live object or, if there is none, on a copy of `obj`.
+                Changes the object it is called with, or returns another. Without it, the sections of `obj`
+                (its spec, its data; not its status) replace those of the live object, and its labels,
+                annotations, owners and finalizers are added. Use it for kinds with immutable fields that the
+                server defaults, such as jobs and persistent volume claims.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
             dry_run: See `update`.
             field_manager: See `update`.
@@ -219,11 +220,13 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             timeout: Timeout of each call, in seconds.
 
         Returns:
-            The current object, and the operation's result. With `dry_run`, an update that was sent is ``updated``.
+            The current object, and the operation's result. With `dry_run`, an update that was sent is
+            ``updated``.
 
         Raises:
             ConflictError: If the last attempt conflicts as well.
-            AlreadyExistsError: If an object of that name is repeatedly created and deleted during the attempts.
+            AlreadyExistsError: If an object of that name is repeatedly created and deleted during the
+                attempts.
             TypeError: If `mutate` returns something other than an object or None.
             InvalidValueError: If the object has no name, or `mutate` changes name or namespace.
         """

@@ -95,20 +95,21 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
         for obj in masthead.load_manifests("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"):
             print(obj.kind, obj.key)
 
-    Lists (``kind: List``, ``ConfigMapList``) are split into their items, and empty documents are skipped, as by kubectl.
-    The files of a directory are read in the order of their names; its subdirectories are not read.
+    Lists (``kind: List``, ``ConfigMapList``) are split into their items, and empty documents are skipped, as
+    by kubectl. The files of a directory are read in the order of their names; its subdirectories are not
+    read.
 
     Args:
-        source: The path of a file or directory, YAML or JSON text, an open file, plain data, or several of these. A
-            ``str`` is text, never a path.
+        source: The path of a file or directory, YAML or JSON text, an open file, plain data, or several of
+            these. A ``str`` is text, never a path.
         strict: Reject fields that a kind's class does not have, instead of keeping them.
 
     Returns:
         The objects, in the order of the manifests.
 
     Raises:
-        ManifestError: If something cannot be read or does not match its kind. It lists every problem, each with its
-            file, the number of the document and the object.
+        ManifestError: If something cannot be read or does not match its kind. It lists every problem, each
+            with its file, the number of the document and the object.
     """
     loaded: list[Object] = []
     problems: list[str] = []

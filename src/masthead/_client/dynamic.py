@@ -23,7 +23,8 @@ __all__ = ["DynamicResource"]
 class DynamicResource(ResourceClient[Unstructured]):
     """The objects of a resource given by its name, as `Unstructured`.
 
-    It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single objects accept a
+    It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single
+    objects accept a
     subresource: ``get("web", subresource="scale")``.
     """
 

@@ -6,9 +6,9 @@
     mine.spec.replicas = 3
     await deployments.apply(mine, field_manager="my-controller")
 
-Applying the extracted object unchanged is a no-op. Two things cannot be recovered from an object: the type of a custom
-kind that is not registered, so a field that is owned as a whole is taken as it is; and an owned string or number that
-the server omits because it is empty or zero.
+Applying the extracted object unchanged is a no-op. Two things cannot be recovered from an object: the type of
+a custom kind that is not registered, so a field that is owned as a whole is taken as it is; and an owned
+string or number that the server omits because it is empty or zero.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
         subresource: The subresource it was applied to: ``status``, ``scale``; empty for the object itself.
 
     Returns:
-        A new object with the owned fields, ready to be changed and applied again. If the manager owns nothing, it has
-        only its name.
+        A new object with the owned fields, ready to be changed and applied again. If the manager owns
+        nothing, it has only its name.
 
     Raises:
         InvalidValueError: If `field_manager` is empty.

@@ -120,12 +120,12 @@ async def apply_manifests(
     Args:
         client: The client.
         source: The manifests; see `Source`.
-        namespace: The namespace of objects that name none; None for the client's default. An object that names another
-            is a problem.
+        namespace: The namespace of objects that name none; None for the client's default. An object that
+            names another is a problem.
         field_manager: The field manager; required here or as the client's default.
         force: Take over fields that other managers own.
-        dry_run: Run validation and admission without storing anything. An object whose kind or namespace is created by
-            the same manifests cannot be dry-run: it is skipped, and a log line names it.
+        dry_run: Run validation and admission without storing anything. An object whose kind or namespace is
+            created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
         field_validation: How the server treats unknown fields.
         wait_for_crds: Wait after the definitions until their kinds are served.
         timeout: Timeout of each call and of each wait for a definition, in seconds.
@@ -188,14 +188,14 @@ async def delete_manifests(
 ) -> list[Unstructured]:
     """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
 
-    Objects of a kind that the cluster does not serve are skipped; a kind of a group that could not be discovered is a
-    problem.
+    Objects of a kind that the cluster does not serve are skipped; a kind of a group that could not be
+    discovered is a problem.
 
     Args:
         client: The client.
         source: The manifests; see `Source`.
-        namespace: The namespace of objects that name none; None for the client's default. An object that names another
-            is a problem.
+        namespace: The namespace of objects that name none; None for the client's default. An object that
+            names another is a problem.
         propagation_policy: How dependents are treated.
         dry_run: Run validation and admission without deleting anything.
         timeout: Timeout of each call, in seconds.

@@ -90,8 +90,8 @@ def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
 def overlay(found: T, obj: T) -> T | None:
     """The live object with the sections and metadata of the desired one; None if that changes nothing.
 
-    A section of the desired object replaces the live one; labels, annotations, owners and finalizers are added. The
-    status and the rest of the metadata stay.
+    A section of the desired object replaces the live one; labels, annotations, owners and finalizers are
+    added. The status and the rest of the metadata stay.
 
     Raises:
         DecodeError: If one of the two cannot be decoded.

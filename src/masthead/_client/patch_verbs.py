@@ -35,7 +35,8 @@ class PatchVerbs(WriteBase[T], Generic[T]):
 
         Args:
             name: The object's name.
-            patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``, ``Patch.strategic(...)``.
+            patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``,
+                ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
             force: Take over fields that other managers own; for apply patches only.
             dry_run: Run validation and admission without storing anything.

@@ -1,8 +1,8 @@
 """The read verbs: get, list, watch and wait_for.
 
-Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that is not valid in
-a path, `SelectorError` and `InvalidValueError` for invalid options, and `DecodeError` for a response that cannot be
-decoded.
+Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that is
+not valid in a path, `SelectorError` and `InvalidValueError` for invalid options, and `DecodeError` for a
+response that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             timeout_seconds: How long the server may take for a page.
             shard_selector: Only the objects of one shard, if the server supports shards.
             page_size: The limit of each page; None for the client's default.
-            on_error: Called with each object that cannot be decoded, which is then left out; its bytes are the error's
-                ``value``. Without it, the first such object raises.
+            on_error: Called with each object that cannot be decoded, which is then left out; its bytes are
+                the error's ``value``. Without it, the first such object raises.
             timeout: Timeout of each page, in seconds.
         """
         query = ListQuery(
@@ -221,17 +221,19 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                     print(event.type, event.object.metadata.name)
 
         Args:
-            since: The resource version to start after, such as a list's. None to start with the existing objects, each
-                as ADDED.
+            since: The resource version to start after, such as a list's. None to start with the existing
+                objects, each as ADDED.
             label_selector: Only objects with matching labels.
             field_selector: Only objects with matching fields.
-            timeout_seconds: After how long the server ends one connection; None for the server's default. Unless the
-                watch is raw, it resumes on a new connection.
+            timeout_seconds: After how long the server ends one connection; None for the server's default.
+                Unless the watch is raw, it resumes on a new connection.
             shard_selector: Only the objects of one shard, if the server supports shards.
-            bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the one that
-                follows the initial objects has ``ends_initial_events``. The watch resumes from them in any case.
+            bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the
+                one that follows the initial objects has ``ends_initial_events``. The watch resumes from them
+                in any case.
             raw: A single watch request: it ends with its connection and is not resumed.
-            send_initial_events: ``sendInitialEvents`` of the API; for raw watches only, others set it themselves.
+            send_initial_events: ``sendInitialEvents`` of the API; for raw watches only, others set it
+                themselves.
             resource_version_match: ``resourceVersionMatch`` of the API; goes with `send_initial_events`.
 
         Raises:
@@ -291,12 +293,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Args:
             name: The object's name.
             condition: What to wait for; see `masthead.conditions`.
-            timeout: Seconds to wait; None for the client's default, ``math.inf`` for no limit. With 0, the object is
-                checked once.
+            timeout: Seconds to wait; None for the client's default, ``math.inf`` for no limit. With 0, the
+                object is checked once.
 
         Returns:
-            The object for which the condition holds. None only for a condition that can hold without an object:
-            ``deleted()``, a negation with ``~``, and a `WaitCondition` of your own.
+            The object for which the condition holds. None only for a condition that can hold without an
+            object: ``deleted()``, a negation with ``~``, and a `WaitCondition` of your own.
 
         Raises:
             DeadlineError: If the condition does not hold in time; the message says what is missing.

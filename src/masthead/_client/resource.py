@@ -13,7 +13,8 @@ Options that several verbs share mean the same everywhere:
 ``timeout``                 timeout of the whole call in seconds, retries included; None for the client's default
 ==========================  ========================================================================================
 
-The verbs themselves are in `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` and here, one class
+The verbs themselves are in `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` and here,
+one class
 each: a resource that supports some verbs only is composed of those.
 """
 
@@ -69,7 +70,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
-            ConflictError: If another manager owns a field; ``details.causes`` lists them, and `force` takes them over.
+            ConflictError: If another manager owns a field; ``details.causes`` lists them, and `force` takes
+                them over.
         """
         return await self._apply(
             obj,

@@ -27,8 +27,8 @@ __all__ = ["Scales"]
 class Scales:
     """The scales of a namespace's objects, whatever their kinds.
 
-    A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its group, version
-    and plural.
+    A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its
+    group, version and plural.
     """
 
     def __init__(

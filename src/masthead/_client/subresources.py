@@ -1,7 +1,7 @@
 """The verbs of the status and scale subresources, and the base of all other subresource verbs.
 
-One class per subresource; the clientset combines those that a resource has. The resource description names the kind of
-a subresource's body and response.
+One class per subresource; the clientset combines those that a resource has. The resource description names
+the kind of a subresource's body and response.
 """
 
 from __future__ import annotations

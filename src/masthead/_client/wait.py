@@ -11,7 +11,8 @@
      │  └──────────────┘                      │
      └────────────────────────────────────────┘
 
-Transient failures (429, 5xx, no response) are retried: those of a list here, those of a stream by the watch itself.
+Transient failures (429, 5xx, no response) are retried: those of a list here, those of a stream by the watch
+itself.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ async def wait_for(
 ) -> T | None:
     """Wait until a condition holds for an object, which need not exist yet.
 
-    Exceptions of the condition propagate unchanged. An event that cannot be decoded is skipped. A server that cannot be
-    reached, or is not ready, is retried until the timeout; any other refusal ends the wait at once.
+    Exceptions of the condition propagate unchanged. An event that cannot be decoded is skipped. A server that
+    cannot be reached, or is not ready, is retried until the timeout; any other refusal ends the wait at once.
 
     Args:
         resource: The object's resource.
@@ -68,7 +69,8 @@ async def wait_for(
     Raises:
         DeadlineError: If the condition does not hold in time.
         NameFormatError: If the name is invalid.
-        InvalidValueError: If objects of several namespaces have the name, or the condition or the timeout is invalid.
+        InvalidValueError: If objects of several namespaces have the name, or the condition or the timeout is
+            invalid.
         MastheadError: As a list or a watch, for failures that are not transient.
     """
     if not name:

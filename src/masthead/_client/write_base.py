@@ -126,7 +126,8 @@ class WriteBase(BaseResource[T], Generic[T]):
         """Build the call of a patch, also for subresources whose response is of another kind than the object.
 
         Raises:
-            InvalidValueError: If `patch` is not a `Patch`, or `force` is given for a patch that is not an apply.
+            InvalidValueError: If `patch` is not a `Patch`, or `force` is given for a patch that is not an
+                apply.
         """
         if not isinstance(cast("object", patch), Patch):
             raise InvalidValueError(

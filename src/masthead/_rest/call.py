@@ -72,12 +72,13 @@ class Call(RedactedRepr, frozen=True):
         body: The request body; left out of the repr, because it may hold secrets.
         content_type: The ``Content-Type`` of the body.
         accept: The ``Accept`` header.
-        headers: Additional headers; they replace the client's headers of the same name, credentials included. A secret
-            value can be a `Secret`, which is hidden in tracebacks.
-        timeout: Timeout of the whole call, in seconds, retries included; None for the client's default, ``math.inf``
-            for no limit. Obtaining credentials is not counted: an interactive login has a timeout of its own.
-        read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's default,
-            ``math.inf`` for no limit.
+        headers: Additional headers; they replace the client's headers of the same name, credentials included.
+            A secret value can be a `Secret`, which is hidden in tracebacks.
+        timeout: Timeout of the whole call, in seconds, retries included; None for the client's default,
+            ``math.inf`` for no limit. Obtaining credentials is not counted: an interactive login has a
+            timeout of its own.
+        read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's
+            default, ``math.inf`` for no limit.
         retries: The maximum number of retries; None for the client's default.
 
     Raises:

@@ -79,9 +79,9 @@ class RestClient:
         response.json()["gitVersion"]
 
     Guarantees:
-        A call is retried according to the table in `masthead._sansio.retry`, with the same body and within its timeout.
-        On a 401, credentials are refreshed and the call is retried once; if credentials are configured but cannot be
-        obtained, nothing is sent. Every response is read to its end or closed.
+        A call is retried according to the table in `masthead._sansio.retry`, with the same body and within
+        its timeout. On a 401, credentials are refreshed and the call is retried once; if credentials are
+        configured but cannot be obtained, nothing is sent. Every response is read to its end or closed.
 
     Cancellation:
         Cancelling a call cancels whatever it waits for, and returns its rate limiter token.

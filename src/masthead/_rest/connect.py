@@ -78,8 +78,8 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
 def credentials_of(config: Config) -> Credentials:
     """The credentials of a configuration, apart from its client certificate.
 
-    A token takes precedence over basic authentication, and both over plugins. A token file takes precedence over an
-    inline token once it can be read. An exec plugin is not run if there is a client certificate.
+    A token takes precedence over basic authentication, and both over plugins. A token file takes precedence
+    over an inline token once it can be read. An exec plugin is not run if there is a client certificate.
 
     Raises:
         AuthError: If the credentials cannot be used.

@@ -30,7 +30,8 @@ def merged(
 ) -> list[tuple[str, str | Secret]]:
     """Merge the client's headers with a call's, which replace the client's of the same name.
 
-    A call that impersonates a user replaces the client's impersonation as a whole: user, groups, UID and extras.
+    A call that impersonates a user replaces the client's impersonation as a whole: user, groups, UID and
+    extras.
     """
     if not theirs:
         return [*ours]

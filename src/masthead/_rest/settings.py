@@ -29,10 +29,11 @@ class RestSettings:
 
     Attributes:
         timeout: The default timeout of a call in seconds, retries included.
-        read_timeout: Seconds without a byte after which a stream is considered dead. Servers send a bookmark about once
-            a minute.
+        read_timeout: Seconds without a byte after which a stream is considered dead. Servers send a bookmark
+            about once a minute.
         retries: The maximum number of retries of a call.
-        rate: Client-side rate limit in calls per second; None for no limit, since servers have priority and fairness.
+        rate: Client-side rate limit in calls per second; None for no limit, since servers have priority and
+            fairness.
         burst: How many calls may be sent at once before `rate` applies.
         user_agent: The ``User-Agent`` header; empty for masthead and its version.
         max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed;

@@ -1,4 +1,4 @@
-"""Decisions without I/O: nothing here waits, listens, starts anything or looks at a clock.
+"""Decisions without I/O: nothing here waits, reads, starts tasks or looks at a clock.
 
 | module | what it decides |
 |---|---|

@@ -29,18 +29,18 @@ class Backoff:
           ^                │                   │                        ^    └──next──┘
           └────────────────┴──────progress─────┴───────────reset────────────────┘
 
-    A successful connection is not progress: an overloaded server accepts connections and drops them again. And time
-    alone never resets the delays, so that a long outage does not cause a burst every few minutes.
-    differs from client-go: there, delays are reset two minutes after the last reset, whatever happened; and jitter comes
-    on top of the cap, so that a delay of 30 seconds may be one of 60.
+    A successful connection is not progress: an overloaded server accepts connections and drops them again.
+    And time alone never resets the delays, so that a long outage does not cause a burst every few minutes.
+    differs from client-go: there, delays are reset two minutes after the last reset, whatever happened; and
+    jitter comes on top of the cap, so that a delay of 30 seconds may be one of 60.
 
     Args:
         first: The first delay, in seconds.
         factor: How much longer each delay is than the one before.
         cap: The longest delay, jitter included. Clients that have reached it are out of step by then.
         jitter: Each delay is lengthened randomly, by up to so many times itself.
-        reset_after: How many seconds after the end of the last delay progress resets the delays. With 0, any progress
-            does.
+        reset_after: How many seconds after the end of the last delay progress resets the delays. With 0, any
+            progress does.
 
     Raises:
         ValueError: If delays would shrink, or be negative.

@@ -25,13 +25,14 @@ def _without_blank_lines(chunk: bytes) -> bytes:
 class LineDecoder:
     r"""Splits a stream of JSON values, one per line, into lines.
 
-    Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is removed. Each byte is
-    read a constant number of times, however the stream is chunked: an unfinished line is kept in pieces, which are joined
-    once, when the line ends.
+    Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is removed.
+    Each byte is read a constant number of times, however the stream is chunked: an unfinished line is kept in
+    pieces, which are joined once, when the line ends.
 
     Args:
         limit: The maximum length of a line in bytes.
-        verbatim: Whether lines are text, such as a log's: each is returned as it is, blank ones too, without its newline.
+        verbatim: Whether lines are text, such as a log's: each is returned as it is, blank ones too, without
+            its newline.
     """
 
     __slots__ = ("_length", "_limit", "_pieces", "_verbatim")
@@ -46,8 +47,8 @@ class LineDecoder:
         """Add a chunk, and return the lines that it completes.
 
         Raises:
-            ProtocolError: If a line is longer than the limit. The stream cannot be continued after that, and the rest of
-                the chunk is lost.
+            ProtocolError: If a line is longer than the limit. The stream cannot be continued after that, and
+                the rest of the chunk is lost.
         """
         if not self._verbatim and _BLANK_LINES in chunk:
             chunk = _without_blank_lines(chunk)

@@ -2,7 +2,7 @@
 
 | what happened | which requests | after | attempts in all |
 |---|---|---|---|
-| 429 or 5xx with a valid ``Retry-After`` | all: the server asks for it | what it says | the caller's limit, 11 by default |
+| 429 or 5xx with a valid ``Retry-After`` | all: the server asks for it | that delay | the caller's, 11 by default |
 | 429, 502, 503, 504 without | GET and HEAD, no streams | 0.1 s, doubled each time | 4 |
 | connecting failed | all: nothing was sent | 1 s, doubled each time | 4 |
 | … and the server was never reached before | all: nothing was sent | 0.1 s, doubled each time | 3 |
@@ -11,15 +11,15 @@
 | the deadline expired | none | | |
 | any other response | none | | |
 
-If the server was never reached, the address is more likely wrong than the server starting up: a mistyped address should
-fail sooner than after ten seconds.
+If the server was never reached, the address is more likely wrong than the server starting up: a mistyped
+address should fail sooner than after ten seconds.
 
 Every delay has jitter, so that clients that were rejected at the same time do not return at the same time.
 
-differs from client-go: there, nothing without ``Retry-After`` is retried, though a load balancer in front of the
-server hardly ever sends one, and a read is safe to repeat; a write whose connection was refused is not retried
-either, though no server can have seen it; and dates in ``Retry-After`` are ignored. A plain 500 stays final, as there:
-it comes from a fault that the next attempt meets again.
+differs from client-go: there, nothing without ``Retry-After`` is retried, though a load balancer in front of
+the server hardly ever sends one, and a read is safe to repeat; a write whose connection was refused is not
+retried either, though no server can have seen it; and dates in ``Retry-After`` are ignored. A plain 500 stays
+final, as there: it comes from a fault that the next attempt meets again.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ __all__ = [
 LONGEST_WAIT: Final = 300.0
 """The longest ``Retry-After`` that is respected, in seconds.
 
-API servers ask for 1 to 30. A caller told to come back in an hour should get the error at once instead of seeming to
-hang; and retrying earlier would disregard the server.
+API servers ask for 1 to 30. A caller told to come back in an hour should get the error at once instead of
+seeming to hang; and retrying earlier would disregard the server.
 """
 
 _TOO_MANY_REQUESTS: Final = 429
@@ -70,7 +70,8 @@ class ResponseHead:
 
     Attributes:
         status: The HTTP status code.
-        retry_after: The ``Retry-After`` header; or ``details.retryAfterSeconds`` of the Status, if the header is absent.
+        retry_after: The ``Retry-After`` header; or ``details.retryAfterSeconds`` of the Status, if the header
+            is absent.
         date: The ``Date`` header. A ``Retry-After`` date is relative to the server's clock, not to ours.
     """
 
@@ -151,9 +152,10 @@ def decide(
         attempt: The number of the attempt, from 1.
         random: Returns numbers in [0, 1).
         attempts: The maximum number of attempts; 1 for no retry.
-        remaining: Seconds left until the deadline; None for no deadline. A retry after the deadline is not started.
-        stream: Whether the response is a stream, which its reader resumes, such as a watch, or which cannot be
-            repeated, such as a log.
+        remaining: Seconds left until the deadline; None for no deadline. A retry after the deadline is not
+            started.
+        stream: Whether the response is a stream, which its reader resumes, such as a watch, or which cannot
+            be repeated, such as a log.
         has_reached: Whether the client has ever had a response from the server.
     """
     retry_after = _retry_after(outcome)

@@ -46,8 +46,9 @@ class ServerWarning:
 def parse_warnings(headers: Iterable[str]) -> list[ServerWarning]:
     """Parse the ``Warning`` headers of one response, in their order; never raises.
 
-    At most a hundred warnings are returned. Those of another code than 299, and those without text, are left out. A
-    header is read up to the first part that is not a valid warning: what follows could be inside a badly quoted text.
+    At most a hundred warnings are returned. Those of another code than 299, and those without text, are left
+    out. A header is read up to the first part that is not a valid warning: what follows could be inside a
+    badly quoted text.
     """
     found = (warning for header in headers for warning in _parse(header))
     return list(itertools.islice(found, _MAX_WARNINGS))

@@ -251,8 +251,8 @@ class LogVerbs(BaseResource[T], Generic[T]):
             limit_bytes: End after so many bytes.
             timestamps: Prefix each line with its timestamp.
             insecure_skip_tls_verify_backend: Do not verify the kubelet's certificate.
-            read_timeout: Seconds without a byte after which the connection is considered dead. None for the client's
-                default or, with `follow`, for no limit: a log may be quiet for hours.
+            read_timeout: Seconds without a byte after which the connection is considered dead. None for the
+                client's default or, with `follow`, for no limit: a log may be quiet for hours.
 
         Raises:
             InvalidValueError: If options contradict each other.
@@ -328,8 +328,8 @@ class TokenVerbs(BaseResource[T], Generic[T]):
             name: The service account's name.
             audiences: The audiences of the token; the API server itself if left out.
             expiration_seconds: The requested lifetime, at least 600; the server may grant less.
-            bound_object: Bind the token to this object, which must have been read from the server; the token becomes
-                invalid when the object is deleted.
+            bound_object: Bind the token to this object, which must have been read from the server; the token
+                becomes invalid when the object is deleted.
             dry_run: Run validation and admission without issuing a token.
             field_manager: The field manager to record.
             timeout: Timeout of the whole call, in seconds.

@@ -51,8 +51,8 @@ class Client(Clientset):
             for pod in client.core_v1.pods("default").iterate(label_selector="app=web"):
                 print(pod.metadata.name, pod.status.phase)
 
-    Without arguments it finds the cluster as kubectl does: ``KUBECONFIG``, ``~/.kube/config``, or the service account
-    of the pod it runs in. All resource clients share its connection pool.
+    Without arguments it finds the cluster as kubectl does: ``KUBECONFIG``, ``~/.kube/config``, or the service
+    account of the pod it runs in. All resource clients share its connection pool.
     """
 
     _async: AsyncClient
@@ -84,13 +84,14 @@ class Client(Clientset):
 
         Args:
             config: The cluster's address and the credentials; None to load a kubeconfig.
-            kubeconfig: The path of the kubeconfig, its text, or its content as plain data; not together with `config`.
+            kubeconfig: The path of the kubeconfig, its text, or its content as plain data; not together with
+                `config`.
             context: The context to use; not together with `config`.
             namespace: The default namespace; overrides the configuration's.
             impersonate: The user to impersonate: a name, or an `Impersonation` with groups; overrides the
                 configuration's.
-            timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not counted:
-                an interactive login has a timeout of its own.
+            timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not
+                counted: an interactive login has a timeout of its own.
             read_timeout: Seconds without a byte after which a watch is considered dead and is resumed.
             retries: The maximum number of retries of a call.
             rate: Client-side rate limit in calls per second; None for no limit.
@@ -100,12 +101,13 @@ class Client(Clientset):
             field_manager: The default field manager of writes; empty to leave it to the server.
             field_validation: How the server treats unknown fields; None to leave it to the server.
             user_agent: The ``User-Agent`` header.
-            max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed. A larger
-                response raises `ResponseTooLargeError`. ``math.inf`` for no limit.
+            max_response_bytes: The maximum size of a response that is read at once, compressed and
+                decompressed. A larger response raises `ResponseTooLargeError`. ``math.inf`` for no limit.
             on_warning: Called with each warning of the server; None to log each text once.
-            discovery_cache: A directory that keeps discovery documents between runs; None to keep them in memory only.
-            check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more than it
-                saves.
+            discovery_cache: A directory that keeps discovery documents between runs; None to keep them in
+                memory only.
+            check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more
+                than it saves.
 
         Raises:
             ConfigError: If there is no configuration, or it is invalid.
@@ -220,16 +222,16 @@ class Client(Clientset):
     ) -> Sequence[Unstructured]:
         """Apply manifests with server-side apply: files, directories, text or objects of any kinds, in install order.
 
-        Everything is read and checked before the first object is sent. CustomResourceDefinitions and namespaces come
-        first; the kinds of a definition are waited for until they are served.
+        Everything is read and checked before the first object is sent. CustomResourceDefinitions and
+        namespaces come first; the kinds of a definition are waited for until they are served.
 
         Args:
             source: The path of a file or directory, YAML text, an object, plain data, or several of these.
             namespace: The namespace of objects that name none; None for the client's default.
             field_manager: The field manager; required here or as the client's default.
             force: Take over fields that other managers own.
-            dry_run: Run validation and admission without storing anything. An object whose kind or namespace is created
-                by the same manifests cannot be dry-run: it is skipped, and a log line names it.
+            dry_run: Run validation and admission without storing anything. An object whose kind or namespace
+                is created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
             field_validation: How the server treats unknown fields.
             wait_for_crds: Wait until the kinds of applied definitions are served.
             timeout: Timeout of each call and of each wait, in seconds.
@@ -238,7 +240,8 @@ class Client(Clientset):
             The objects as the server stored them, or would have, in the order in which they were applied.
 
         Raises:
-            ManifestError: If a manifest cannot be read or sent; it says which, and what was applied before it.
+            ManifestError: If a manifest cannot be read or sent; it says which, and what was applied before
+                it.
         """
         return self._portal.call(
             self._async.apply_manifests(

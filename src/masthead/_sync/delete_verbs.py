@@ -46,7 +46,8 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
             uid: Delete only the object with this UID.
             resource_version: Delete only if the object is still at this resource version.
             dry_run: Run validation and admission without storing anything.
-            ignore_store_read_error: Delete it even if the server cannot decode it. This may break the cluster.
+            ignore_store_read_error: Delete it even if the server cannot decode it. This may break the
+                cluster.
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Returns:

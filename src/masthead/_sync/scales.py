@@ -23,8 +23,8 @@ __all__ = ["Scales"]
 class Scales(Facade[AsyncScales]):
     """The scales of a namespace's objects, whatever their kinds.
 
-    A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its group, version
-    and plural.
+    A resource is named as kubectl does (``deployments``, ``deploy``, ``widgets.example.com``), or by its
+    group, version and plural.
     """
 
     def get(self, resource: str | GroupVersionResource, name: str, *, timeout: float | None = None) -> Scale:

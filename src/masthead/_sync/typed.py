@@ -24,7 +24,8 @@ T = TypeVar("T", bound=Object)
 class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     """The objects of a kind given by its class, built-in or custom.
 
-    The status and scale verbs exist for every kind; the server refuses them where a kind has no such subresource.
+    The status and scale verbs exist for every kind; the server refuses them where a kind has no such
+    subresource.
     """
 
     _async: AsyncTypedResource[T]

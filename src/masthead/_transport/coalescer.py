@@ -1,17 +1,18 @@
 """Reads a busy stream in large pieces.
 
-A server that writes one event at a time fills the socket in pieces of a few kilobytes. A client that is faster than the
-server then wakes up for each of them: 13,800 reads for 20,000 pods, and twice the CPU time of reading the same bytes in
-1,500 reads. So while a stream is busy, the kernel is told to report the socket readable only once there is enough
-(``SO_RCVLOWAT``), and a timer takes that back as soon as less arrives::
+A server that writes one event at a time fills the socket in pieces of a few kilobytes. A client that is
+faster than the server then wakes up for each of them: 13,800 reads for 20,000 pods, and twice the CPU time of
+reading the same bytes in 1,500 reads. So while a stream is busy, the kernel is told to report the socket
+readable only once there is enough (``SO_RCVLOWAT``), and a timer takes that back as soon as less arrives::
 
              several busy windows in a row
     EAGER ─────────────────────────────────> GATHERING ──bytes arrived, timer goes on──┐
       ^                                       │     ^                                  │
       └───nothing arrived within a window─────┘     └──────────────────────────────────┘
 
-A stream that is not busy is not affected: the first byte of an event wakes the reader. At the end of a burst, the last
-bytes are delayed by one window at most. Nothing is buffered here: bytes stay in the kernel, whose limits hold.
+A stream that is not busy is not affected: the first byte of an event wakes the reader. At the end of a burst,
+the last bytes are delayed by one window at most. Nothing is buffered here: bytes stay in the kernel, whose
+limits hold.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ class ReadCoalescer:
 def can_coalesce(platform: str = sys.platform, release: str | None = None) -> bool:
     """Whether the kernel takes the mark back in time.
 
-    Elsewhere a lowered mark may go unnoticed until the next byte arrives, so that the last event of a burst would wait.
+    Elsewhere a lowered mark may go unnoticed until the next byte arrives, so that the last event of a burst
+    would wait.
 
     Args:
         platform: As in `sys.platform`.

@@ -26,7 +26,7 @@ _READ_SIZE: Final = 2**16
 """How many bytes are read at once. A buffer of our own halves the cost of a small response: without, the loop allocates
 a quarter of a megabyte for each."""
 _MAX_READ_SIZE: Final = 2**18
-"""How many, once a read has filled the buffer: a server that sends that much has more. Saves a busy watch 2 µs an event."""
+"""How many, once a read has filled the buffer: a server that sends that much has more. Saves 2 µs an event."""
 _RECORD: Final = 2**14
 """How many bytes of a TLS record may be buffered inside OpenSSL, where the loop does not see them."""
 _MAX_HELD: Final = 2**19
@@ -52,8 +52,8 @@ class ConnectionOwner(Protocol):
 class Connection(asyncio.BufferedProtocol):
     """A connection to a server, or to a forwarding proxy.
 
-    One exchange at a time. One timer serves the timeouts of all exchanges and the idle timeout between them: when a
-    timeout moves later, as with each request, the timer is left to fire early and is then set again.
+    One exchange at a time. One timer serves the timeouts of all exchanges and the idle timeout between them:
+    when a timeout moves later, as with each request, the timer is left to fire early and is then set again.
 
     Args:
         loop: Its event loop.

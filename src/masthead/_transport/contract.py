@@ -1,7 +1,7 @@
 """The interface of a transport: a request, its response, and `Transport`, which sends one and returns the other.
 
-Nothing here, and nothing above this package, names the HTTP library. Tests and users may bring a transport of their
-own.
+Nothing here, and nothing above this package, names the HTTP library. Tests and users may bring a transport of
+their own.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ class TransportRequest:
     Attributes:
         method: The HTTP method.
         target: The escaped path and query.
-        headers: Headers besides those that the transport adds itself (``Host``, lengths, ``Accept-Encoding``), as pairs,
-            because some occur more than once. Credentials are Secrets, and are revealed where the bytes are written. The
-            repr leaves all of them out.
+        headers: Headers besides those that the transport adds itself (``Host``, lengths,
+            ``Accept-Encoding``), as pairs, because some occur more than once. Credentials are Secrets, and
+            are revealed where the bytes are written. The repr leaves all of them out.
         body: The body, a secret value if it holds credentials; None for none.
         timeout: Timeout of the whole exchange in seconds, the response's body included; None for no limit.
-        read_timeout: How many seconds may pass without a byte from the server; None for no limit. Set for streams.
+        read_timeout: How many seconds may pass without a byte from the server; None for no limit. Set for
+            streams.
     """
 
     method: str
@@ -92,7 +93,8 @@ class Transport(Protocol):
         Raises:
             ConnectError: If connecting failed, so that the server cannot have seen the request.
             DeadlineError: If no response arrived in time.
-            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen the request.
+            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen
+                the request.
             ClosedError: If the transport is closed.
         """
         ...

@@ -1,6 +1,7 @@
 """Step-by-step decompression of bodies.
 
-A thousand bytes of gzip may decompress to a megabyte: a server must not fill our memory or block the event loop.
+A thousand bytes of gzip may decompress to a megabyte: a server must not fill our memory or block the event
+loop.
 """
 
 from __future__ import annotations

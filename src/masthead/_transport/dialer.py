@@ -180,7 +180,7 @@ class Dialer:
         proxy: Proxy,
         agent: str,
     ) -> None:
-        """Open a tunnel through an HTTP proxy, and start TLS with the server inside it, perhaps within TLS to the proxy."""
+        """Open a tunnel through an HTTP or HTTPS proxy, and start TLS with the server inside it."""
         loop = asyncio.get_running_loop()
         tunnel = Tunnel(loop, proxy)
         transport = await self._attach(reached, tunnel, outer, proxy.host, proxy.place)

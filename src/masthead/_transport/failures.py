@@ -1,7 +1,7 @@
 """Faults of exchanges, and the errors that explain them.
 
-Only errors of the operating system and of OpenSSL are kept as causes. The parser's may repeat what was sent, and that
-may hold credentials.
+Only errors of the operating system and of OpenSSL are kept as causes. The parser's may repeat what was sent,
+and that may hold credentials.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ _BY_ERRNO: Final = {
 }
 
 # OpenSSL's X509_V_ERR_* numbers.
-_UNKNOWN_AUTHORITY: Final = "is signed by an authority that is not trusted; set certificate-authority (ca_file, ca_data) to the cluster's"
+_UNKNOWN_AUTHORITY: Final = (
+    "is signed by an authority that is not trusted; "
+    "set certificate-authority (ca_file, ca_data) to the cluster's"
+)
 _OTHER_NAME: Final = (
     "is for another name; use one of its names as the address, or set tls-server-name. If it has only a common name, "
     "which does not count, have it reissued with a subject alternative name (SAN)"
@@ -163,8 +166,8 @@ class ErrorFactory:
         """The connect timeout expired while waiting for the pool."""
         return self._make(
             ConnectError,
-            f"all {connections} connections to {self.server} were in use until the connect timeout; make fewer concurrent"
-            " calls, or allow more connections",
+            f"all {connections} connections to {self.server} were in use until the connect timeout; "
+            "make fewer concurrent calls, or allow more connections",
             request,
         )
 

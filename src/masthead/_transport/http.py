@@ -37,9 +37,9 @@ class HttpTransport:
     """Sends requests to one server over HTTP/1.1, on pooled connections.
 
     Guarantees:
-        Redirects are not followed: they could send the credentials elsewhere. Proxies and credentials come from the
-        arguments only, never from the environment. A write is sent at most once; a ``GET`` is sent once more, on a new
-        connection, when a pooled one breaks before a byte of the response has arrived.
+        Redirects are not followed: they could send the credentials elsewhere. Proxies and credentials come
+        from the arguments only, never from the environment. A write is sent at most once; a ``GET`` is sent
+        once more, on a new connection, when a pooled one breaks before a byte of the response has arrived.
 
     Cancellation:
         Cancelling `send`, or the reading of a response, closes the connection in use and no other.
@@ -49,18 +49,18 @@ class HttpTransport:
 
     Args:
         server: The server's address, perhaps with a path, which precedes every target.
-        tls: The source of TLS contexts; None for the machine's trust store. Called before each request that needs TLS:
-            after a change of the context, requests use new connections, idle ones are closed, and running streams
-            continue.
+        tls: The source of TLS contexts; None for the machine's trust store. Called before each request that
+            needs TLS: after a change of the context, requests use new connections, idle ones are closed, and
+            running streams continue.
         server_name: The name that the server's certificate must have; empty for the address's.
-        proxy_url: The proxy: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if needed. The same
-            TLS context is used for an ``https`` proxy.
+        proxy_url: The proxy: ``http``, ``https``, ``socks5`` or ``socks5h``, with user and password if
+            needed. The same TLS context is used for an ``https`` proxy.
         compression: Whether to request compressed responses.
         connections: The maximum number of connections in use, streams not counted; 0 for no limit.
         connect_timeout: The connect timeout in seconds, the wait for the pool included.
         idle: The idle timeout of a connection in seconds.
-        max_response_bytes: The maximum size of a body that is read at once, compressed and decompressed; ``math.inf``
-            for no limit. A stream is decompressed only as far as it is read.
+        max_response_bytes: The maximum size of a body that is read at once, compressed and decompressed;
+            ``math.inf`` for no limit. A stream is decompressed only as far as it is read.
 
     Raises:
         ConfigError: If an address is invalid.
@@ -102,7 +102,8 @@ class HttpTransport:
         Raises:
             ConnectError: If connecting failed, so that the server cannot have seen the request.
             DeadlineError: If no response arrived in time.
-            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen the request.
+            ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen
+                the request.
             ClosedError: If the transport is closed.
             InvalidValueError: If a header holds characters that cannot be sent.
             AuthError: If a client certificate or key cannot be read.

@@ -19,8 +19,8 @@ __all__ = ["IncomingResponse"]
 class IncomingResponse:
     """The part of a response that has arrived so far.
 
-    A fault is stored, not raised here, so that the reader gets it after all bytes that arrived before it, and in a
-    frame of its own.
+    A fault is stored, not raised here, so that the reader gets it after all bytes that arrived before it, and
+    in a frame of its own.
 
     Attributes:
         status: The HTTP status code; 0 until the whole head has arrived.

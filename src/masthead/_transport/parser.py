@@ -1,7 +1,7 @@
 """Parses HTTP/1.1 responses with llhttp, and checks what llhttp leaves to its user.
 
-llhttp rejects contradicting lengths. Left to us: which responses have no body, where a body without a length ends, size
-limits, and unsolicited responses.
+llhttp rejects contradicting lengths. Left to us: which responses have no body, where a body without a length
+ends, size limits, and unsolicited responses.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ __all__ = ["ConnectionPool"]
 class ConnectionPool:
     """Keeps idle connections, and limits the number in use.
 
-    A caller takes an idle connection, or else enters and dials one. At the limit, callers wait in a FIFO queue. The most
-    recently used connection is taken first, so that surplus ones reach their idle timeout. Streams do not count against
-    the limit: they last for hours, and calls would wait for them in vain.
+    A caller takes an idle connection, or else enters and dials one. At the limit, callers wait in a FIFO
+    queue. The most recently used connection is taken first, so that surplus ones reach their idle timeout.
+    Streams do not count against the limit: they last for hours, and calls would wait for them in vain.
 
     Args:
         loop: Its event loop.
@@ -63,8 +63,8 @@ class ConnectionPool:
             counts: Whether it counts against the limit; a stream does not.
 
         Returns:
-            A connection that has become idle meanwhile; None if the caller must dial one. In both cases it counts as in
-            use until `done` or `leave` is called.
+            A connection that has become idle meanwhile; None if the caller must dial one. In both cases it
+            counts as in use until `done` or `leave` is called.
         """
         if counts:
             if self.is_full:

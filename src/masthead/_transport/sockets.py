@@ -16,8 +16,8 @@ AddressInfo: TypeAlias = (
 )
 """An address, as ``getaddrinfo`` returns it."""
 
-# client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no ping, so
-# TCP keepalive does the same; without it, a watch over a dead link would wait for a quarter of an hour.
+# client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no
+# ping, so TCP keepalive does the same; without it, a watch over a dead link would wait for a quarter of an hour.
 _IDLE_S: Final = 30
 _INTERVAL_S: Final = 15
 _PROBES: Final = 3
@@ -86,7 +86,8 @@ class SocketTracker:
     async def finish(self) -> None:
         """Shut down all sockets that are still open, and let the loop close them.
 
-        An aborted TLS connection lingers until the peer has sent its close, which a hanging server never does.
+        An aborted TLS connection lingers until the peer has sent its close, which a hanging server never
+        does.
         """
         for each in self._open():
             with suppress(OSError):  # it was never connected
