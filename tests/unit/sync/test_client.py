@@ -149,7 +149,7 @@ def test_a_client_that_was_closed_says_so(client: Client) -> None:
     assert threads() == []
 
 
-def test_a_client_that_nobody_closed_says_so_and_ends_its_thread(kubeconfig_file: Path) -> None:
+def test_an_unclosed_client_warns_and_ends_its_thread(kubeconfig_file: Path) -> None:
     client = Client(kubeconfig=kubeconfig_file)
     pods = client.core_v1.pods("default")
     del client
@@ -170,7 +170,7 @@ def test_a_client_that_was_never_used_starts_nothing(kubeconfig_file: Path) -> N
         del client
 
 
-def test_a_condition_that_calls_the_client_is_told_why_that_cannot_be(
+def test_a_condition_that_calls_the_client_gets_an_error(
     maps: ResourceClient[ConfigMap],
 ) -> None:
     def calls_back(_: ConfigMap | None) -> bool:

@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.sync.heard import PATIENCE, Heard, threads
+from tests.unit.sync.recording_handler import TIMEOUT, RecordingHandler, threads
 
 from masthead._cache.informer.handlers import EventHandler
 from masthead._meta.patch import Patch
@@ -57,7 +57,7 @@ class TestReading:
         maps.create(ConfigMap.new("web", labels={"app": "web"}))
         informer.add_indexers({"app": lambda each: [each.metadata.labels["app"]]})
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             assert informer.has_synced
             assert informer.lister.namespace("default").get("web").metadata.name == "web"
             assert [each.metadata.name for each in informer.lister.list("app=web")] == ["web"]
@@ -72,10 +72,10 @@ class TestReading:
     ) -> None:
         with informer:
             made = maps.create(ConfigMap.new("web"))
-            informer.wait_for(made, PATIENCE)
+            informer.wait_for(made, TIMEOUT)
             assert informer.lister.get("default/web") == made
             changed = maps.patch("web", Patch.merge({"data": {"colour": "blue"}}))
-            informer.wait_for(changed.metadata.resource_version, timeout=PATIENCE)
+            informer.wait_for(changed.metadata.resource_version, timeout=TIMEOUT)
             assert informer.lister.get("default/web").data == {"colour": "blue"}
 
     def test_waiting_too_long_is_an_error(self, client: Client, informer: SharedInformer[ConfigMap]) -> None:
@@ -88,13 +88,13 @@ class TestReading:
     ) -> None:
         maps.create(ConfigMap.new("web"))
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             assert repr(informer).endswith("synced, 1 object>")
             maps.delete("web")
-            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None, PATIENCE)
+            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None, TIMEOUT)
             assert informer.lister.list() == []
             with pytest.raises(RuntimeError, match="must not call the client"):
-                informer.wait_until(lambda _: bool(maps.list()), PATIENCE)
+                informer.wait_until(lambda _: bool(maps.list()), TIMEOUT)
 
     def test_several_namespaces_are_one_copy(self, client: Client) -> None:
         for name in ("red", "blue"):
@@ -102,7 +102,7 @@ class TestReading:
             client.core_v1.config_maps(name).create(ConfigMap.new("colour"))
         informer = SharedInformer([client.core_v1.config_maps(name) for name in ("red", "blue")])
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             assert sorted(informer.indexer.list_keys()) == ["blue/colour", "red/colour"]
 
     def test_a_snapshot_is_saved_and_begun_with(
@@ -110,7 +110,7 @@ class TestReading:
     ) -> None:
         maps.create(ConfigMap.new("web"))
         with SharedInformer(maps) as first:
-            first.wait_synced(PATIENCE)
+            first.wait_synced(TIMEOUT)
             assert first.save(tmp_path / "maps") == 1
         second = SharedInformer(maps)
 
@@ -124,7 +124,7 @@ class TestHandlers:
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web", data={"colour": "red"}))
-        one, other, read = Heard(), Heard(), list[dict[str, str]]()
+        one, other, read = RecordingHandler(), RecordingHandler(), list[dict[str, str]]()
 
         def ask(obj: ConfigMap) -> None:
             read.append(maps.get(obj.metadata.name).data)
@@ -133,7 +133,7 @@ class TestHandlers:
         informer.add_event_handler(on_add=one, name="one")
         with informer:
             informer.add_event_handler(on_add=ask, name="other")
-            informer.wait_synced(PATIENCE, handlers=True)
+            informer.wait_synced(TIMEOUT, handlers=True)
             assert one.names == other.names == ["web"]
             assert one.threads == {"masthead-handler-one"}
             assert other.threads == {"masthead-handler-other"}
@@ -143,19 +143,19 @@ class TestHandlers:
     def test_a_handler_that_blocks_delays_no_other(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
-        go_on, heard = threading.Event(), Heard()
-        slow = informer.add_event_handler(on_add=lambda _: go_on.wait(PATIENCE), name="slow")
-        informer.add_event_handler(on_add=heard)
+        go_on, handler = threading.Event(), RecordingHandler()
+        slow = informer.add_event_handler(on_add=lambda _: go_on.wait(TIMEOUT), name="slow")
+        informer.add_event_handler(on_add=handler)
         with informer:
-            slow.wait_synced(PATIENCE)
+            slow.wait_synced(TIMEOUT)
             for name in ("a", "b", "c"):
                 maps.create(ConfigMap.new(name))
-            assert heard.until("c") == ["a", "b", "c"]
+            assert handler.until("c") == ["a", "b", "c"]
             assert slow.pending == 3
             assert repr(slow) == "<Registration of 'slow', 3 pending>"
             go_on.set()
 
-    def test_a_class_is_told_of_everything(
+    def test_an_event_handler_gets_every_event(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         told: list[str] = []
@@ -176,12 +176,12 @@ class TestHandlers:
         maps.create(ConfigMap.new("web"))
         handle = informer.add_event_handler(Telling())
         with informer:
-            handle.wait_synced(PATIENCE)
+            handle.wait_synced(TIMEOUT)
             assert handle.has_synced
             maps.create(ConfigMap.new("db"))
             maps.patch("web", Patch.merge({"data": {"a": "b"}}))
             maps.delete("web")
-            assert over.wait(PATIENCE)
+            assert over.wait(TIMEOUT)
 
         assert told == ["there is web", "came db", "{} became {'a': 'b'}", "web went"]
 
@@ -191,10 +191,10 @@ class TestHandlers:
         with pytest.raises(InvalidValueError, match=r"use masthead\.aio"):
             informer.add_event_handler(on_add=wait)
 
-    def test_one_that_is_removed_hears_nothing_more(
+    def test_a_removed_handler_gets_no_more_events(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
-        gone, stays = Heard(), Heard()
+        gone, stays = RecordingHandler(), RecordingHandler()
         handle = informer.add_event_handler(on_add=gone)
         informer.add_event_handler(on_add=stays)
         with informer:
@@ -215,13 +215,13 @@ class TestHandlers:
 
         def work(_: ConfigMap) -> None:
             inside.set()
-            assert go_on.wait(PATIENCE)
+            assert go_on.wait(TIMEOUT)
             returned.set()
 
         handle = informer.add_event_handler(on_add=work)
         maps.create(ConfigMap.new("a"))
         with informer:
-            assert inside.wait(PATIENCE)
+            assert inside.wait(TIMEOUT)
             threading.Timer(0.01, go_on.set).start()
             handle.remove()
             assert returned.is_set()
@@ -231,7 +231,7 @@ class TestHandlers:
         handle.remove()
 
         with pytest.raises(ClosedError, match="it was removed, or its informer has stopped"):
-            handle.wait_synced(PATIENCE)
+            handle.wait_synced(TIMEOUT)
 
     @pytest.mark.parametrize("ends", ["remove", "stop"])
     def test_a_handler_may_end_itself(
@@ -250,7 +250,7 @@ class TestHandlers:
             maps.create(ConfigMap.new(name))
         handles.append(informer.add_event_handler(on_add=end))
         informer.start()
-        assert done.wait(PATIENCE)
+        assert done.wait(TIMEOUT)
         informer.stop()
 
         assert names[0] == "a"
@@ -261,7 +261,7 @@ class TestHandlers:
 class TestLife:
     def test_an_informer_runs_once(self, informer: SharedInformer[ConfigMap]) -> None:
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
         with informer:
             for again in (informer.start, informer.run):
                 with pytest.raises(InformerStateError, match="make a new one"):
@@ -277,14 +277,14 @@ class TestLife:
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web"))
-        heard = Heard()
-        informer.add_event_handler(on_add=heard)
+        handler = RecordingHandler()
+        informer.add_event_handler(on_add=handler)
         running = threading.Thread(target=informer.run)
         running.start()
-        heard.until("web")
+        handler.until("web")
         assert running.is_alive()
         informer.stop()
-        running.join(PATIENCE)
+        running.join(TIMEOUT)
 
         assert not running.is_alive()
         assert informer.is_stopped
@@ -306,9 +306,9 @@ class TestLife:
 
         running = threading.Thread(target=run)
         running.start()
-        assert began.wait(PATIENCE)
+        assert began.wait(TIMEOUT)
         client.close()
-        running.join(PATIENCE)
+        running.join(TIMEOUT)
 
         assert not running.is_alive()
         assert errors == []
@@ -320,7 +320,7 @@ class TestLife:
             informer = SharedInformer(client.core_v1.namespaces())
             handle = informer.add_event_handler(on_add=lambda _: None)
             informer.start()
-            handle.wait_synced(PATIENCE)
+            handle.wait_synced(TIMEOUT)
 
         assert informer.is_stopped
         assert threads() == []
@@ -350,29 +350,29 @@ class TestLife:
 
         def hang(_: Namespace) -> None:
             inside.set()
-            go_on.wait(PATIENCE)
+            go_on.wait(TIMEOUT)
 
         informer = SharedInformer(client.core_v1.namespaces())
         informer.add_event_handler(on_add=hang, name="hanging")
         informer.start()
-        assert inside.wait(PATIENCE)
+        assert inside.wait(TIMEOUT)
         informer.stop(grace=0.01)
         go_on.set()
 
         assert "handler hanging did not return within 0.01 s; its thread is left" in caplog.text
         for each in threading.enumerate():
             if each.name == "masthead-handler-hanging":
-                each.join(PATIENCE)
+                each.join(TIMEOUT)
 
     def test_one_that_is_dropped_takes_nothing_down_and_goes_with_its_client(
         self, kubeconfig_file: Path
     ) -> None:
         clients = [Client(kubeconfig=kubeconfig_file)]
         informers = [SharedInformer(clients[0].core_v1.namespaces())]
-        heard = threading.Event()
-        informers[0].add_event_handler(on_add=lambda _: heard.set())
+        handler = threading.Event()
+        informers[0].add_event_handler(on_add=lambda _: handler.set())
         informers[0].start()
-        assert heard.wait(PATIENCE)
+        assert handler.wait(TIMEOUT)
         (thread,) = (each for each in threading.enumerate() if each.name == "masthead-client")
 
         gone = weakref.ref(informers.pop())
@@ -381,21 +381,21 @@ class TestLife:
         with pytest.warns(ResourceWarning, match="unclosed client"):
             clients.clear()
         gc.collect()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
 
         assert not thread.is_alive()
 
     def test_those_who_change_shared_objects_are_found_when_it_ends(self, client: Client) -> None:
         informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
         informer.start()
-        informer.wait_synced(PATIENCE)
+        informer.wait_synced(TIMEOUT)
         informer.lister.get("default").metadata.labels["mine"] = "yes"
 
         with pytest.raises(MutationError, match="default"):
             informer.stop()
         assert informer.is_stopped
 
-    def test_many_handlers_come_and_go_while_others_are_told(
+    def test_many_handlers_come_and_go_while_others_get_events(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         for number in range(20):
@@ -404,19 +404,19 @@ class TestLife:
 
         def come_and_go() -> None:
             for _ in range(5):
-                heard = Heard()
-                handle = informer.add_event_handler(on_add=heard)
-                handle.wait_synced(PATIENCE)
-                found.append(len(heard.names))
+                handler = RecordingHandler()
+                handle = informer.add_event_handler(on_add=handler)
+                handle.wait_synced(TIMEOUT)
+                found.append(len(handler.names))
                 handle.remove()
 
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             coming = [threading.Thread(target=come_and_go) for _ in range(4)]
             for each in coming:
                 each.start()
             for each in coming:
-                each.join(PATIENCE)
+                each.join(TIMEOUT)
 
         assert found == [20] * 20
         assert threads() == ["masthead-client"]
@@ -425,7 +425,7 @@ class TestLife:
         with Client(kubeconfig=kubeconfig_file) as client:
             informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
             informer.start()
-            informer.wait_synced(PATIENCE)
+            informer.wait_synced(TIMEOUT)
             informer.lister.get("default").metadata.labels["mine"] = "yes"
 
         with pytest.raises(MutationError, match="default"):
@@ -438,7 +438,7 @@ class TestLife:
 
         def fail() -> None:
             with informer:
-                informer.wait_synced(PATIENCE)
+                informer.wait_synced(TIMEOUT)
                 informer.lister.get("default").metadata.labels["mine"] = "yes"
                 raise LookupError("no such shelf")
 

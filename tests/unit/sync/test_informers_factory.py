@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PATIENCE = 30
+TIMEOUT = 30
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
 
@@ -52,17 +52,17 @@ def test_all_ways_to_a_kind_lead_to_one_informer(factory: SharedInformerFactory)
 
 def test_a_program_reads_what_it_shares(client: Client, factory: SharedInformerFactory) -> None:
     client.core_v1.config_maps("default").create(ConfigMap.new("web", labels={"app": "web"}))
-    maps, heard = factory.core_v1.config_maps, list[str]()
-    maps.informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name))
+    maps, handler = factory.core_v1.config_maps, list[str]()
+    maps.informer.add_event_handler(on_add=lambda each: handler.append(each.metadata.name))
 
     with factory:
-        factory.wait_for_cache_sync(PATIENCE, handlers=True)
-        assert heard == ["web"]
+        factory.wait_for_cache_sync(TIMEOUT, handlers=True)
+        assert handler == ["web"]
         assert maps.lister.namespace("default").get("web").metadata.labels == {"app": "web"}
         assert factory.health["configmaps"].is_healthy
 
         late = factory.metadata(Namespace)
-        late.informer.wait_synced(PATIENCE)
+        late.informer.wait_synced(TIMEOUT)
         assert late.lister.get("default").metadata.name == "default"
     assert maps.informer.is_stopped
     assert late.informer.is_stopped
@@ -79,7 +79,7 @@ def test_the_first_who_makes_an_informer_wins_and_gets_the_blocking_client(
 
     assert factory.core_v1.namespaces.informer is mine
     with factory:
-        factory.wait_for_cache_sync(PATIENCE)
+        factory.wait_for_cache_sync(TIMEOUT)
         assert mine.has_synced
 
 
@@ -106,13 +106,13 @@ def test_a_constructor_may_call_the_client_while_the_factory_starts(
 
     def make(given: Client, _: float) -> SharedInformer[Namespace]:
         starting.start()
-        starting.join(PATIENCE)
+        starting.join(TIMEOUT)
         inside.set()
         given.core_v1.namespaces().list()
         return SharedInformer(given.core_v1.namespaces())
 
     informer = factory.informer_for(Namespace, make)
-    informer.wait_synced(PATIENCE)
+    informer.wait_synced(TIMEOUT)
 
     assert inside.is_set()
     assert not starting.is_alive()
@@ -129,7 +129,7 @@ def test_a_handler_may_shut_the_factory_down(factory: SharedInformerFactory) -> 
     factory.core_v1.namespaces.informer.add_event_handler(on_add=shut_down)
     pods = factory.core_v1.pods.informer
     factory.start()
-    assert done.wait(PATIENCE)
+    assert done.wait(TIMEOUT)
     factory.shutdown()
 
     assert pods.is_stopped
@@ -139,7 +139,7 @@ def test_a_handler_may_shut_the_factory_down(factory: SharedInformerFactory) -> 
 def test_late_ones_are_named(factory: SharedInformerFactory) -> None:
     factory.dynamic(WIDGETS).informer.set_watch_error_handler(lambda _: None)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
-        factory.wait_for_cache_sync(PATIENCE)
+        factory.wait_for_cache_sync(TIMEOUT)
     with factory, pytest.raises(DeadlineError, match=r"widgets\.example\.com\[untyped\]"):
         factory.wait_for_cache_sync(0.2)
 
@@ -157,7 +157,7 @@ def test_closing_the_client_ends_the_factorys_informers(kubeconfig_file: Path) -
         factory = SharedInformerFactory(client)
         namespaces = factory.core_v1.namespaces
         factory.start()
-        factory.wait_for_cache_sync(PATIENCE)
+        factory.wait_for_cache_sync(TIMEOUT)
 
     assert namespaces.informer.is_stopped
     assert namespaces.lister.get("default").metadata.name == "default"
@@ -178,13 +178,13 @@ def test_threads_that_ask_at_once_get_the_same(factory: SharedInformerFactory) -
     together, found = threading.Barrier(8), list[SharedInformer[Pod]]()
 
     def ask() -> None:
-        together.wait(PATIENCE)
+        together.wait(TIMEOUT)
         found.append(factory.informer(Pod))
 
     asking = [threading.Thread(target=ask) for _ in range(8)]
     for each in asking:
         each.start()
     for each in asking:
-        each.join(PATIENCE)
+        each.join(TIMEOUT)
 
     assert len({each.indexer for each in found}) == 1

@@ -38,10 +38,10 @@ def run(script: str, kubeconfig: Path) -> tuple[str, str]:
 def test_a_process_ends_though_an_informer_runs(kubeconfig_file: Path, ends: str) -> None:
     script = f"""
         factory = masthead.SharedInformerFactory(client)
-        heard = factory.core_v1.namespaces.informer.add_event_handler(on_add=lambda _: None)
+        handler = factory.core_v1.namespaces.informer.add_event_handler(on_add=lambda _: None)
         handle = informer.add_event_handler(on_add=lambda _: None)
         {ends}
-        ({"handle" if "informer" in ends else "heard"}).wait_synced(30)
+        ({"handle" if "informer" in ends else "handler"}).wait_synced(30)
         print("the end")
     """
 
@@ -68,7 +68,7 @@ def test_a_process_ends_though_a_handler_hangs(kubeconfig_file: Path) -> None:
     assert complaints in {"", "handler hanging did not return within 1 s; its thread is left\n"}
 
 
-def test_a_process_ends_though_somebody_waits_for_a_handler_that_hangs(kubeconfig_file: Path) -> None:
+def test_a_process_exits_while_a_thread_waits_for_a_hanging_handler(kubeconfig_file: Path) -> None:
     script = """
         inside = threading.Event()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.cache.fake_list_watch import FakeListWatch
-from tests.unit.sync.heard import PATIENCE, Heard, threads
+from tests.unit.sync.recording_handler import TIMEOUT, RecordingHandler, threads
 
 import masthead.aio
 from masthead._sync.client import Client
@@ -31,14 +31,14 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
 def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None:
     source = FakeListWatch()
     source.put("a", "1")
-    heard = Heard()
+    handler = RecordingHandler()
     with SharedInformer(source) as informer:
-        informer.add_event_handler(on_add=heard)
-        informer.wait_synced(PATIENCE, handlers=True)
+        informer.add_event_handler(on_add=handler)
+        informer.wait_synced(TIMEOUT, handlers=True)
         assert informer.lister.get("shop/a").data == {"value": "1"}
         assert "masthead-client" in threads()
 
-    assert heard.names == ["a"]
+    assert handler.names == ["a"]
     assert threads() == []
 
 
@@ -48,28 +48,28 @@ def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
     informer, seen = SharedInformer(source), threading.Event()
 
     def stop_once_it_was_seen(_: object) -> None:
-        seen.wait(PATIENCE)
+        seen.wait(TIMEOUT)
         informer.stop()
 
     (loop_thread,) = _started_by(lambda: informer.add_event_handler(on_add=stop_once_it_was_seen))
     informer.start()
     seen.set()
-    loop_thread.join(PATIENCE)
+    loop_thread.join(TIMEOUT)
 
     assert informer.is_stopped
     assert not loop_thread.is_alive()
 
 
 def test_running_it_ends_with_its_loop() -> None:
-    source, heard = FakeListWatch(), Heard()
+    source, handler = FakeListWatch(), RecordingHandler()
     source.put("a", "1")
     informer = SharedInformer(source)
-    informer.add_event_handler(on_add=heard)
+    informer.add_event_handler(on_add=handler)
     running = threading.Thread(target=informer.run)
     running.start()
-    heard.until("a")
+    handler.until("a")
     informer.stop()
-    running.join(PATIENCE)
+    running.join(TIMEOUT)
 
     assert threads() == []
 
@@ -117,7 +117,7 @@ def test_starting_it_twice_does_not_end_its_loop() -> None:
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError, match="it has been started"):
                 again()
-        informer.wait_until(lambda copy: len(copy) == 1, PATIENCE)
+        informer.wait_until(lambda copy: len(copy) == 1, TIMEOUT)
         source.put("b", "1")
 
     assert threads() == []

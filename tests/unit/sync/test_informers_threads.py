@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.sync.heard import PATIENCE, threads
+from tests.unit.sync.recording_handler import TIMEOUT, threads
 
 from masthead._sync.client import Client
 from masthead._sync.informer import SharedInformer
@@ -41,16 +41,16 @@ def test_handlers_may_remove_each_other(
 
     def removing(other: int) -> Callable[[ConfigMap], None]:
         def on_add(_: ConfigMap) -> None:
-            both.wait(PATIENCE)
+            both.wait(TIMEOUT)
             handles[other].remove()
-            removed.wait(PATIENCE)
+            removed.wait(TIMEOUT)
 
         return on_add
 
     maps.create(ConfigMap.new("a"))
     handles += [informer.add_event_handler(on_add=removing(other)) for other in (1, 0)]
     with informer:
-        removed.wait(PATIENCE)
+        removed.wait(TIMEOUT)
 
 
 def test_stopping_waits_for_one_that_has_removed_itself(
@@ -62,13 +62,13 @@ def test_stopping_waits_for_one_that_has_removed_itself(
     def leave(_: ConfigMap) -> None:
         handles[0].remove()
         left.set()
-        assert go_on.wait(PATIENCE)
+        assert go_on.wait(TIMEOUT)
         returned.set()
 
     maps.create(ConfigMap.new("a"))
     handles.append(informer.add_event_handler(on_add=leave))
     informer.start()
-    assert left.wait(PATIENCE)
+    assert left.wait(TIMEOUT)
     threading.Timer(0.01, go_on.set).start()
     informer.stop()
 
@@ -95,7 +95,7 @@ def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
     informer.add_indexers({"before": here})
     informer.add_event_handler(on_add=add_more)
     with informer:
-        assert done.wait(PATIENCE)
+        assert done.wait(TIMEOUT)
         informer.add_indexers({"after": here})
         assert [each.key for each in informer.indexer.by_index("after", "web")] == ["default/web"]
     assert called == ["masthead-client"] * 3
@@ -116,6 +116,6 @@ def test_nothing_is_added_on_the_loop_itself(
     maps.create(ConfigMap.new("web"))
     informer.add_indexers({"first": add_more})
     with informer:
-        informer.wait_synced(PATIENCE)
+        informer.wait_synced(TIMEOUT)
     assert len(refused) == 1
     assert "an index function, a transform or a handler of watch errors, must not call" in refused[0]

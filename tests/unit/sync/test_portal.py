@@ -169,7 +169,7 @@ class TestCalls:
 
 
 class TestThreads:
-    def test_a_thousand_calls_from_sixteen_threads_each_get_their_own_answer(self, portal: Portal) -> None:
+    def test_a_thousand_calls_from_sixteen_threads_each_get_their_own_result(self, portal: Portal) -> None:
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(lambda number: portal.call(double(number)), range(1000)))
 
@@ -403,7 +403,7 @@ class TestClosing:
 
 
 class TestCollection:
-    def test_a_portal_that_nobody_closed_says_so_and_takes_its_thread_with_it(self, loop_of: None) -> None:  # noqa: ARG002
+    def test_an_unclosed_portal_warns_and_ends_its_thread(self, loop_of: None) -> None:  # noqa: ARG002
         closed = threading.Event()
 
         async def close() -> None:

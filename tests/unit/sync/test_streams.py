@@ -95,7 +95,7 @@ def test_an_error_comes_behind_every_item_before_it_and_once(count: int, limit: 
         portal.close()
 
 
-def test_nothing_is_asked_for_before_the_first_item_is(shared: Portal) -> None:
+def test_iteration_starts_with_the_first_item(shared: Portal) -> None:
     source = Source(3)
     items = Items(shared, source.items())
     turns_of(shared)

@@ -1,4 +1,4 @@
-"""What handlers in threads were told, and which threads there are."""
+"""A handler that records its calls from any thread, and the threads of clients and handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from masthead.api.core.v1 import ConfigMap
 
-PATIENCE = 30
+TIMEOUT = 30
 
 
 def threads() -> list[str]:
@@ -17,8 +17,8 @@ def threads() -> list[str]:
     return [each for each in names if each == "masthead-client" or each.startswith("masthead-handler-")]
 
 
-class Heard:
-    """Names that a handler was told, from whatever thread."""
+class RecordingHandler:
+    """Records the names of the objects that it is called with, from any thread."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -33,5 +33,5 @@ class Heard:
 
     def until(self, name: str) -> list[str]:
         with self._more:
-            assert self._more.wait_for(lambda: name in self.names, PATIENCE)
+            assert self._more.wait_for(lambda: name in self.names, TIMEOUT)
             return list(self.names)
