@@ -264,3 +264,54 @@ def test_a_notice_does_not_show_what_may_be_secret() -> None:
     assert "hunter" not in repr(notification)
     assert "hunter" not in str(notification.__rich_repr__())
     assert "ns/token" in repr(notification)
+
+
+class TestBeginningWithAState:
+    def items(self, count: int) -> dict[str, int]:
+        return {f"key-{number}": number for number in range(count)}
+
+    @pytest.mark.parametrize("count", [0, 5, 6, 100])
+    def test_it_is_taken_as_initial_adds_in_order(self, count: int) -> None:
+        buffer: HandlerBuffer[int] = HandlerBuffer(5)
+        buffer.begin_with(self.items(count))
+        assert len(buffer) == count
+        taken = [each for _ in range(count + 1) for each in buffer.take(7)]
+        assert [(each.key, each.new) for each in taken] == list(self.items(count).items())
+        assert all(each.type is NotificationType.ADD and each.is_initial for each in taken)
+        assert not len(buffer)
+
+    def test_changes_are_folded_into_it_where_it_is_larger_than_the_limit(self) -> None:
+        buffer: HandlerBuffer[int] = HandlerBuffer(2)
+        buffer.begin_with(self.items(4))
+        buffer.push(Notification(NotificationType.UPDATE, "key-2", 2, 20))
+        buffer.push(Notification(NotificationType.DELETE, "key-1", 1, None))
+        buffer.push(Notification(NotificationType.SYNC_MARKER))
+        buffer.push(Notification(NotificationType.ADD, "key-1", None, 10))
+        assert len(buffer) == 5
+        taken = [(each.type.value, each.key, each.new, each.is_initial) for each in buffer.take(10)]
+        assert taken == [
+            ("add", "key-0", 0, True),
+            ("add", "key-2", 20, True),
+            ("add", "key-3", 3, True),
+            (NotificationType.SYNC_MARKER.value, "", None, False),
+            ("add", "key-1", 10, False),
+        ]
+        assert buffer.folded == 3
+
+    def test_what_was_taken_already_is_not_folded(self) -> None:
+        buffer: HandlerBuffer[int] = HandlerBuffer(2)
+        buffer.begin_with(self.items(4))
+        assert len(buffer.take(2)) == 2
+        buffer.push(Notification(NotificationType.DELETE, "key-0", 0, None))
+        assert [(each.type.value, each.key) for each in buffer.take(10)] == [
+            ("add", "key-2"),
+            ("add", "key-3"),
+            ("delete", "key-0"),
+        ]
+
+    def test_clearing_drops_it(self) -> None:
+        buffer: HandlerBuffer[int] = HandlerBuffer(2)
+        buffer.begin_with(self.items(4))
+        buffer.clear()
+        assert buffer.take(10) == []
+        assert not len(buffer)
