@@ -18,6 +18,7 @@ MAY_IMPORT = (
     "masthead.errors",
     "masthead._lazy",
     "masthead._meta",
+    "masthead._module",
     "masthead._server",
 )
 
