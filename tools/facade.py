@@ -145,7 +145,7 @@ _LEFT_OUT: Final = frozenset(
         "Registration.is_called_from_handler",
         "Registration.is_own",
         "Registration.leave",
-        "Registration.settle",
+        "Registration.mark_done",
         "Registration.start",
         "SharedInformer.check_at_end",
         "SharedInformer.check_startable",

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from masthead._cache.informer.health import Health as Health
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
+    from masthead._cache.options import InformerOptions as InformerOptions
     from masthead._cache.reflector.ingest import Ingest as Ingest
     from masthead._cache.reflector.reflector import Reflector as Reflector
+    from masthead._cache.reflector.sink import ChangeSink as ChangeSink
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "InformerController": "masthead._cache.informer.controller",
+    "InformerOptions": "masthead._cache.options",
+    "ChangeSink": "masthead._cache.reflector.sink",
     "SharedInformerFactory": "masthead._cache.factory.factory",
     "EventHandler": "masthead._cache.informer.handlers",
     "FilteringEventHandler": "masthead._cache.informer.handlers",

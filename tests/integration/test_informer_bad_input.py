@@ -49,7 +49,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     async with informer:
         with pytest.raises(DeadlineError, match=rf"has not synced within 0.2 s; the last error was {name}"):
             await informer.wait_synced(0.2)
-        with pytest.raises(DeadlineError, match="has not heard all that there is"):
+        with pytest.raises(DeadlineError, match="has not processed the initial objects"):
             await handle.wait_synced(0.01)
         health = informer.health
         assert not health.is_healthy

@@ -36,7 +36,7 @@ ASYNC_ONLY = {
     "ReadVerbs": {"list_watch"},  # opens connections that are read in the loop
     "RestClient": {"call", "open"},  # for those who build on it: what they return is read in the loop
     # For those who begin and end them on the loop: factories, and the blocking façade.
-    "Registration": {"is_called_from_handler", "is_own", "is_alive", "leave", "start", "end", "settle"},
+    "Registration": {"is_called_from_handler", "is_own", "is_alive", "leave", "start", "end", "mark_done"},
     "SharedInformer": {
         "is_called_from_handler",
         "is_running",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar, g
 
 from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
 from masthead.errors import InvalidValueError
@@ -30,6 +31,7 @@ Hold: TypeAlias = Literal["lazy", "eager", "compact"]
 """How a store keeps objects: decoded on access, decoded at once, or compressed."""
 
 
+@set_module("masthead.cache")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformerOptions(Generic[T]):
     """The options of an informer; `SharedInformer` documents each of them under the same name.

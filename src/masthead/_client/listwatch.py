@@ -296,8 +296,8 @@ class ListWatch(Generic[T]):
     ) -> WatchStream[T]:
         """Open one connection.
 
-        Bookmarks are always requested: they keep the version fresh, and without them a quiet stream cannot be told from
-        a dead connection.
+        Bookmarks are always requested: they keep the version fresh, and without them a quiet stream looks like a dead
+        connection.
 
         Args:
             options: Where the watch starts.

@@ -1,4 +1,4 @@
-"""What a watch tells."""
+"""The events of a watch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Object)
 
 
 EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
-"""What happened; plain strings, so that type checkers notice one that is misspelt.
+"""What happened; plain strings, so that type checkers find one that is misspelt.
 
 - ``ADDED``: the object is new, or existed when the watch began.
 - ``MODIFIED``: the object changed.
@@ -163,7 +163,7 @@ def _read(item: type[T], line: bytes) -> WatchEvent[T] | StatusError:
 
 
 def end_of_initial_events(item: type[T], version: str) -> WatchEvent[T]:
-    """The bookmark behind what there is, for a server that does not send it: the version is that of a list."""
+    """The bookmark that ends initial events, for a server that does not send it; the version is a list's."""
     return WatchEvent(
         "BOOKMARK",
         item(metadata=ObjectMeta(resource_version=version, annotations={_INITIAL_END: "true"})),

@@ -6,7 +6,7 @@
         │
         └─ refused, or no such bookmark in time ──> a plain list, and for this resource from now on at once
 
-One attempt is made. Whoever calls for a list waits for it, so that retries are left to the plain list.
+One attempt is made: the caller waits for the list, so that retries are left to the plain list.
 """
 
 from __future__ import annotations

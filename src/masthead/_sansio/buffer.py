@@ -1,6 +1,6 @@
-"""What a handler has yet to hear.
+"""The buffer of notifications in front of a handler.
 
-A handler that keeps up hears everything. One that does not must not fill the memory, nor slow others down: it is told
+A handler that keeps up receives everything. One that does not must not fill the memory, nor slow others down: it gets
 less then, but never anything else than the truth::
 
                       more than limit
@@ -14,14 +14,14 @@ How a notification joins what waits for its key, in FOLDING:
 | waiting | then ADD or UPDATE | then DELETE |
 |---|---|---|
 | nothing | it | it |
-| ADD | ADD of the newest, as initial as the first was | nothing: the handler never heard of it |
+| ADD | ADD of the newest, as initial as the first was | nothing: the handler never received it |
 | UPDATE from *o* | UPDATE from *o* to the newest | UPDATE, it |
 | ..., DELETE | ..., DELETE, it | ..., DELETE, the first |
 | ..., DELETE, ADD | ..., DELETE, ADD of the newest | ..., DELETE, the first |
 
-So there wait at most three notifications a key, and only for keys that the handler knows of or the store holds; and whoever
-replays what comes out has the same state as one who heard everything. An UPDATE stays in front of its DELETE: who
-filters must hear that an object no longer passes, or would take its end for the end of one never heard of. Per key, the
+So there wait at most three notifications a key, and only for keys that the handler knows of or the store holds; and a handler
+that replays what comes out has the same state as one that received everything. An UPDATE stays in front of its DELETE: a
+filter must see that an object no longer passes, or would take its delete for that of an object never delivered. Per key, the
 order is kept. Between keys it is not: what is new about a key comes where the key first came. It never comes later, so
 that a SYNC_MARKER, which keeps its place, still stands behind all that was pushed before it.
 differs from client-go: there, the buffer grows without a bound.
@@ -51,24 +51,24 @@ LIMIT: Final = 1000
 
 
 class NotificationType(Enum):
-    """What a handler is told."""
+    """The kinds of notifications."""
 
     ADD = "add"
     UPDATE = "update"
     DELETE = "delete"
     SYNC_MARKER = "mark"
-    """Nothing: the handler has now heard all that was pushed before, such as the initial adds."""
+    """No event: everything that was pushed before, such as the initial adds, has been processed."""
 
 
 class Notification(msgspec.Struct, Generic[V], frozen=True):
-    """One thing that a handler is told.
+    """One event for a handler.
 
-    Its repr leaves the values out, which may be somebody's Secrets.
+    Its repr leaves the values out, which may be Secrets.
 
     Attributes:
         type: What it is.
         key: Of which object; empty for a SYNC_MARKER.
-        old: What it was: for an UPDATE what was told last, for a DELETE the last state that is known.
+        old: The old state: for an UPDATE the one delivered last, for a DELETE the last that is known.
         new: What it is: for an ADD and an UPDATE.
         is_initial: Whether an ADD is part of the state that the handler begins with.
         final_state_known: Whether the ``old`` of a DELETE is what the object was in the end.
@@ -116,7 +116,7 @@ class HandlerBuffer(Generic[V]):
         folded: How many notifications were folded away, in all.
 
     Raises:
-        InvalidValueError: if the limit is negative.
+        InvalidValueError: If the limit is negative.
     """
 
     __slots__ = (
@@ -182,7 +182,7 @@ class HandlerBuffer(Generic[V]):
         """Add the state that the handler begins with, as initial adds; the buffer must be empty.
 
         Args:
-            items: What there is, by key. The buffer keeps this very dict, and changes it.
+            items: The objects by key. The buffer keeps this very dict, and changes it.
         """
         if len(items) <= self._limit:
             add = NotificationType.ADD
@@ -282,5 +282,5 @@ def _joined(
         return waiting if notification.type is NotificationType.DELETE else (*waiting, notification)
     if notification.type is not NotificationType.DELETE:
         return (*others, Notification(last.type, last.key, last.old, notification.new, last.is_initial))
-    # Behind a DELETE, and as an ADD, it is something that the handler never heard of.
+    # Behind a DELETE, and as an ADD, the handler has never received it.
     return tuple(others) if others or last.type is NotificationType.ADD else (last, notification)

@@ -1,4 +1,4 @@
-"""What a cache is told, and the queue in which it waits.
+"""Changes of a resource, and the queue in which they wait.
 
 A reflector writes to a queue, a controller pops from it and applies what comes out to a store. `ChangeQueue` is the one
 that informers use: everything comes out in the order in which it came in, and a relist is one change. Its sibling, which
@@ -8,7 +8,7 @@ the whole initial state::
                 replace            the first replace of every scope has been popped, and process returned
      WAITING ─────────────> FILLING ─────────────────────────────────────────────────────────────────────> SYNCED
         │                                                                                                    ^
-        └──add, update, delete: whoever writes does not begin with a list, so that there is none to wait for─┘
+        └──add, update, delete: the writer does not begin with a list, so that there is none to wait for────┘
 
 And how it ends::
 
@@ -59,16 +59,16 @@ class DeltaType(Enum):
     UPDATED = "updated"
     DELETED = "deleted"
     REPLACED = "replaced"
-    """It is in a list: new, changed or just as before."""
+    """Seen in a relist."""
     SYNC = "sync"
-    """Nothing: it is told again because a resync is due."""
+    """No change: delivered again by a resync."""
 
 
 @set_module("masthead.cache")
 class Delta(msgspec.Struct, Generic[V], frozen=True):
     """One change of one object.
 
-    Its repr leaves the value out, which may be somebody's Secret.
+    Its repr leaves the value out, which may be a Secret.
 
     Attributes:
         type: What happened.
@@ -130,7 +130,7 @@ class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
 
 @set_module("masthead.cache")
 class SyncAll(msgspec.Struct, frozen=True):
-    """Every object of the store is to be told again, to the handlers that are due."""
+    """A resync: every object of the store is delivered again, to the handlers that are due."""
 
 
 @set_module("masthead.cache")
@@ -167,7 +167,7 @@ class Queue(Protocol[V]):
         """An object has been created.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         ...
 
@@ -175,7 +175,7 @@ class Queue(Protocol[V]):
         """An object has changed.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         ...
 
@@ -189,7 +189,7 @@ class Queue(Protocol[V]):
             final_state_known: Whether ``value`` is what it was in the end.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         ...
 
@@ -205,25 +205,25 @@ class Queue(Protocol[V]):
             kept: Keys that are there but could not be read: they are not to be taken for deleted.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if the queue has no such scope.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If the queue has no such scope.
         """
         ...
 
     def resync(self) -> None:
-        """Every known object is to be told again.
+        """Deliver every known object again.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         ...
 
     def bookmark(self, version: str, *, scope: str = "") -> None:
-        """Up to this version, a scope has nothing else to tell.
+        """A scope has no other changes up to this version.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if the queue has no such scope.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If the queue has no such scope.
         """
         ...
 
@@ -233,7 +233,7 @@ class Queue(Protocol[V]):
         If ``process`` raises, its error passes on, and the changes are gone all the same.
 
         Raises:
-            ClosedError: if the queue is closed and empty.
+            ClosedError: If the queue is closed and empty.
         """
         ...
 
@@ -256,14 +256,14 @@ class ChangeQueue(Queue[V]):
     travels alone. The initial state is the first `ReplacedAll` of each scope; a delta never belongs to it.
     differs from client-go: there, all that is popped before the queue has synced counts as initial. With one scope that
     is the same; with several, a change in a namespace that is listed already would pass for a part of the first list.
-    differs from client-go: a closed queue refuses additions, which nobody would ever pop.
+    differs from client-go: a closed queue refuses additions, which would never be popped.
 
     Args:
         scopes: What is listed each by itself; all must have been listed before the queue has synced.
         batch: How many deltas are handed over at once, at most.
 
     Raises:
-        InvalidValueError: if there is no scope, or a single string, or if a batch would be empty.
+        InvalidValueError: If there is no scope, or a single string, or if a batch would be empty.
     """
 
     def __init__(self, *, scopes: Collection[str] = ("",), batch: int = BATCH) -> None:
@@ -273,7 +273,7 @@ class ChangeQueue(Queue[V]):
                 value=scopes,
             )
         if batch < 1:
-            raise InvalidValueError(f"a batch of {batch} changes is none; give 1 or more", value=batch)
+            raise InvalidValueError(f"a batch of {batch} changes is empty; give 1 or more", value=batch)
         self._scopes = frozenset(scopes)
         self._awaited = set(scopes)
         self._batch = batch
@@ -285,7 +285,7 @@ class ChangeQueue(Queue[V]):
         """An object has been created.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._event(Delta(DeltaType.ADDED, key, value, version))
 
@@ -293,15 +293,15 @@ class ChangeQueue(Queue[V]):
         """An object has changed.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._event(Delta(DeltaType.UPDATED, key, value, version))
 
     def delete(self, key: str, value: V | None, version: str, *, final_state_known: bool = True) -> None:
-        """An object is gone; told even if nobody has heard of it, since the queue does not know what the store has.
+        """An object is gone; queued even if it was never added, since the queue does not know the store.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._event(Delta(DeltaType.DELETED, key, value, version, final_state_known))
 
@@ -311,27 +311,27 @@ class ChangeQueue(Queue[V]):
         """A scope has been listed; comes out as one `ReplacedAll`.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if the queue has no such scope.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If the queue has no such scope.
         """
         self._check_scope(scope)
         self._put(ReplacedAll(items, version, scope, kept))
         self._has_begun = True
 
     def resync(self) -> None:
-        """Every object of the store is to be told again; comes out as one `SyncAll`.
+        """Deliver every object of the store again; comes out as one `SyncAll`.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._put(SyncAll())
 
     def bookmark(self, version: str, *, scope: str = "") -> None:
-        """Up to this version, a scope has nothing else to tell.
+        """A scope has no other changes up to this version.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if the queue has no such scope.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If the queue has no such scope.
         """
         self._check_scope(scope)
         self._put(Bookmark(version, scope))
@@ -345,7 +345,7 @@ class ChangeQueue(Queue[V]):
             Whether there was something.
 
         Raises:
-            ClosedError: if the queue is closed and empty.
+            ClosedError: If the queue is closed and empty.
         """
         if not self._changes:
             if self._is_closed:

@@ -33,7 +33,7 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class KeyListerGetter(Protocol[V_co]):
-    """What whoever pops has been told so far: a store."""
+    """What has been popped so far: a store."""
 
     def keys(self) -> Iterable[str]:
         """The keys of all objects."""
@@ -48,11 +48,11 @@ class KeyListerGetter(Protocol[V_co]):
 class DeltaFIFO(Queue[V]):
     """A queue of keys, each with what happened to it since it was last popped.
 
-    Its length is the number of keys. The versions of its deltas tell nothing about other keys, which may have been
+    Its length is the number of keys. The versions of its deltas mean nothing for other keys, which may have been
     overtaken: a store that is filled from here cannot say up to which version it is complete.
 
     differs from client-go: a key counts as popped, for `has_synced`, when ``process`` has returned.
-    differs from client-go: a closed queue refuses additions, which nobody would ever pop.
+    differs from client-go: a closed queue refuses additions, which would never be popped.
 
     Args:
         known: The store that ``process`` applies the changes to, before it returns. Without one, a relist finds only
@@ -72,7 +72,7 @@ class DeltaFIFO(Queue[V]):
         """An object has been created.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._check_open()
         self._has_begun = True
@@ -82,7 +82,7 @@ class DeltaFIFO(Queue[V]):
         """An object has changed.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._check_open()
         self._has_begun = True
@@ -92,7 +92,7 @@ class DeltaFIFO(Queue[V]):
         """An object is gone; dropped if it is neither queued nor known.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._check_open()
         self._has_begun = True
@@ -107,8 +107,8 @@ class DeltaFIFO(Queue[V]):
         The final state of the latter is not known; what they come with is what is queued or known of them.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if there is a scope; this queue has but one.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If there is a scope; this queue has but one.
         """
         self._check_open()
         self._check_scope(scope)
@@ -122,10 +122,10 @@ class DeltaFIFO(Queue[V]):
             self._initial = len(self._queued)
 
     def resync(self) -> None:
-        """A SYNC for each known object for which nothing is queued: the others will be told anyway.
+        """A SYNC for each known object for which nothing is queued: the others will be delivered anyway.
 
         Raises:
-            ClosedError: if the queue is closed.
+            ClosedError: If the queue is closed.
         """
         self._check_open()
         for key in self._known_keys():
@@ -136,8 +136,8 @@ class DeltaFIFO(Queue[V]):
         """Ignored: where changes overtake each other, no version is that of the whole store.
 
         Raises:
-            ClosedError: if the queue is closed.
-            InvalidValueError: if there is a scope; this queue has but one.
+            ClosedError: If the queue is closed.
+            InvalidValueError: If there is a scope; this queue has but one.
         """
         self._check_open()
         self._check_scope(scope)
@@ -151,7 +151,7 @@ class DeltaFIFO(Queue[V]):
             Whether there was something.
 
         Raises:
-            ClosedError: if the queue is closed and empty.
+            ClosedError: If the queue is closed and empty.
         """
         if not self._queued:
             if self._is_closed:

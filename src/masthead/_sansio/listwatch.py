@@ -294,7 +294,7 @@ class ListWatchMachine:
         self._policy = policy
         self._lasting = lasting
         self._version = version
-        # Whoever keeps a copy may start with whatever the server has in its cache; a watch starts with the newest state.
+        # A copy may start with whatever the server has in its cache; a watch starts with the newest state.
         self._any_will_do = policy is not Policy.VERIFY_SERVER and not version
         self._initial_events = initial_events
         self._page_size = page_size
@@ -468,7 +468,7 @@ class ListWatchMachine:
             return self._after_streaming(now, failure)
         after = self._wait(now, failure)
         if failure.is_refusal and not self._is_open:
-            # Forbidden, or not found. When that changes, more may have changed than versions tell.
+            # Forbidden, or not found. When that changes, more may have changed than versions show.
             return self._anew(after)
         if self.phase is Phase.LISTING:
             request = self._list_step()

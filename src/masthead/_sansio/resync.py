@@ -1,4 +1,4 @@
-"""When which handler is told again what it knows already.
+"""The schedule of resyncs: when which handler receives every object again.
 
 An informer looks at its handlers at every tick of its *check period*; those whose own period has passed are due::
 
@@ -48,14 +48,14 @@ class ResyncSchedule:
 
     Args:
         period: The informer's own period, in seconds; 0 for no resync, ever. Below `SHORTEST`, it is that.
-            differs from client-go: there, it ticks as often as it was told to, though nobody can be due then.
+            differs from client-go: there, it ticks as often as configured, though no handler can be due then.
 
     Attributes:
         adjustment: What the last `join` changed about the period that was asked for, and why, as a sentence to warn with;
             empty if nothing.
 
     Raises:
-        InvalidValueError: if the period is negative, or not a number.
+        InvalidValueError: If the period is negative, or not a number.
     """
 
     __slots__ = ("_check", "_default", "_handlers", "_next", "adjustment")
@@ -82,18 +82,18 @@ class ResyncSchedule:
 
         Args:
             handler: Which; one that has joined before gets a new period.
-            period: How often it wants to be told again, in seconds; 0 for never, None for as often as the informer's
+            period: Seconds between its resyncs; 0 for never, None for as often as the informer's
                 period says.
             now: The time.
 
         Raises:
-            InvalidValueError: if the period is negative, or not a number.
+            InvalidValueError: If the period is negative, or not a number.
         """
         wanted = self._default if period is None else period
         _refuse_nonsense(wanted)
         effective, self.adjustment = self._granted(wanted)
         if effective:
-            # Those who have joined keep theirs: a check period that shrinks gives nobody a reason to wait longer.
+            # Those who have joined keep theirs: a check period that shrinks gives no handler a reason to wait longer.
             self._check = min(self._check, effective)
         self._handlers[handler] = _Joined(effective, now + effective)
         return effective
@@ -110,7 +110,7 @@ class ResyncSchedule:
     def due(self, now: float) -> frozenset[Hashable]:
         """Those whose time has come by now; each is next due a period from now.
 
-        Before `next_check`, nobody is due.
+        Before `next_check`, no handler is due.
         """
         if self._next is None or now < self._next - _HAIR:
             return frozenset()
@@ -147,5 +147,5 @@ class ResyncSchedule:
 def _refuse_nonsense(period: float) -> None:
     if not 0 <= period < math.inf:
         raise InvalidValueError(
-            f"a resync period of {period} s is none; give 0, or more, seconds", value=period
+            f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period
         )

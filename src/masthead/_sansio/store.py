@@ -51,7 +51,7 @@ IndexFunc: TypeAlias = Callable[[T], Iterable[str]]
 """Under which values an object is to be found: none, one or several. A list, tuple, set or generator, not a bare str."""
 
 IndexErrorHook: TypeAlias = Callable[[str, str, Exception], object]
-"""Is told the index, the key of the object, and what its index function raised. Must not raise itself."""
+"""Called with the index, the key of the object, and the error of the index function. Must not raise itself."""
 
 _Values: TypeAlias = str | tuple[str, ...]
 """An object's values in an index. Nearly always it is one, and then no tuple is made for it."""
@@ -69,18 +69,18 @@ class IndexedStore(Generic[V, T]):
     Any thread may read at any time; one at a time may write. What is read is shared: do not change it.
 
     Args:
-        indexers: Index functions by name. One that raises, or gives something else than strings, is told to
+        indexers: Index functions by name. One that raises, or returns something else than strings, is reported to
             ``on_index_error``; that object is in no bucket of that index, and nothing else suffers.
             differs from client-go: there, it ends the program.
             One that has an attribute ``of_key``, a function that says the same of the key, needs no object: nothing is
             opened for it.
-        opened: Gives the object that a held value stands for. If it raises, every index is told.
-        on_index_error: Who is told; by default nobody.
+        opened: Gives the object that a held value stands for. If it raises, it is reported for every index.
+        on_index_error: Called with errors of index functions; ignored by default.
         scopes: What is listed each by itself, such as namespaces. `version` waits for all of these; others join when
             they are first given a version.
 
     Raises:
-        InvalidValueError: if an indexer is not a function.
+        InvalidValueError: If an indexer is not a function.
     """
 
     __slots__ = ("_on_index_error", "_opened", "_owners", "_state", "_versions")
@@ -129,7 +129,7 @@ class IndexedStore(Generic[V, T]):
         """The values that an index has under a value; takes as long as there are results, whatever the store holds.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         bucket = self._state.index(name).buckets.get(value)
         return [] if bucket is None else list(bucket.values())
@@ -138,7 +138,7 @@ class IndexedStore(Generic[V, T]):
         """The keys that an index has under a value, sorted.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         bucket = self._state.index(name).buckets.get(value)
         return [] if bucket is None else sorted(list(bucket))  # noqa: C414 - one step: sorted may not be one
@@ -147,7 +147,7 @@ class IndexedStore(Generic[V, T]):
         """The values under which an index has something, in no order that could be relied on.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
                 differs from client-go: there, an index that does not exist has no values.
         """
         return list(self._state.index(name).buckets)
@@ -158,8 +158,8 @@ class IndexedStore(Generic[V, T]):
         What the index function raises passes on to the caller, who gave the object.
 
         Raises:
-            UnknownIndexError: if there is no such index.
-            InvalidValueError: if the index function gives something else than strings for the object.
+            UnknownIndexError: If there is no such index.
+            InvalidValueError: If the index function gives something else than strings for the object.
         """
         index = self._state.index(name)
         union: dict[str, V] = {}
@@ -218,7 +218,7 @@ class IndexedStore(Generic[V, T]):
         if scope or self._owners.scopes:
             self._owners.give(key, scope)
         if version:
-            # Last: whoever waits for a version finds what it stands for.
+            # Last: a reader that waits for a version finds its objects.
             self._versions[scope] = version
         return previous
 
@@ -325,8 +325,8 @@ class IndexedStore(Generic[V, T]):
         """Add indices; what is stored is in them at once.
 
         Raises:
-            IndexConflictError: if there is one of that name, even with the same function; then, none is added.
-            InvalidValueError: if one is not a function; then, none is added.
+            IndexConflictError: If there is one of that name, even with the same function; then, none is added.
+            InvalidValueError: If one is not a function; then, none is added.
         """
         old = self._state
         for name, function in indexers.items():
@@ -579,7 +579,7 @@ def _checked(found: object) -> _Values:
     """What an index function gave, as values: each once, and plain strings even where enums came.
 
     Raises:
-        InvalidValueError: if it is something else than an iterable of strings.
+        InvalidValueError: If it is something else than an iterable of strings.
     """
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise InvalidValueError(_rubbish(f"a value of type {type(found).__name__}"))

@@ -51,7 +51,7 @@ class SharedInformerFactory(InformerGroups):
             pods.lister.namespace("shop").get("web")
 
     An informer is made when it is first asked for, as by ``factory.core_v1.pods``. What is asked for while the factory
-    runs is started at once, so that nobody waits for an informer that nobody has started.
+    runs is started at once, so that no one waits for an informer that never starts.
 
     ::
 
@@ -82,7 +82,7 @@ class SharedInformerFactory(InformerGroups):
 
         Args:
             client: Whose cluster.
-            resync: Every how many seconds handlers are told of every object again; 0 for never.
+            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never.
             namespace: Whose objects: those of one namespace or of several; None for all. Kinds that live in no namespace
                 are not concerned.
             label_selector: Only objects with such labels, of every kind.
@@ -92,17 +92,17 @@ class SharedInformerFactory(InformerGroups):
             resyncs: Other periods than `resync`, by class or resource.
             hold: How objects are stored; this and what follows as for a `SharedInformer`.
             page_size: How many objects of a list to ask for at a time.
-            watch_list: Whether to try watches that begin with what there is.
+            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
             stall_after: Seconds without a byte after which a watch counts as dead.
-            buffer_limit: How many notices are kept for a handler that does not keep up.
+            buffer_limit: How many notifications are kept for a handler that does not keep up.
             detect_mutations: Whether to find out who changes shared objects.
             metrics: Where to count.
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if a namespace is none, there is none in the list, or an option is senseless.
-            SelectorError: if a selector is none.
-            UnknownKindError: if a class in `resyncs` does not say where it is served.
+            InvalidValueError: If a namespace or an option is invalid, or the list of namespaces is empty.
+            SelectorError: If a selector is invalid.
+            UnknownKindError: If a class in `resyncs` does not say where it is served.
         """
         portal, awaited = client_of(client)
         super().__init__(
@@ -147,10 +147,10 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Which objects; None for the factory's own choice, empty for all.
 
         Raises:
-            ClosedError: if it is a new one, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if a namespace is none, or the kind lives in no namespace.
-            SelectorError: if a selector is none.
+            ClosedError: If it is a new one, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If a namespace is invalid, or the kind is cluster-scoped.
+            SelectorError: If a selector is invalid.
         """
         return wrap_informer(
             self._portal,
@@ -171,11 +171,11 @@ class SharedInformerFactory(InformerGroups):
             constructor: Is given the client and the period for resyncs. If the factory has a transform, that is set.
 
         Raises:
-            ClosedError: if it is a new one, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if something else than an informer is made.
-            InformerStateError: if the factory's transform is to be set, and the informer has been started.
-            Exception: whatever the constructor raises.
+            ClosedError: If it is a new one, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If something else than an informer is made.
+            InformerStateError: If the factory's transform is to be set, and the informer has been started.
+            Exception: Whatever the constructor raises.
         """
         return wrap_informer(
             self._portal, self._async.informer_for(kind, self._informer_constructor(kind, constructor))
@@ -191,8 +191,8 @@ class SharedInformerFactory(InformerGroups):
             resource: Such as ``GroupVersionResource("apps", "v1", "deployments")``.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if it is no resource.
+            ClosedError: If they are new, and the factory is shut down.
+            InvalidValueError: If it is no resource.
         """
         return Informers(self._portal, self._async.for_resource(resource))
 
@@ -215,9 +215,9 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Which objects.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
-            SelectorError: if a selector is none.
+            ClosedError: If they are new, and the factory is shut down.
+            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            SelectorError: If a selector is invalid.
         """
         return Informers(
             self._portal,
@@ -242,10 +242,10 @@ class SharedInformerFactory(InformerGroups):
         """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
-            SelectorError: if a selector is none.
+            ClosedError: If they are new, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            SelectorError: If a selector is invalid.
         """
         return Informers(
             self._portal,
@@ -267,8 +267,8 @@ class SharedInformerFactory(InformerGroups):
         """Start every informer that is not started yet, and return at once. May be called again.
 
         Raises:
-            ClosedError: if the factory is shut down.
-            InformerStateError: if it was started in another event loop.
+            ClosedError: If the factory is shut down.
+            InformerStateError: If it was started in another event loop.
         """
         self._portal.call(self._async.start())
 
@@ -283,9 +283,9 @@ class SharedInformerFactory(InformerGroups):
             True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says which are late, and what went wrong last.
-            InformerStateError: if the factory was not started.
-            ClosedError: if an informer has stopped.
+            DeadlineError: If that takes longer than `timeout` seconds; says which are late, and what went wrong last.
+            InformerStateError: If the factory was not started.
+            ClosedError: If an informer has stopped.
         """
         return self._portal.call(self._async.wait_for_cache_sync(timeout, handlers=handlers))
 
@@ -298,8 +298,8 @@ class SharedInformerFactory(InformerGroups):
             grace: For how many seconds calls of handlers that are under way may go on.
 
         Raises:
-            MutationError: if it looks for changes of shared objects, and there are some.
-            Exception: if an informer has ended by itself for a reason that nobody foresaw; the log has it, too.
+            MutationError: If it looks for changes of shared objects, and there are some.
+            Exception: If an informer has ended by itself because of a defect, which is logged as well.
         """
         self._end(self._async.shutdown(grace=grace), lambda: self._async.stop_nowait(grace=grace))
 

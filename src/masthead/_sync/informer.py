@@ -41,7 +41,7 @@ T = TypeVar("T", bound=Object)
 
 @set_module("masthead")
 class SharedInformer(InformerFacade[T], Generic[T]):
-    """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
+    """Lists and watches a resource into a local store, and dispatches events to handlers.
 
     ::
 
@@ -87,8 +87,8 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         Args:
             source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
                 namespace; a `ListWatch`; or a `ListerWatcher`.
-            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
-                server for it.
+            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never. No request
+                is sent for it.
             indexers: What to index the objects by, beside their namespace.
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
@@ -98,11 +98,11 @@ class SharedInformer(InformerFacade[T], Generic[T]):
                 compressed, and decoded whenever one looks.
             name: What logs and metrics call it; the resource by default.
             page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
-            watch_list: Whether to try watches that begin with what there is.
+            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
             stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
                 client's own. Servers send something about once a minute; below that, quiet watches are opened anew
                 that often, which costs little.
-            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            buffer_limit: How many notifications are kept, each by itself, for a handler that does not keep up.
             detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
                 MASTHEAD_MUTATION_DETECTOR says.
             metrics: Where to count; None for nowhere.
@@ -110,10 +110,10 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if there is nothing to mirror, or an option is senseless.
-            SelectorError: if a selector is none.
-            IndexConflictError: if an indexer has the name of one that is always there.
-            ConfigError: if objects are to be stored in a way that needs something which is not installed.
+            InvalidValueError: If there is nothing to mirror, or an option is invalid.
+            SelectorError: If a selector is invalid.
+            IndexConflictError: If an indexer has the name of one that is always there.
+            ConfigError: If objects are to be stored in a way that needs something which is not installed.
         """
         portal, awaited = source_of(source)
         super().__init__(
@@ -184,23 +184,20 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         resync: float | None = None,
         name: str = "",
     ) -> Registration:
-        """Have somebody told of every change.
-
-        What is there already is told first, each object as an add.
+        """Register an event handler. Existing objects are delivered first, as adds with ``is_initial=True``.
 
         Args:
-            handler: Who is told; or, in its place, functions:
+            handler: The handler; or, in its place, functions:
             on_add: Is called with each object that comes, or was there.
             on_update: Is called with what an object was, and what it is.
             on_delete: Is called with what an object was last.
-            resync: Every how many seconds it is told of every object again; 0 for never, None for as often as the
-                informer says.
+            resync: Seconds between its resyncs; 0 for never, None for the informer's own.
             name: What logs and metrics call it.
 
         Raises:
-            ClosedError: if the informer has stopped.
-            InvalidValueError: if there is nothing to call, or something that cannot be called here.
-            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
+            ClosedError: If the informer has stopped.
+            InvalidValueError: If there is nothing to call, or something that cannot be called here.
+            InformerStateError: If the informer runs on an event loop, and this is called elsewhere.
         """
         return Registration(
             self._portal,
@@ -217,9 +214,9 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
 
         Raises:
-            ClosedError: if the informer has stopped.
-            IndexConflictError: if there is an index of one of the names; nothing is added then.
-            InvalidValueError: if one is no function; nothing is added then.
+            ClosedError: If the informer has stopped.
+            IndexConflictError: If there is an index of one of the names; nothing is added then.
+            InvalidValueError: If one is no function; nothing is added then.
         """
         self._on_loop(lambda: self._async.add_indexers(indexers))
 
@@ -227,25 +224,25 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """Say what is done to each object before it is kept; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
-            InvalidValueError: if it is no plain function.
+            InformerStateError: If the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: If it is no plain function.
         """
         self._async.set_transform(transform)
 
     def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
-        """Say who is told of each error, of lists and watches alike, in place of the log; the last one counts.
+        """Set the handler of errors, of lists and watches alike, in place of the log; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started.
-            InvalidValueError: if it is no plain function.
+            InformerStateError: If the informer has been started.
+            InvalidValueError: If it is no plain function.
         """
         self._async.set_watch_error_handler(handler)
 
     def seed(self, path: str | PathLike[str]) -> int:
-        """Begin with what a snapshot has, so that handlers hear only of what has changed since.
+        """Fill the store from a snapshot, so that handlers receive only what has changed since.
 
         The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
-        and compared. A handler that joins after the start hears of every object, as always.
+        and compared. A handler that is added after the start receives every object, as always.
 
         Args:
             path: A file that `save` wrote.
@@ -254,8 +251,8 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             How many objects there are.
 
         Raises:
-            InformerStateError: if the informer has been started.
-            SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
+            InformerStateError: If the informer has been started.
+            SnapshotError: If there is no such file, or it is broken or of something else. Nothing is changed then:
                 the start will be a cold one.
         """
         return self._portal.call(self._async.seed(path))
@@ -269,13 +266,13 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             How many objects there are.
 
         Raises:
-            InformerStateError: if the informer has not synced: half a state is none.
-            SnapshotError: if it cannot be written.
+            InformerStateError: If the informer has not synced.
+            SnapshotError: If it cannot be written.
         """
         return self._portal.call(self._async.save(path))
 
     def check_mutations(self) -> None:
-        """Look whether somebody changed an object, which all share.
+        """Look for changes of the objects in the store, which everyone shares.
 
         Raises:
             MutationError: naming the objects.
@@ -286,7 +283,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
-            InformerStateError: if it was started before, or stopped: an informer runs once.
+            InformerStateError: If it was started before, or stopped: an informer runs once.
         """
         self._run(self._async.run())
 
@@ -294,21 +291,21 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """Begin to keep the copy, and return at once.
 
         Raises:
-            InformerStateError: if it was started before, or stopped: an informer runs once.
+            InformerStateError: If it was started before, or stopped: an informer runs once.
         """
         self._start(self._async.start())
 
     def stop(self, *, grace: float = GRACE) -> None:
         """End it, and wait until nothing of it is left. Stopping twice does nothing.
 
-        What handlers have not heard is dropped. A handler may stop its informer, and is not waited for then.
+        Notifications that wait are dropped. A handler may stop its informer, and is not waited for then.
 
         Args:
             grace: For how many seconds calls of handlers that are under way may go on.
 
         Raises:
-            MutationError: if it looks for changes of shared objects, and there are some.
-            Exception: if it has ended by itself for a reason that nobody foresaw; the log has it, too.
+            MutationError: If it looks for changes of shared objects, and there are some.
+            Exception: If it has ended by itself because of a defect, which is logged as well.
         """
         self._end(self._async.stop(grace=grace), lambda: self._async.stop_nowait(grace=grace))
 
@@ -335,9 +332,9 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
+            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
         """
         return self._portal.call(self._async.wait_synced(timeout, handlers=handlers))
 
@@ -354,10 +351,10 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             timeout: For how many seconds.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says where it is, and what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
-            InvalidValueError: if it is no version, or an object of another kind.
+            DeadlineError: If that takes longer than `timeout` seconds; says where it is, and what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
+            InvalidValueError: If it is no version, or an object of another kind.
         """
         self._portal.call(self._async.wait_for(version, timeout))
 
@@ -375,11 +372,11 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             timeout: For how many seconds.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
-            InvalidValueError: if the condition is no plain function.
-            Exception: whatever the condition raises.
+            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
+            InvalidValueError: If the condition is no plain function.
+            Exception: Whatever the condition raises.
         """
         self._portal.call(self._async.wait_until(condition, timeout))
 

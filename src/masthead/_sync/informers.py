@@ -40,7 +40,7 @@ class Informers(Facade[AsyncInformers[T]], Generic[T]):
 
     @property
     def informer(self) -> SharedInformer[T]:
-        """What keeps the copy, and tells handlers of every change."""
+        """The informer: keeps the store, and dispatches events to handlers."""
         return wrap_informer(self._portal, self._async.informer)
 
     @property

@@ -111,7 +111,7 @@ async def reached(informer: SharedInformer[ConfigMap], version: str, *registrati
 
 
 async def heard(*registrations: Registration) -> None:
-    """Wait until handlers have heard all that there is."""
+    """Wait until handlers have processed everything."""
     await turns_until(lambda: not any(each.pending for each in registrations))
 
 

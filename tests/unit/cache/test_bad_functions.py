@@ -241,7 +241,7 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nothing overridden": (
         {"handler": Deaf()},
-        "^a Deaf overrides none of on_add, on_update, on_delete, and so would never be told anything$",
+        "^a Deaf overrides none of on_add, on_update, on_delete, and so would never be called$",
     ),
 }
 

@@ -368,7 +368,7 @@ class TestLife:
         factory.core_v1.namespaces.informer.add_event_handler(on_add=wait, name="slow")
         async with factory:
             await factory.wait_for_cache_sync(30)
-            with pytest.raises(DeadlineError, match=r"namespaces \(its handlers slow have not heard"):
+            with pytest.raises(DeadlineError, match=r"namespaces \(its handlers slow have not processed"):
                 await factory.wait_for_cache_sync(0.05, handlers=True)
             go_on.set()
             await factory.wait_for_cache_sync(30, handlers=True)

@@ -440,9 +440,7 @@ async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
         informer.indexer.list()[0].data["value"] = "mine"
         source.put("a", "2")
         await reached(informer, str(source.version), handle)
-    assert caplog.messages == [
-        "configmaps: somebody changed 'shop/a', which the cache shares; copy() it first"
-    ]
+    assert caplog.messages == ["configmaps: 'shop/a' was changed, which the cache shares; copy() it first"]
 
 
 async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(

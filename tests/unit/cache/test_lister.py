@@ -48,7 +48,7 @@ def test_an_object_that_is_not_in_the_copy_is_said_not_to_be() -> None:
     asks: list[Asking] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
     for ask in asks:
         with pytest.raises(
-            NotFoundError, match=r'"z" not found in the cache .*\. It is not in the copy'
+            NotFoundError, match=r'"z" not found in the cache .*\. It is not in the store'
         ) as caught:
             ask()
         assert "definition" not in str(caught.value)  # the advice of a server
@@ -61,7 +61,7 @@ def test_a_name_without_its_namespace_is_not_enough_where_there_are_namespaces()
     with pytest.raises(NotFoundError, match=r"The configmaps live in namespaces: lister\.namespace\("):
         lister.get("a")
     nothing: Lister[Namespace] = Lister(Store(Namespace), "namespaces")
-    with pytest.raises(NotFoundError, match="It is not in the copy"):
+    with pytest.raises(NotFoundError, match="It is not in the store"):
         nothing.get("shop")
 
 
@@ -73,7 +73,7 @@ def test_before_the_copy_is_complete_whoever_misses_something_is_told_to_wait() 
         with pytest.raises(NotFoundError, match=r"has not synced yet; wait_synced\(\) first"):
             ask()
     synced.append(True)
-    with pytest.raises(NotFoundError, match="It is not in the copy"):
+    with pytest.raises(NotFoundError, match="It is not in the store"):
         lister.namespace("shop").get("a")
 
 

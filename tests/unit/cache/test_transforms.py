@@ -187,7 +187,7 @@ def test_numbers_are_kept_to_the_last_digit() -> None:
     "path", ["", ".", "spec.", ".spec", "a..b", "spec.containers[0]", "a b", "$.spec.*", None, 7]
 )
 def test_what_is_no_path_is_refused_at_once(path: Any) -> None:
-    with pytest.raises(InvalidValueError, match="is no path of a field"):
+    with pytest.raises(InvalidValueError, match="is not a field path"):
         keep_fields("spec.nodeName", path)
 
 

@@ -50,7 +50,7 @@ async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: Embedded
         for wrong in (Pod.new("web"), Unstructured.from_json(Pod.new("web").to_json())):
             wrong.metadata.resource_version = "1"
             with pytest.raises(
-                InvalidValueError, match="keeps objects of kind ConfigMap, and is never told of Pod"
+                InvalidValueError, match="keeps objects of kind ConfigMap, and never receives Pod"
             ):
                 await informer.wait_for(wrong, 30)
 

@@ -73,7 +73,7 @@ class SharedInformerFactory(InformerGroups):
             pods.lister.namespace("shop").get("web")
 
     An informer is made when it is first asked for, as by ``factory.core_v1.pods``. What is asked for while the factory
-    runs is started at once, so that nobody waits for an informer that nobody has started.
+    runs is started at once, so that no one waits for an informer that never starts.
 
     ::
 
@@ -107,7 +107,7 @@ class SharedInformerFactory(InformerGroups):
 
         Args:
             client: Whose cluster.
-            resync: Every how many seconds handlers are told of every object again; 0 for never.
+            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never.
             namespace: Whose objects: those of one namespace or of several; None for all. Kinds that live in no namespace
                 are not concerned.
             label_selector: Only objects with such labels, of every kind.
@@ -117,17 +117,17 @@ class SharedInformerFactory(InformerGroups):
             resyncs: Other periods than `resync`, by class or resource.
             hold: How objects are stored; this and what follows as for a `SharedInformer`.
             page_size: How many objects of a list to ask for at a time.
-            watch_list: Whether to try watches that begin with what there is.
+            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
             stall_after: Seconds without a byte after which a watch counts as dead.
-            buffer_limit: How many notices are kept for a handler that does not keep up.
+            buffer_limit: How many notifications are kept for a handler that does not keep up.
             detect_mutations: Whether to find out who changes shared objects.
             metrics: Where to count.
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if a namespace is none, there is none in the list, or an option is senseless.
-            SelectorError: if a selector is none.
-            UnknownKindError: if a class in `resyncs` does not say where it is served.
+            InvalidValueError: If a namespace or an option is invalid, or the list of namespaces is empty.
+            SelectorError: If a selector is invalid.
+            UnknownKindError: If a class in `resyncs` does not say where it is served.
         """
         super().__init__(self.informer)
         self._client = client
@@ -153,7 +153,7 @@ class SharedInformerFactory(InformerGroups):
         )
         for period in self._resyncs.values():
             replace(self._options, resync=period)  # which checks it
-        # Stored for a moment, never while somebody else's code runs: the loop waits for it, too.
+        # Held for a moment, never while a caller's code runs: the event loop waits for it, too.
         self._lock = threading.Lock()
         self._informers: dict[Wanted, SharedInformer[Any]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -180,10 +180,10 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Which objects; None for the factory's own choice, empty for all.
 
         Raises:
-            ClosedError: if it is a new one, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if a namespace is none, or the kind lives in no namespace.
-            SelectorError: if a selector is none.
+            ClosedError: If it is a new one, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If a namespace is invalid, or the kind is cluster-scoped.
+            SelectorError: If a selector is invalid.
         """
         found = self._wanted("typed", kind, namespace, label_selector, field_selector)
         return self._obtain(found, lambda: self._made(found))
@@ -200,11 +200,11 @@ class SharedInformerFactory(InformerGroups):
             constructor: Is given the client and the period for resyncs. If the factory has a transform, that is set.
 
         Raises:
-            ClosedError: if it is a new one, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if something else than an informer is made.
-            InformerStateError: if the factory's transform is to be set, and the informer has been started.
-            Exception: whatever the constructor raises.
+            ClosedError: If it is a new one, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If something else than an informer is made.
+            InformerStateError: If the factory's transform is to be set, and the informer has been started.
+            Exception: Whatever the constructor raises.
         """
         found = self._wanted("typed", kind)
 
@@ -231,8 +231,8 @@ class SharedInformerFactory(InformerGroups):
             resource: Such as ``GroupVersionResource("apps", "v1", "deployments")``.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if it is no resource.
+            ClosedError: If they are new, and the factory is shut down.
+            InvalidValueError: If it is no resource.
         """
         # differs from client-go: a resource without a class is no error.
         try:
@@ -260,9 +260,9 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Which objects.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
-            SelectorError: if a selector is none.
+            ClosedError: If they are new, and the factory is shut down.
+            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            SelectorError: If a selector is invalid.
         """
         found = self._wanted("untyped", named(what, resource), namespace, label_selector, field_selector)
         return Informers(self._obtain(found, lambda: self._made(found)))
@@ -279,10 +279,10 @@ class SharedInformerFactory(InformerGroups):
         """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
-            ClosedError: if they are new, and the factory is shut down.
-            UnknownKindError: if the class does not say where its objects are served.
-            InvalidValueError: if there is no such resource or namespace, or the resource is known to live in none.
-            SelectorError: if a selector is none.
+            ClosedError: If they are new, and the factory is shut down.
+            UnknownKindError: If the class does not say where its objects are served.
+            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            SelectorError: If a selector is invalid.
         """
         found = self._wanted("metadata", named(what, resource), namespace, label_selector, field_selector)
         return Informers(self._obtain(found, lambda: self._made(found)))
@@ -298,8 +298,8 @@ class SharedInformerFactory(InformerGroups):
         """Start every informer that is not started yet, and return at once. May be called again.
 
         Raises:
-            ClosedError: if the factory is shut down.
-            InformerStateError: if it was started in another event loop.
+            ClosedError: If the factory is shut down.
+            InformerStateError: If it was started in another event loop.
         """
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -323,9 +323,9 @@ class SharedInformerFactory(InformerGroups):
             True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says which are late, and what went wrong last.
-            InformerStateError: if the factory was not started.
-            ClosedError: if an informer has stopped.
+            DeadlineError: If that takes longer than `timeout` seconds; says which are late, and what went wrong last.
+            InformerStateError: If the factory was not started.
+            ClosedError: If an informer has stopped.
         """
         # differs from client-go: late ones are an error that names them, not a false among the results.
         if self._loop is None:
@@ -348,8 +348,8 @@ class SharedInformerFactory(InformerGroups):
             grace: For how many seconds calls of handlers that are under way may go on.
 
         Raises:
-            MutationError: if it looks for changes of shared objects, and there are some.
-            Exception: if an informer has ended by itself for a reason that nobody foresaw; the log has it, too.
+            MutationError: If it looks for changes of shared objects, and there are some.
+            Exception: If an informer has ended by itself because of a defect, which is logged as well.
         """
         self.stop_nowait(grace)
         errors: list[Exception] = []
@@ -512,7 +512,7 @@ def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) ->
     """Begin at once if this is the loop; from anywhere else, before whatever is asked of the loop next.
 
     Raises:
-        ClosedError: if the loop has ended.
+        ClosedError: If the loop has ended.
     """
     if _running_loop() is loop:
         _begin(informer)
@@ -541,5 +541,5 @@ def _late_ones(informers: Mapping[str, SharedInformer[Any]], *, handlers: bool) 
         if not each.has_synced:
             found.append(f"{name} ({health.last_error or 'no full state has come yet'})")
         elif handlers and behind:
-            found.append(f"{name} (its handlers {', '.join(behind)} have not heard all that there is)")
+            found.append(f"{name} (its handlers {', '.join(behind)} have not processed the initial objects)")
     return found

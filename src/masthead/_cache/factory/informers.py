@@ -22,7 +22,7 @@ WITHOUT_PARENTHESES: Final = (
     "the informers of a factory are named without parentheses: factory.core_v1.pods.informer, "
     "factory.core_v1.pods.lister; for one namespace, ask for factory.informer(Pod, namespace=...)"
 )
-"""What those are told who write ``factory.core_v1.pods()``, as for a client."""
+"""The error message for ``factory.core_v1.pods()``, which is how a client is written."""
 
 
 class Provide(Protocol):
@@ -44,7 +44,7 @@ class Informers(Generic[T]):
 
     @property
     def informer(self) -> SharedInformer[T]:
-        """What keeps the copy, and tells handlers of every change."""
+        """The informer: keeps the store, and dispatches events to handlers."""
         return self._informer
 
     @property
@@ -55,7 +55,7 @@ class Informers(Generic[T]):
     def __repr__(self) -> str:
         return f"<Informers of {self._informer.name}, {count_of(self._informer.indexer)}>"
 
-    if not TYPE_CHECKING:  # who has types is told by them
+    if not TYPE_CHECKING:  # type checkers report it themselves
 
         def __call__(self, *_: object, **__: object) -> NoReturn:
             """Say what those should do who take this for a resource of a client.

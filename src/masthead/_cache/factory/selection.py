@@ -63,7 +63,7 @@ class Selection:
     shard_selector: str | None = None
 
 
-# differs from client-go: it is asked once for each informer, and told which; versions and limits are the reflector's.
+# differs from client-go: it is called once for each informer, with its kind; versions and limits are the reflector's.
 Tweak: TypeAlias = Callable[[type[Object] | GroupVersionResource, Selection], Selection]
 """Has the last word on what is selected, for lists and watches alike: ``tweak(Pod, selection)``.
 
@@ -97,7 +97,7 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """What to call it, so that it is told from its neighbours: ``pods``, ``pods[shop/*;labels app=web]``.
+        """The name, which differs from those of its neighbours: ``pods``, ``pods[shop/*;labels app=web]``.
 
         Versions are named as kubectl does, ``horizontalpodautoscalers.v2.autoscaling``, where they are not ``v1``.
         """
@@ -113,8 +113,8 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
     """The resource of a class, or itself.
 
     Raises:
-        UnknownKindError: if the class does not say where it is served.
-        InvalidValueError: if it is neither.
+        UnknownKindError: If the class does not say where it is served.
+        InvalidValueError: If it is neither.
     """
     given = cast("object", what)
     if isinstance(given, GroupVersionResource):
@@ -134,7 +134,7 @@ def named(
     """What is meant by a class, a resource, or an API version and a plural; nothing is looked up on the cluster.
 
     Raises:
-        InvalidValueError: if something is missing, or there is too much of it.
+        InvalidValueError: If something is missing, or there is too much of it.
     """
     if not isinstance(what, str):
         if resource is not None:
@@ -157,7 +157,7 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
     """One namespace, or several, in order; none for all of them.
 
     Raises:
-        InvalidValueError: if there are to be several, and there is none, or one is no name.
+        InvalidValueError: If the sequence is empty, or a namespace is invalid.
     """
     if not namespace and (namespace is None or isinstance(namespace, str)):
         return ()
@@ -177,8 +177,8 @@ def checked(selection: Selection) -> Selection:
     """A selection whose selectors are some.
 
     Raises:
-        SelectorError: if one is none.
-        InvalidValueError: if one is of a type that no selector has.
+        SelectorError: If one is invalid.
+        InvalidValueError: If one is of a type that no selector has.
     """
     _selectors(selection)
     return selection
@@ -190,8 +190,8 @@ def tweaked(
     """What a tweak makes of a selection.
 
     Raises:
-        InvalidValueError: if that is something else.
-        Exception: whatever the tweak raises.
+        InvalidValueError: If that is something else.
+        Exception: Whatever the tweak raises.
     """
     found = selection if tweak is None else tweak(what, selection)
     if not isinstance(cast("object", found), Selection):
@@ -222,9 +222,9 @@ def wanted(
             make sense for it.
 
     Raises:
-        UnknownKindError: if the class does not say where it is served.
-        InvalidValueError: if a namespace is asked for of what lives in none.
-        SelectorError: if a selector is none.
+        UnknownKindError: If the class does not say where it is served.
+        InvalidValueError: If a namespace is asked for of what lives in none.
+        SelectorError: If a selector is invalid.
     """
     resource = resource_of(what)
     if namespaces and _is_namespaced(what) is False:
@@ -248,7 +248,7 @@ def _selectors(selection: Selection) -> tuple[tuple[str, str], ...]:
 
 
 def _is_namespaced(what: type[Object] | GroupVersionResource) -> bool | None:
-    """Whether objects live in namespaces; None if nobody here knows."""
+    """Whether the resource is namespaced; None if that is unknown here."""
     if not isinstance(what, GroupVersionResource):
         return typed(what).namespaced
     try:

@@ -224,7 +224,7 @@ class InformerCore(Generic[T]):
         self.detach_handlers()
         self._leaving = {}
         for each in self._registrations:
-            each.settle()
+            each.mark_done()
         self.progress.notify()
 
     def _measured_process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:

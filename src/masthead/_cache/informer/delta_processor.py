@@ -1,11 +1,11 @@
-"""What a change does to a store, and what handlers are to hear of it.
+"""Applies changes to a store, and works out the notifications for the handlers.
 
 ::
 
     changes ──> DeltaProcessor ──put, remove, replace──> store
                    └─────> notifications, for the handlers
 
-The store is changed first: whoever hears of something finds it there.
+The store is updated first: a handler that is notified of an object finds it there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DeltaProcessor(Generic[T]):
         """Apply one change of one object, or of none.
 
         Returns:
-            What every handler is to hear; and what only those are to hear that are due for a resync.
+            The notifications for every handler; and those for the handlers that are due for a resync.
         """
         if isinstance(change, Delta):
             if change.type is DeltaType.DELETED:
@@ -81,11 +81,11 @@ class DeltaProcessor(Generic[T]):
         return tuple(self._difference(key, old, new))
 
     def _difference(self, key: str, old: Stored, new: Stored) -> Iterator[Notification[Stored]]:
-        """What is to be heard of an object that was there and is there."""
+        """Notifications for a key present before and after a relist."""
         # The version alone proves nothing: a server that has lost its data counts from the beginning again.
         if self._is_same(old, new):
             version = self._version(new)
-            # Without versions, nobody can tell that it has not changed.
+            # Without versions, it may have changed.
             if not version or version != self._version(old):
                 yield Notification(_UPDATE, key, old, new)
             return
@@ -97,8 +97,8 @@ class DeltaProcessor(Generic[T]):
     def _deleted(self, delta: Delta[Stored]) -> Sequence[Notification[Stored]]:
         old = self._store.remove(delta.key, version=delta.version, scope=self.scope_of(delta.key))
         if old is None:
-            # Nobody has heard of it, so that nobody is told of its end.
-            # differs from client-go: there, they are.
+            # Never delivered as added, so no delete is delivered.
+            # differs from client-go: there, it is.
             return ()
         last = delta.value if delta.value is not None else old
         return (Notification(_DELETE, delta.key, last, None, final_state_known=delta.final_state_known),)
@@ -113,7 +113,7 @@ class DeltaProcessor(Generic[T]):
         """Prepare to put a whole state in place of another; stops after each slice.
 
         Returns:
-            What is to be committed, with the list's version; and what every handler is to hear then: deletes first, then
+            The replacement to commit, with the list's version; and the notifications for every handler then: deletes first, then
             updates and adds.
         """
         before, items = self._store.items_of(change.scope), change.items

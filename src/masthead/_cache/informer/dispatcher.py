@@ -1,11 +1,11 @@
-"""Telling handlers, each at its own pace.
+"""Dispatches notifications to handlers, to each at its own speed.
 
 ::
 
     informer ──push──> HandlerBuffer ──take──> one task, or one thread, calls the handler
                        (bounded: see `masthead._sansio.buffer`)
 
-A slow handler delays no other: nobody waits when something is pushed.
+A slow handler delays no other: pushing never waits.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _QUIET_WAIT: Final = 1.0
 
 
 class ProcessorListener(Generic[T]):
-    """A handler, and what it has yet to hear.
+    """A handler, and the notifications that wait for it.
 
-    Threads: one tells; any may push.
+    Threads: one dispatches; any may push.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class ProcessorListener(Generic[T]):
 
     @property
     def pending(self) -> int:
-        """How many notifications it has yet to hear; none once it is removed, or the informer stopped."""
+        """How many notifications wait for it; 0 once it is removed, or the informer stopped."""
         return 0 if self._is_closed else len(self._buffer) + self._in_hand
 
     def push(self, notifications: Sequence[Notification[Stored]]) -> None:
-        """Have the handler dispatched; returns at once."""
+        """Enqueue notifications for the handler; return at once."""
         with self._lock:
             if self._is_closed:
                 return
@@ -103,11 +103,11 @@ class ProcessorListener(Generic[T]):
             self._metrics.pending(self.pending)
 
     def is_closed(self) -> bool:
-        """Whether nothing more is to be dispatched."""
+        """Whether nothing more is dispatched."""
         return self._is_closed
 
     def close(self) -> None:
-        """Drop what was not dispatched yet, and take nothing more."""
+        """Drop what waits, and take nothing more."""
         with self._lock:
             self._is_closed = True
             self._buffer.clear()
@@ -115,7 +115,7 @@ class ProcessorListener(Generic[T]):
         self.on_push()
 
     def take(self) -> list[Notification[Stored]]:
-        """What is to be dispatched next; empty if there is nothing."""
+        """Take the next notifications; empty if there are none."""
         with self._lock:
             taken = self._buffer.take(_AT_ONCE)
             self._in_hand = len(taken)
@@ -126,7 +126,7 @@ class ProcessorListener(Generic[T]):
         """Call the handler; returns what it returns, which may have to be awaited.
 
         Raises:
-            Exception: whatever the handler raises.
+            Exception: Whatever the handler raises.
         """
         kind, opened = notification.type, self._open
         if kind is NotificationType.ADD:
@@ -142,24 +142,24 @@ class ProcessorListener(Generic[T]):
         return None
 
     def task_done(self) -> None:
-        """One notification is done with."""
+        """A notification has been processed."""
         self._in_hand -= 1
 
     def failed(self, notification: Notification[Stored]) -> None:
-        """The handler raised, just now: say so, the first time and then ever more rarely. The notification is not dispatched again."""
+        """Log that the handler raised, the first time and then ever more rarely. The notification is not retried."""
         self.failures = count = self.failures + 1
         if self._metrics is not None:
             self._metrics.failed()
         what = f"{notification.type.name.lower()} of {notification.key!r}"
         if count == 1:
-            _log.exception("handler %s failed on the %s, which it is not dispatched again", self.name, what)
+            _log.exception("handler %s failed on the %s, which is not retried", self.name, what)
         elif _is_power_of_ten(count):
             error = sys.exception()
             _log.error("handler %s has failed %d times, now on the %s: %r", self.name, count, what, error)
 
 
 class HandlerDispatcher(ABC):
-    """Tells one handler what it has to hear.
+    """Dispatches notifications to one handler.
 
     Args:
         name: What logs call the handler.
@@ -208,7 +208,7 @@ class HandlerDispatcher(ABC):
 
 
 class TaskDispatcher(HandlerDispatcher, Generic[T]):
-    """Tells a handler in a task of its own. Coroutines are awaited; plain functions must not block."""
+    """Calls a handler in a task of its own. Coroutines are awaited; plain functions must not block."""
 
     def __init__(self, listener: ProcessorListener[T]) -> None:
         super().__init__(listener.name)
@@ -282,7 +282,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
 
 
 class ThreadDispatcher(HandlerDispatcher, Generic[T]):
-    """Tells a handler in a thread of its own, which it may block."""
+    """Calls a handler in a thread of its own, which it may block."""
 
     def __init__(self, listener: ProcessorListener[T]) -> None:
         super().__init__(listener.name)
@@ -352,7 +352,7 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
 
 
 def _nothing() -> None:
-    """What there is to do as long as nobody is there to do it."""
+    """Do nothing: no dispatcher or registration is attached yet."""
 
 
 def _current_task() -> asyncio.Task[object] | None:

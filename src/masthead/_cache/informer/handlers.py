@@ -1,4 +1,4 @@
-"""Who is told what happens to objects."""
+"""Event handlers: the callbacks for changes of objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 T = TypeVar("T", bound=Object)
 T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
-"""What a handler is told of: one of any object is one of pods, too."""
+"""The class of the objects: a handler of any object is a handler of pods, too."""
 
 OnAdd: TypeAlias = Callable[[T], object]
 """Called with an object that came, or was there already."""
@@ -38,7 +38,7 @@ OnDelete: TypeAlias = Callable[[T], object]
 
 @set_module("masthead")
 class EventHandler(Generic[T_contra]):
-    """Is told what happens to objects; override what is of interest.
+    """Receives the events of an informer; override the methods that are of interest.
 
     Calls never overlap, and those about one object come in the order in which things happened. The objects are shared:
     `copy` one before changing it. With `masthead.aio`, methods may be coroutine functions; plain ones must not block.
@@ -55,7 +55,7 @@ class EventHandler(Generic[T_contra]):
         """
 
     def on_update(self, old: T_contra, new: T_contra) -> object:
-        """An object changed; or is told again as a resync, and then both are the same.
+        """An object changed; or a resync delivers it again, with the same object twice.
 
         Args:
             old: What it was.
@@ -82,13 +82,13 @@ class _Functions(EventHandler[T]):
         self._on_update = on_update
         self._on_delete = on_delete
 
-    def on_add(self, obj: T, is_initial: bool) -> object:  # noqa: ARG002 - functions are not told
+    def on_add(self, obj: T, is_initial: bool) -> object:  # noqa: ARG002 - functions do not take it
         return self._on_add(obj) if self._on_add is not None else None
 
     def on_update(self, old: T, new: T) -> object:
         return self._on_update(old, new) if self._on_update is not None else None
 
-    def on_delete(self, obj: T, final_state_known: bool) -> object:  # noqa: ARG002 - functions are not told
+    def on_delete(self, obj: T, final_state_known: bool) -> object:  # noqa: ARG002 - functions do not take it
         return self._on_delete(obj) if self._on_delete is not None else None
 
     def functions(self) -> Iterator[object]:
@@ -97,16 +97,16 @@ class _Functions(EventHandler[T]):
 
 @set_module("masthead")
 class FilteringEventHandler(EventHandler[T]):
-    """Tells another handler only of the objects that pass a filter.
+    """Passes events on to another handler, for the objects that pass a filter.
 
-    One that begins to pass is told as added, one that ceases to as deleted.
+    An object that begins to pass is delivered as added, one that ceases to as deleted.
 
     Args:
         keep: Whether an object passes.
-        handler: Who is told.
+        handler: The other handler.
 
     Raises:
-        InvalidValueError: if the filter is no plain function, or the handler none.
+        InvalidValueError: If the filter is no plain function, or the handler none.
     """
 
     def __init__(self, keep: Callable[[T], bool], handler: EventHandler[T]) -> None:
@@ -117,15 +117,15 @@ class FilteringEventHandler(EventHandler[T]):
 
     @property
     def handler(self) -> EventHandler[T]:
-        """Who is told."""
+        """The other handler."""
         return self._handler
 
     def on_add(self, obj: T, is_initial: bool) -> object:
-        """Tell of an object that passes."""
+        """Pass on the add of an object that passes."""
         return self._handler.on_add(obj, is_initial) if self._keep(obj) else None
 
     def on_update(self, old: T, new: T) -> object:
-        """Tell of an object that passes now, or did."""
+        """Pass on the update of an object that passes now, or did."""
         passed, passes = self._keep(old), self._keep(new)
         if passed and passes:
             return self._handler.on_update(old, new)
@@ -134,7 +134,7 @@ class FilteringEventHandler(EventHandler[T]):
         return self._handler.on_delete(old, True) if passed else None
 
     def on_delete(self, obj: T, final_state_known: bool) -> object:
-        """Tell of the end of an object that passed."""
+        """Pass on the delete of an object that passed."""
         return self._handler.on_delete(obj, final_state_known) if self._keep(obj) else None
 
 
@@ -147,8 +147,8 @@ def handler_of(
     """A handler, given as one or as functions.
 
     Raises:
-        InvalidValueError: if there is nothing to call, or both a handler and functions, or something that is neither, or
-            that cannot be called with what there is to tell.
+        InvalidValueError: If there is nothing to call, or both a handler and functions, or something that is neither, or
+            that cannot be called with the arguments of an event.
     """
     functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
     given = {name: each for name, each in functions.items() if each is not None}
@@ -162,17 +162,17 @@ def handler_of(
     for name, each in given.items():
         if not callable(each):
             raise InvalidValueError(f"{name} is of type {type(each).__name__}; give a function", value=each)
-        _check_signature(name, each, _TOLD[name])
+        _check_signature(name, each, _FUNCTION_ARGUMENTS[name])
     return _Functions(on_add, on_update, on_delete)
 
 
-_TOLD: Final[Mapping[str, tuple[str, ...]]] = {
+_FUNCTION_ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "on_add": ("obj",),
     "on_update": ("old", "new"),
     "on_delete": ("obj",),
 }
 """What functions are called with."""
-_TOLD_AND_HOW: Final[Mapping[str, tuple[str, ...]]] = {
+_METHOD_ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "on_add": ("obj", "is_initial"),
     "on_update": ("old", "new"),
     "on_delete": ("obj", "final_state_known"),
@@ -184,22 +184,22 @@ def _check_handler(handler: object) -> None:
     """Refuse what would fail whenever it is called, or never be called.
 
     Raises:
-        InvalidValueError: if it is that.
+        InvalidValueError: If it is that.
     """
     name = type(handler).__name__
     if isinstance(handler, type):
         name = handler.__name__
         raise InvalidValueError(f"{name} is a class; give an object: {name}()", value=handler)
-    for each, told in _TOLD_AND_HOW.items():
+    for each, arguments in _METHOD_ARGUMENTS.items():
         method = getattr(handler, each, None)
         if not callable(method):
             raise InvalidValueError(
                 f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler
             )
-        _check_signature(f"{each} of {name}", method, told)
-    if not any(_is_overridden(handler, each) for each in _TOLD_AND_HOW):
+        _check_signature(f"{each} of {name}", method, arguments)
+    if not any(_is_overridden(handler, each) for each in _METHOD_ARGUMENTS):
         raise InvalidValueError(
-            f"a {name} overrides none of {', '.join(_TOLD_AND_HOW)}, and so would never be told anything",
+            f"a {name} overrides none of {', '.join(_METHOD_ARGUMENTS)}, and so would never be called",
             value=handler,
         )
 
@@ -208,17 +208,17 @@ def _is_overridden(handler: object, method: str) -> bool:
     return getattr(getattr(handler, method), "__func__", None) is not getattr(EventHandler, method)
 
 
-def _check_signature(what: str, function: Callable[..., object], told: Sequence[str]) -> None:
+def _check_signature(what: str, function: Callable[..., object], arguments: Sequence[str]) -> None:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of what is written in C, nobody may know
+    except (TypeError, ValueError):  # some functions written in C have none
         return
     try:
-        signature.bind(*told)
+        signature.bind(*arguments)
     except TypeError:
         takes = ", ".join(map(str, signature.parameters.values()))
         raise InvalidValueError(
-            f"{what} takes ({takes}); it is called with ({', '.join(told)})", value=function
+            f"{what} takes ({takes}); it is called with ({', '.join(arguments)})", value=function
         ) from None
 
 

@@ -31,13 +31,13 @@ class Health:
         since_event: Seconds since the last change of an object came; infinite before the first.
         last_error: What went wrong last, in one sentence; empty if nothing ever did.
         since_error: Seconds since then; infinite if nothing ever did.
-        failures: How many attempts have failed since the server last told something, or a watch lasted; 0 if all is
+        failures: How many attempts have failed since the server last sent something, or a watch lasted; 0 if all is
             well.
         relists: How often the whole state was asked for again, though there was one.
         reconnects: How often a watch was opened to go on where another had ended.
         broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
             the store has the last state that could be read, if there was one.
-        pending: How many notices wait for each handler, by its name.
+        pending: How many notifications wait for each handler, by its name.
         handler_failures: How often each handler has raised, by its name.
     """
 
@@ -84,7 +84,7 @@ def health_of(
         is_synced: Whether the first full state is in the store.
         version: What the store has reached.
         objects: How many there are.
-        pending: How many notices wait for each handler.
+        pending: How many notifications wait for each handler.
         handler_failures: How often each has raised.
         clock: The loop's time.
     """

@@ -1,18 +1,19 @@
 """Shared informers: one copy of a collection, for any number of handlers and readers.
 
-The contract, to which the tests hold every line of this room:
+The contract, which the tests hold the whole package to:
 
- 1. The store holds a state that the server had. A relist replaces it in one step; then handlers hear deletes, then
-    updates and adds.
- 2. Per object, a handler hears changes in the server's order. Its calls never overlap. A slow or failing handler
+ 1. The store holds a state that the server had. A relist replaces it in one step; then handlers receive deletes,
+    then updates and adds.
+ 2. Per object, a handler receives changes in the server's order. Its calls never overlap. A slow or failing handler
     delays no other.
- 3. The store is updated before any handler hears of it.
- 4. A handler that joins late hears every object as an initial add, then every later change: no gap, no duplicate.
+ 3. The store is updated before any handler is notified.
+ 4. A handler that is added late receives every object as an initial add, then every later change: no gap, no
+    duplicate.
  5. `SharedInformer.has_synced`: the first full state is in the store. `Registration.has_synced`: the handler has
     returned from every initial add, even if one raised.
  6. No event is lost or invented across a dropped connection, half a line, a silent stall, 410, 429, 5xx, a restart of
     the server with or without its data, or a page that expired in the middle of a list.
- 7. A stall is noticed: no stream stays silent past its deadline. `SharedInformer.health` tells the rest.
+ 7. A stall is noticed: no stream stays silent past its deadline. `SharedInformer.health` reports the rest.
  8. Watch-list first, a list where the server refuses it or does not answer it, and that is remembered.
  9. An object that did not change is not announced again by a relist. Resyncs come at their own times.
 10. `SharedInformer.wait_for` a version: read your own writes.
@@ -82,7 +83,7 @@ _BOOKMARKS: Final = (
 
 @set_module("masthead.aio")
 class SharedInformer(Generic[T]):
-    """Keeps a copy of a collection, and tells handlers of every change. The module's text is its contract.
+    """Lists and watches a resource into a local store, and dispatches events to handlers.
 
     ::
 
@@ -129,8 +130,8 @@ class SharedInformer(Generic[T]):
         Args:
             source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
                 namespace; a `ListWatch`; or a `ListerWatcher`.
-            resync: Every how many seconds handlers are told of every object again; 0 for never. Nothing is asked of the
-                server for it.
+            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never. No request
+                is sent for it.
             indexers: What to index the objects by, beside their namespace.
             label_selector: Only objects with such labels.
             field_selector: Only objects with such fields.
@@ -140,11 +141,11 @@ class SharedInformer(Generic[T]):
                 compressed, and decoded whenever one looks.
             name: What logs and metrics call it; the resource by default.
             page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
-            watch_list: Whether to try watches that begin with what there is.
+            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
             stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
                 client's own. Servers send something about once a minute; below that, quiet watches are opened anew
                 that often, which costs little.
-            buffer_limit: How many notices are kept, each by itself, for a handler that does not keep up.
+            buffer_limit: How many notifications are kept, each by itself, for a handler that does not keep up.
             detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
                 MASTHEAD_MUTATION_DETECTOR says.
             metrics: Where to count; None for nowhere.
@@ -152,10 +153,10 @@ class SharedInformer(Generic[T]):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: if there is nothing to mirror, or an option is senseless.
-            SelectorError: if a selector is none.
-            IndexConflictError: if an indexer has the name of one that is always there.
-            ConfigError: if objects are to be stored in a way that needs something which is not installed.
+            InvalidValueError: If there is nothing to mirror, or an option is invalid.
+            SelectorError: If a selector is invalid.
+            IndexConflictError: If an indexer has the name of one that is always there.
+            ConfigError: If objects are to be stored in a way that needs something which is not installed.
         """
         self._set_up(
             source,
@@ -257,23 +258,20 @@ class SharedInformer(Generic[T]):
         resync: float | None = None,
         name: str = "",
     ) -> Registration:
-        """Have somebody told of every change.
-
-        What is there already is told first, each object as an add.
+        """Register an event handler. Existing objects are delivered first, as adds with ``is_initial=True``.
 
         Args:
-            handler: Who is told; or, in its place, functions:
+            handler: The handler; or, in its place, functions:
             on_add: Is called with each object that comes, or was there.
             on_update: Is called with what an object was, and what it is.
             on_delete: Is called with what an object was last.
-            resync: Every how many seconds it is told of every object again; 0 for never, None for as often as the
-                informer says.
+            resync: Seconds between its resyncs; 0 for never, None for the informer's own.
             name: What logs and metrics call it.
 
         Raises:
-            ClosedError: if the informer has stopped.
-            InvalidValueError: if there is nothing to call, or something that cannot be called here.
-            InformerStateError: if the informer runs on an event loop, and this is called elsewhere.
+            ClosedError: If the informer has stopped.
+            InvalidValueError: If there is nothing to call, or something that cannot be called here.
+            InformerStateError: If the informer runs on an event loop, and this is called elsewhere.
         """
         made = handler_of(handler, on_add, on_update, on_delete)
         if self._IN_THREADS and is_async(made):
@@ -293,9 +291,9 @@ class SharedInformer(Generic[T]):
         An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
 
         Raises:
-            ClosedError: if the informer has stopped.
-            IndexConflictError: if there is an index of one of the names; nothing is added then.
-            InvalidValueError: if one is no function; nothing is added then.
+            ClosedError: If the informer has stopped.
+            IndexConflictError: If there is an index of one of the names; nothing is added then.
+            InvalidValueError: If one is no function; nothing is added then.
         """
         self._check_not_stopped("take an indexer")
         self._core.indexer.add_indexers(indexers)
@@ -304,8 +302,8 @@ class SharedInformer(Generic[T]):
         """Say what is done to each object before it is kept; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started, or seeded: what it has then was transformed before.
-            InvalidValueError: if it is no plain function.
+            InformerStateError: If the informer has been started, or seeded: what it has then was transformed before.
+            InvalidValueError: If it is no plain function.
         """
         self._check_new("set a transform")
         if self._core.versions:
@@ -315,11 +313,11 @@ class SharedInformer(Generic[T]):
         self._core.transform = transform
 
     def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
-        """Say who is told of each error, of lists and watches alike, in place of the log; the last one counts.
+        """Set the handler of errors, of lists and watches alike, in place of the log; the last one counts.
 
         Raises:
-            InformerStateError: if the informer has been started.
-            InvalidValueError: if it is no plain function.
+            InformerStateError: If the informer has been started.
+            InvalidValueError: If it is no plain function.
         """
         self._check_new("set a handler of errors")
         if handler is not None:
@@ -327,10 +325,10 @@ class SharedInformer(Generic[T]):
         self._core.on_error = handler
 
     async def seed(self, path: str | PathLike[str]) -> int:
-        """Begin with what a snapshot has, so that handlers hear only of what has changed since.
+        """Fill the store from a snapshot, so that handlers receive only what has changed since.
 
         The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
-        and compared. A handler that joins after the start hears of every object, as always.
+        and compared. A handler that is added after the start receives every object, as always.
 
         Args:
             path: A file that `save` wrote.
@@ -339,8 +337,8 @@ class SharedInformer(Generic[T]):
             How many objects there are.
 
         Raises:
-            InformerStateError: if the informer has been started.
-            SnapshotError: if there is no such file, or it is broken or of something else. Nothing is changed then:
+            InformerStateError: If the informer has been started.
+            SnapshotError: If there is no such file, or it is broken or of something else. Nothing is changed then:
                 the start will be a cold one.
         """
         self._check_new("be seeded")
@@ -359,15 +357,15 @@ class SharedInformer(Generic[T]):
             How many objects there are.
 
         Raises:
-            InformerStateError: if the informer has not synced: half a state is none.
-            SnapshotError: if it cannot be written.
+            InformerStateError: If the informer has not synced.
+            SnapshotError: If it cannot be written.
         """
         if not self.has_synced:
             raise InformerStateError(f"{self.name}: there is no full state to save yet; wait_synced() first")
         return await asyncio.to_thread(self._core.save, path)
 
     def check_mutations(self) -> None:
-        """Look whether somebody changed an object, which all share.
+        """Look for changes of the objects in the store, which everyone shares.
 
         Raises:
             MutationError: naming the objects.
@@ -380,7 +378,7 @@ class SharedInformer(Generic[T]):
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
-            InformerStateError: if it was started before, or stopped: an informer runs once.
+            InformerStateError: If it was started before, or stopped: an informer runs once.
         """
         self.start_nowait()
         try:
@@ -394,7 +392,7 @@ class SharedInformer(Generic[T]):
         """Begin to keep the copy, and return at once.
 
         Raises:
-            InformerStateError: if it was started before, or stopped: an informer runs once.
+            InformerStateError: If it was started before, or stopped: an informer runs once.
         """
         self.start_nowait()
 
@@ -402,7 +400,7 @@ class SharedInformer(Generic[T]):
         """Begin to keep the copy, and wait for nothing; on the loop that it shall belong to.
 
         Raises:
-            InformerStateError: if it was started before, or stopped: an informer runs once.
+            InformerStateError: If it was started before, or stopped: an informer runs once.
         """
         self.check_startable()
         controller = self._core.start()
@@ -414,21 +412,21 @@ class SharedInformer(Generic[T]):
         """See whether it could be started.
 
         Raises:
-            InformerStateError: if it was started before, or stopped.
+            InformerStateError: If it was started before, or stopped.
         """
         self._check_new("be started")
 
     async def stop(self, *, grace: float = GRACE) -> None:
         """End it, and wait until nothing of it is left. Stopping twice does nothing.
 
-        What handlers have not heard is dropped. A handler may stop its informer, and is not waited for then.
+        Notifications that wait are dropped. A handler may stop its informer, and is not waited for then.
 
         Args:
             grace: For how many seconds calls of handlers that are under way may go on.
 
         Raises:
-            MutationError: if it looks for changes of shared objects, and there are some.
-            Exception: if it has ended by itself for a reason that nobody foresaw; the log has it, too.
+            MutationError: If it looks for changes of shared objects, and there are some.
+            Exception: If it has ended by itself because of a defect, which is logged as well.
         """
         self.stop_nowait(grace)
         if self.is_called_from_handler:
@@ -445,7 +443,7 @@ class SharedInformer(Generic[T]):
             self._finish()
 
     def check_at_end(self) -> None:
-        """Look whether somebody changed an object, if it looks for that at all.
+        """Look for changes of the objects in the store, if mutation detection is on.
 
         Raises:
             MutationError: naming the objects.
@@ -486,9 +484,9 @@ class SharedInformer(Generic[T]):
             True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
+            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
         """
         if not handlers:
             await self._reach(lambda: self.has_synced, timeout, "has not synced")
@@ -513,10 +511,10 @@ class SharedInformer(Generic[T]):
             timeout: For how many seconds.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says where it is, and what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
-            InvalidValueError: if it is no version, or an object of another kind.
+            DeadlineError: If that takes longer than `timeout` seconds; says where it is, and what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
+            InvalidValueError: If it is no version, or an object of another kind.
         """
         wanted, scope = _wanted(version, self._core.item, self._core.scopes)
         store = self._core.processor.store
@@ -546,11 +544,11 @@ class SharedInformer(Generic[T]):
             timeout: For how many seconds.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds; says what went wrong last.
-            ClosedError: if the informer has stopped.
-            InformerStateError: if it has not been started.
-            InvalidValueError: if the condition is no plain function.
-            Exception: whatever the condition raises.
+            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            ClosedError: If the informer has stopped.
+            InformerStateError: If it has not been started.
+            InvalidValueError: If the condition is no plain function.
+            Exception: Whatever the condition raises.
         """
         check_plain("a condition", condition)
         indexer = self._core.indexer
@@ -616,7 +614,7 @@ class SharedInformer(Generic[T]):
         """Wait for its end, if it was ever begun.
 
         Raises:
-            Exception: if it has ended for a reason that nobody foresaw.
+            Exception: If it has ended because of a defect.
         """
         if self._task is None:
             return
@@ -666,13 +664,13 @@ def _wanted(
     """The version to wait for, and the scope that it is to be reached in; None for all.
 
     Raises:
-        InvalidValueError: if it is no version, or an object of another kind.
+        InvalidValueError: If it is no version, or an object of another kind.
     """
     if isinstance(version, Object):
         given, own = version.gvk.group_kind, item.GVK.group_kind
         if given != own and not {given, own} & _ANY_KIND:
             raise InvalidValueError(
-                f"this informer keeps objects of kind {own.kind}, and is never told of {given.kind} {version.key!r}; wait "
+                f"this informer keeps objects of kind {own.kind}, and never receives {given.kind} {version.key!r}; wait "
                 "with an informer of that kind",
                 value=version,
             )
@@ -685,7 +683,7 @@ def _number(version: object) -> str:
     """A resource version as text.
 
     Raises:
-        InvalidValueError: if it is none.
+        InvalidValueError: If it is not a resource version.
     """
     given = str(version) if isinstance(version, int) and not isinstance(version, bool) else version
     if not isinstance(given, str) or not (given.isascii() and given.isdigit()):

@@ -40,7 +40,7 @@ def is_on(wish: bool | None = None, environment: Mapping[str, str] = os.environ)
     """Whether to look for changes: as wished, and without a wish as the environment says.
 
     Raises:
-        ConfigError: if the environment says something else than yes or no.
+        ConfigError: If the environment says something else than yes or no.
     """
     if wish is not None:
         return wish
@@ -68,7 +68,7 @@ def find(pairs: Iterable[tuple[str, Object]]) -> Iterator[tuple[str, Object]]:
 def changed_sections(obj: Object) -> tuple[str, ...]:
     """What was changed in an object since it came: ``metadata``, ``spec`` and so on, by their names on the wire.
 
-    Empty if nothing was, and if it was made here: nobody can say then.
+    Empty if nothing was, and if it was made here: then there is nothing to compare with.
     """
     source = obj.wire_bytes
     if source is None:
@@ -80,7 +80,7 @@ def changed_sections(obj: Object) -> tuple[str, ...]:
         return (_SECTION.split(error.path)[0],)
     except InvalidValueError:
         return ()
-    unsaid = _KIND - before.keys()  # an item is told what it is by its list
+    unsaid = _KIND - before.keys()  # an item gets its kind from its list
     names = sorted((before.keys() | after.keys()) - unsaid)
     # What was not changed is written as it came.
     return tuple(name for name in names if _bytes(before, name) != _bytes(after, name))
@@ -96,13 +96,13 @@ def _said(key: str, obj: Object) -> str:
 
 
 def check(pairs: Iterable[tuple[str, Object]]) -> None:
-    """Make sure that nobody has changed what a cache shares.
+    """Make sure that the objects of a cache are unchanged.
 
     Args:
         pairs: Keys and objects, all of them or some.
 
     Raises:
-        MutationError: if somebody has; its ``keys`` are all those that were changed.
+        MutationError: If some were changed; its ``keys`` names them all.
     """
     found = dict(find(pairs))
     if not found:

@@ -36,9 +36,9 @@ def load(
     """Fill a store with what a snapshot has; returns the version of each scope.
 
     Raises:
-        SnapshotError: if there is no such file, it is broken or of something else, or has an object that cannot be stored,
+        SnapshotError: If there is no such file, it is broken or of something else, or has an object that cannot be stored,
             or if the transform has no name; the store is not touched then.
-        ConfigError: if it is compressed, and what that needs is not installed.
+        ConfigError: If it is compressed, and what that needs is not installed.
     """
     expected = _header(sources, dict.fromkeys(sources, ""), transform)
     item = next(iter(sources.values())).item
@@ -63,7 +63,7 @@ def save(
     """Write what a store has; returns how many objects there are.
 
     A scope that has objects which could not be read is written without a version: the store lacks these, or has an older
-    state of them, and no watch would tell of them before they change. So who begins with it asks for everything.
+    state of them, and no watch would deliver them before they change. An informer that is seeded with it relists.
 
     Args:
         path: Where to write it.
@@ -74,8 +74,8 @@ def save(
         statuses: How the mirrors of the sources are, in the same order.
 
     Raises:
-        SnapshotError: if it cannot be written, or the transform has no name.
-        ConfigError: if it is to be compressed, and what that needs is not installed.
+        SnapshotError: If it cannot be written, or the transform has no name.
+        ConfigError: If it is to be compressed, and what that needs is not installed.
     """
     with processor.gate:
         stored = processor.store.values()
@@ -98,7 +98,7 @@ def _stored(path: str | PathLike[str], storage: ObjectStorage[T], obj: T) -> Sto
 
 
 def _place(sources: Mapping[str, Source[T]]) -> str:
-    """Where the objects are, if it is one namespace; several are told apart by their scopes."""
+    """Where the objects are, if it is one namespace; several are distinguished by their scopes."""
     only = sources.get("")
     return f"{only.namespace}/" if isinstance(only, ListWatch) and only.namespace else ""
 

@@ -1,4 +1,4 @@
-"""The middle of an informer: what comes out of the queue goes into the store, and on to every handler.
+"""The processor: applies changes to the store, and passes notifications on to every handler.
 
 One gate is stored while a change is applied and handed out, and while a handler joins: so a handler that joins has all of
 the store before it, and every change after it. Who only reads takes no gate.
@@ -57,7 +57,7 @@ class SharedProcessor(Generic[T]):
         store: The store.
         gate: What is stored while the store or the handlers change.
         is_synced: Whether the first full state is in the store.
-        due: The handlers that are to hear of a resync, the next time that there is one.
+        due: The handlers that receive the next resync.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class SharedProcessor(Generic[T]):
         )
 
     def _look_at(self, notifications: Sequence[Notification[Stored]]) -> None:
-        """Look whether somebody changed what has just left the store."""
+        """Look for changes of the objects that have just left the store."""
         opened = self._storage.unpack
         left = (
             (notification.key, opened(notification.old))
@@ -229,7 +229,7 @@ class SharedProcessor(Generic[T]):
             if notification.old is not None
         )
         for key, _ in mutation_detector.find(left):
-            _log.error("%s: somebody changed %r, which the cache shares; copy() it first", self._name, key)
+            _log.error("%s: %r was changed, which the cache shares; copy() it first", self._name, key)
 
 
 _SYNC_MARKER: Final[tuple[Notification[Stored]]] = (Notification(NotificationType.SYNC_MARKER),)

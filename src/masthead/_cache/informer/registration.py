@@ -1,4 +1,4 @@
-"""What one gets for a handler: a way to see how it is doing, and to take it away."""
+"""The registration of a handler: how it is doing, and how to remove it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Registration", "in_time"]
 
 
 class ListenerStatus(Protocol):
-    """A listener, whatever it is told of."""
+    """The part of a listener that a registration reads."""
 
     name: str
     is_synced: bool
@@ -27,7 +27,7 @@ class ListenerStatus(Protocol):
 
     @property
     def pending(self) -> int:
-        """How many notices it has yet to hear."""
+        """How many notifications wait for it."""
         ...
 
 
@@ -35,7 +35,7 @@ class ListenerStatus(Protocol):
 class Registration:
     """A handler of an informer.
 
-    The same handler may be added several times; each is told, and removed, by itself.
+    A handler may be added several times; each registration is notified, and removed, by itself.
     """
 
     def __init__(
@@ -44,15 +44,15 @@ class Registration:
         dispatcher: HandlerDispatcher,
         leave: Callable[[Registration], object],
         is_within: Callable[[], bool],
-        on_settled: Callable[[], object] = lambda: None,
+        on_done: Callable[[], object] = lambda: None,
     ) -> None:
         self._listener = listener
         self._dispatcher = dispatcher
         self._leave = leave
         self._is_within = is_within
-        self._on_settled = on_settled
-        self._settled = asyncio.Event()
-        listener.on_synced = self._settle_soon
+        self._on_done = on_done
+        self._done = asyncio.Event()
+        listener.on_synced = self._mark_done_nowait
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -67,7 +67,7 @@ class Registration:
 
     @property
     def pending(self) -> int:
-        """How many notices it has yet to hear."""
+        """How many notifications wait for it."""
         return self._listener.pending
 
     async def wait_synced(self, timeout: float | None = None) -> bool:
@@ -77,13 +77,15 @@ class Registration:
             True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: if that takes longer than `timeout` seconds.
-            ClosedError: if it will never be so: the handler is removed, or the informer has stopped.
+            DeadlineError: If that takes longer than `timeout` seconds.
+            ClosedError: If it will never be so: the handler is removed, or the informer has stopped.
         """
-        await in_time(self._settled.wait(), timeout, f"handler {self.name} has not heard all that there is")
+        await in_time(
+            self._done.wait(), timeout, f"handler {self.name} has not processed the initial objects"
+        )
         if not self.has_synced:
             raise ClosedError(
-                f"handler {self.name} will not hear all that there is: it was removed, or its informer has stopped"
+                f"handler {self.name} will not receive all initial objects: it was removed, or its informer has stopped"
             )
         return True
 
@@ -108,7 +110,7 @@ class Registration:
         return self._listener.failures
 
     async def remove(self) -> None:
-        """Tell the handler nothing more: what it has not heard is dropped, and a call that is under way waited for.
+        """Remove the handler: what waits for it is dropped, and a call that is under way is waited for.
 
         Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
         for.
@@ -119,31 +121,31 @@ class Registration:
             self._leave(self)  # again: now that it is over, the informer can forget it
 
     def leave(self) -> None:
-        """Tell the handler nothing more, and wait for nothing."""
+        """Detach the handler, and wait for nothing."""
         self._leave(self)
-        self._settle_soon()
+        self._mark_done_nowait()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to tell; the informer does this."""
+        """Start to dispatch; the informer does this."""
         self._loop = loop
         self._dispatcher.start()
 
     async def end(self, grace: float) -> None:
-        """Wait for the end of it; the informer does this when it stops."""
+        """Wait until nothing is dispatched any more; the informer does this when it stops."""
         await self._dispatcher.end(grace)
 
-    def _settle_soon(self) -> None:
+    def _mark_done_nowait(self) -> None:
         # In the handler's thread, if it has one.
         if self._loop is None:
-            self.settle()
+            self.mark_done()
             return
-        with contextlib.suppress(RuntimeError):  # the loop has closed, and nobody waits there any more
-            self._loop.call_soon_threadsafe(self.settle)
+        with contextlib.suppress(RuntimeError):  # the loop has closed, and nothing waits there any more
+            self._loop.call_soon_threadsafe(self.mark_done)
 
-    def settle(self) -> None:
-        """Tell those who wait that nothing more will come; on the informer's loop, or where there is none."""
-        self._settled.set()
-        self._on_settled()
+    def mark_done(self) -> None:
+        """Wake those who wait for the sync; on the informer's loop, or where there is none."""
+        self._done.set()
+        self._on_done()
 
     def __repr__(self) -> str:
         return f"<Registration of {self.name!r}, {self.pending} pending>"
@@ -153,7 +155,7 @@ async def in_time(waiting: Awaitable[object], timeout: float | None, problem: st
     """Wait for something.
 
     Raises:
-        DeadlineError: if it takes longer than `timeout` seconds; says the problem.
+        DeadlineError: If it takes longer than `timeout` seconds; says the problem.
     """
     try:
         async with asyncio.timeout(timeout):

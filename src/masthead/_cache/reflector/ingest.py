@@ -1,6 +1,6 @@
-"""What an object goes through before it is cached: its key is found, it is transformed, and it is stored.
+"""The steps of an object on its way into the store: its key is found, it is transformed, and it is packed.
 
-An object that fails at any of this is put aside, and told; the others are not affected by it.
+An object that fails one of them is put aside, and logged; the others are not affected.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class UndecodableError(InvalidValueError):
 
 @set_module("masthead.cache")
 class Ingest(Generic[T]):
-    """Makes of an object what a cache keeps.
+    """Turns objects into what a cache stores.
 
     Attributes:
-        transform: What is done to each object first; None for nothing.
+        transform: Applied to each object first; None for nothing.
     """
 
     __slots__ = ("_storage", "transform")
@@ -56,7 +56,7 @@ class Ingest(Generic[T]):
         """The key of an object, and what is kept of it.
 
         Raises:
-            UndecodableError: if it has no name, or if the transform or the storage fails.
+            UndecodableError: If it has no name, or if the transform or the storage fails.
         """
         key = obj.key
         if not key:
@@ -68,8 +68,8 @@ class Ingest(Generic[T]):
         except (DecodeError, InvalidValueError) as error:
             raise UndecodableError(str(error), key=key) from error
 
-    def settle(self, items: dict[str, Stored]) -> Iterator[None]:
-        """Everything there is has been taken: hold it as well as is possible now that all of it is known, in steps."""
+    def repack(self, items: dict[str, Stored]) -> Iterator[None]:
+        """All objects have been taken: pack them anew, in steps, now that all of them are known."""
         return self._storage.repack_in_steps(items)
 
     def _transformed(self, transform: Transform[T], key: str, obj: T) -> T:
@@ -77,7 +77,7 @@ class Ingest(Generic[T]):
             return transforms.apply(transform, obj)
         except InvalidValueError as error:
             raise UndecodableError(str(error), key=key) from error
-        # Somebody else's code: whatever it raises is about this one object.
+        # The caller's code: whatever it raises is about this one object.
         except Exception as error:
             raise UndecodableError(
                 f"the transform raised {type(error).__name__}: {error}", key=key
@@ -97,7 +97,7 @@ _keyed: Final = typeinfo.json_decoder(_Keyed)
 
 
 def key_in(data: bytes) -> str:
-    """The key of an object that cannot be read otherwise; empty if not even that can be told."""
+    """The key of an object that cannot be read otherwise; empty if it has none."""
     try:
         found = _keyed.decode(data).metadata
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

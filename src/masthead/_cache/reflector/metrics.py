@@ -18,7 +18,7 @@ __all__ = ["DISABLED", "HandlerMetrics", "InformerMetrics"]
 _log: Final = logging.getLogger("masthead.cache")
 
 _SHORT: Final = 1.0
-"""A watch that lasted less than this, and told nothing, is a bad sign."""
+"""A watch that lasted less than this, without an event, is a bad sign."""
 
 
 class InformerMetrics:
@@ -63,7 +63,7 @@ class InformerMetrics:
         self._relists.inc()
 
     def watched(self, seconds: float, events: int) -> None:
-        """A watch has ended, or could not be opened; also one that began with what there is."""
+        """A watch has ended, or could not be opened; also one with initial events."""
         self._watches.inc()
         self._watch_duration.observe(seconds)
         self._items_per_watch.observe(events)
@@ -95,20 +95,20 @@ class HandlerMetrics:
         self._is_broken = False
 
     def pending(self, count: int) -> None:
-        """So many notices wait for it; told as they come and are taken, and 0 in the end."""
+        """So many notifications wait for it."""
         self._count(self._pending.set, count)
 
     def failed(self) -> None:
         """It raised."""
         self._count(self._failures.inc, 1)
 
-    def _count(self, tell: Callable[[float], None], value: float) -> None:
-        """Metrics that fail must not cost a handler what it has to hear."""
+    def _count(self, count: Callable[[float], None], value: float) -> None:
+        """Metrics that fail must not cost a handler its notifications."""
         try:
-            tell(value)
+            count(value)
         except Exception:  # noqa: BLE001 - whatever it is, it is not about the handler
             if not self._is_broken:
-                _log.exception("metrics of handler %s failed; further failures are not told", self._name)
+                _log.exception("metrics of handler %s failed; further failures are not logged", self._name)
             self._is_broken = True
 
 

@@ -183,7 +183,7 @@ class Reflector(Generic[T]):
                 raise
             # Something that the source has waited for was cancelled, not this.
             return self._after(ProtocolError(f"the source of {self._source.resource} was cancelled inside"))
-        # A source may be anybody's; a fault in it is no reason to fall silent.
+        # A source may be the caller's; a fault in it must not end the list-watch.
         except Exception as error:  # noqa: BLE001
             return self._after(error)
 
@@ -207,7 +207,7 @@ class Reflector(Generic[T]):
         # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
         is_in_order = was is Phase.FOLLOWING and failure.is_expired
         status = self.status
-        # Nor is silence a failure, where nothing may have happened: `ReflectorStatus.contact` tells how long it is.
+        # Nor is silence a failure, where nothing may have happened: `ReflectorStatus.contact` says how long it is.
         is_quiet = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
         if not (is_in_order or is_quiet):
             status.failures += 1
@@ -227,7 +227,7 @@ class Reflector(Generic[T]):
     ) -> None:
         try:
             on_error(error, after)
-        # Somebody else's code, which must not end this.
+        # The caller's code, which must not end this.
         except Exception:  # noqa: BLE001
             _log.exception("%s: the handler of errors failed", self._label)
 
@@ -301,7 +301,7 @@ class Reflector(Generic[T]):
         The machine learns of it afterwards: a state that is lost on its way is requested again.
         """
         builder, self._builder = self._builder, SnapshotBuilder()
-        for _ in self._ingest.settle(builder.items):
+        for _ in self._ingest.repack(builder.items):
             await asyncio.sleep(0)
         # Before the store reaches the version: a snapshot of it must not claim objects that it lacks.
         self._undecodable.replace(builder.broken)
@@ -426,7 +426,7 @@ class Reflector(Generic[T]):
     def _take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
         """Take in events that came together, up to the one that completes a new state; returns its version.
 
-        The machine has not heard of that one yet.
+        The machine has not been told of that one yet.
         """
         machine = self._machine
         for event in batch:
@@ -491,7 +491,7 @@ class Reflector(Generic[T]):
         )
         # That it is there says nothing about what has changed: neither is the copy any fresher, nor all well again.
         if not is_same:
-            _log.info("%s: cannot tell that this is the server it was; everything is read again", self._label)
+            _log.info("%s: cannot verify that this is the same server; relisting", self._label)
         elif self._is_seeded and self._known is not None:
             await self._sink.emit((ReplacedAll(self._known.stored(self._scope), step.version, self._scope),))
         self._is_seeded = False
@@ -509,6 +509,6 @@ def _no_clock() -> float:
 
 
 def _without_advice(error: Exception) -> str:
-    """An error's message without the advice for callers: nobody calls, and the request is retried anyway."""
+    """An error's message without the advice for callers: the request is retried anyway."""
     text = str(error)
     return text.removesuffix(error.next_step).rstrip(" .") if isinstance(error, StatusError) else text

@@ -1,6 +1,6 @@
 """Whether a server that came back is the one that we knew.
 
-Versions alone do not tell: a server that has lost its data counts from the beginning again, and may have overtaken the
+Versions prove nothing: a server that has lost its data counts from the beginning again, and may have overtaken the
 version that we have. An object does, by its uid, which is drawn by chance.
 """
 
@@ -55,7 +55,7 @@ async def is_same_server(source: Source[T], samples: Sequence[Sample], version: 
     If all of them are gone, that proves nothing; then it counts as another one, and costs a relist.
 
     Raises:
-        MastheadError: if it cannot be asked.
+        MastheadError: If it cannot be asked.
     """
     for sample in samples:
         found = await source.list_page(ListWatchOptions(key=sample.key), lambda _: None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +16,7 @@ __all__ = ["ChangeSink"]
 V = TypeVar("V")
 
 
+@set_module("masthead.cache")
 class ChangeSink(Protocol[V]):
     """Receives the changes that a reflector learns of, in their order. Its length is the number of changes that wait."""
 

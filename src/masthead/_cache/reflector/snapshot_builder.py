@@ -40,8 +40,8 @@ class SnapshotBuilder:
     def deadline(self, now: float) -> float:
         """Until when the next objects of a stream must have come.
 
-        A server that begins with what there is pours it out. One that does not know that it was asked for this trickles
-        changes. So it is believed only while many new objects come.
+        A server that supports initial events sends them at once. One that does not sends changes only, now and then. So
+        the deadline moves only while many new objects arrive.
         """
         if not self._due or len(self.items) >= self._had + _POUR:
             self._due, self._had = now + INITIAL_EVENTS_TIMEOUT, len(self.items)

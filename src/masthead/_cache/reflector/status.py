@@ -19,7 +19,7 @@ class ReflectorStatus:
     Attributes:
         phase: What it is doing.
         is_waiting: Whether it waits before its next attempt.
-        contact: When the server last verified that it is there, and has told everything; in the loop's time.
+        contact: When the server last sent a state, an event or a bookmark; in the loop's time.
         event: When the last change came.
         error: What went wrong last.
         error_at: When.

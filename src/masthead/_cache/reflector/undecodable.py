@@ -1,4 +1,4 @@
-"""The objects that cannot be used: which, why, and who has been told."""
+"""The objects that cannot be used: which, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UndecodableObjects:
     Args:
         status: Where they are noted down.
         label: What the log calls the collection.
-        is_known: Whether the copy has an object; None if nobody knows.
+        is_known: Whether the store has an object; None if that is unknown.
     """
 
     def __init__(self, status: ReflectorStatus, label: str, is_known: Callable[[str], bool] | None) -> None:

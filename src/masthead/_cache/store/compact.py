@@ -66,7 +66,7 @@ class Compact(ObjectStorage[T]):
         cls: What is stored.
 
     Raises:
-        ConfigError: if zstandard is not installed.
+        ConfigError: If zstandard is not installed.
     """
 
     __slots__ = (
@@ -98,8 +98,8 @@ class Compact(ObjectStorage[T]):
         """The compressed bytes of the object.
 
         Raises:
-            DecodeError: if its resource version is none, or it was made here and something in it does not fit.
-            InvalidValueError: if it was made here and cannot be written as JSON.
+            DecodeError: If its resource version is invalid, or it was made here and something in it does not fit.
+            InvalidValueError: If it was made here and cannot be written as JSON.
         """
         data, version = bytes_of(obj), obj.metadata.resource_version
         if "\0" in version:
@@ -110,7 +110,7 @@ class Compact(ObjectStorage[T]):
                 self._sample(data)
             stored = self._compressed(version.encode(), data)
         if obj.wire_bytes is not None:
-            # Whoever is told of it will look at it soon.
+            # Handlers will read it soon.
             self._opened.keep(stored, obj, len(data))
         return stored
 

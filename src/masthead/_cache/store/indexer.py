@@ -77,7 +77,7 @@ class Indexer(Generic[T]):
         Args:
             store: What to read.
             storage: How its objects are stored.
-            gate: What whoever writes to the store holds meanwhile.
+            gate: The lock that writers of the store hold.
         """
         self._store = store
         self._storage = storage
@@ -93,7 +93,7 @@ class Indexer(Generic[T]):
         """What is stored of an object; None if it is not there.
 
         Raises:
-            InvalidValueError: if it is no object.
+            InvalidValueError: If it is no object.
         """
         return self.get_by_key(_key_of(obj))
 
@@ -109,7 +109,7 @@ class Indexer(Generic[T]):
         """The objects that share a value with this one in an index.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         return self._storage.unpack_all(self._store.index(name, obj))
 
@@ -117,7 +117,7 @@ class Indexer(Generic[T]):
         """The objects that have a value in an index.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         return self._storage.unpack_all(self._store.by_index(name, value))
 
@@ -125,7 +125,7 @@ class Indexer(Generic[T]):
         """The keys of the objects that have a value in an index, sorted.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         return self._store.index_keys(name, value)
 
@@ -133,7 +133,7 @@ class Indexer(Generic[T]):
         """All values of an index.
 
         Raises:
-            UnknownIndexError: if there is no such index.
+            UnknownIndexError: If there is no such index.
         """
         return self._store.index_values(name)
 
@@ -141,8 +141,8 @@ class Indexer(Generic[T]):
         """Index the objects by more; those that are there at once.
 
         Raises:
-            IndexConflictError: if there is an index of one of the names; nothing is added then.
-            InvalidValueError: if one is no plain function; nothing is added then.
+            IndexConflictError: If there is an index of one of the names; nothing is added then.
+            InvalidValueError: If one is no plain function; nothing is added then.
         """
         for name, each in indexers.items():
             check_plain(f"the indexer {name!r}", each)

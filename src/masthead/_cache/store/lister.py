@@ -27,9 +27,7 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _IN_NAMESPACES: Final = "The {resource} live in namespaces: lister.namespace(namespace).get(name)."
 _TOO_EARLY: Final = "The informer has not synced yet; wait_synced() first."
-_NOT_THERE: Final = (
-    "It is not in the copy: it is not there, not mirrored, or so new that the copy has yet to hear of it."
-)
+_NOT_THERE: Final = "It is not in the store: it does not exist, is not mirrored, or is too new."
 
 
 @set_module("masthead")
@@ -60,7 +58,7 @@ class Lister(Generic[T]):
         """All objects, or those with such labels.
 
         Raises:
-            SelectorError: if the selector is none.
+            SelectorError: If a selector is invalid.
         """
         return _selected(self._indexer.list(), label_selector)
 
@@ -72,7 +70,7 @@ class Lister(Generic[T]):
         """The object of a name; for kinds that live in no namespace. Also takes a key, ``namespace/name``.
 
         Raises:
-            NotFoundError: if it is not there.
+            NotFoundError: If it is not there.
         """
         found = self._indexer.get_by_key(name)
         if found is None:
@@ -117,7 +115,7 @@ class NamespaceLister(Generic[T]):
         """All objects of the namespace, or those with such labels.
 
         Raises:
-            SelectorError: if the selector is none.
+            SelectorError: If a selector is invalid.
         """
         return _selected(self._indexer.by_index(NAMESPACE, self._namespace), label_selector)
 
@@ -125,7 +123,7 @@ class NamespaceLister(Generic[T]):
         """The object of a name.
 
         Raises:
-            NotFoundError: if it is not there.
+            NotFoundError: If it is not there.
         """
         found = self._indexer.get_by_key(f"{self._namespace}/{name}")
         if found is None:

@@ -57,7 +57,7 @@ class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         label_selector: Which objects, by label.
         field_selector: Which objects, by field.
         shard_selector: Which objects, by shard.
-        transform: What was done to the objects, as `masthead._cache.store.transforms.describe` tells it.
+        transform: What was done to the objects, as `masthead._cache.store.transforms.describe` names it.
     """
 
     resource: str
@@ -88,15 +88,15 @@ def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterabl
     Args:
         path: Where; the folder must be there.
         header: What it is of.
-        objects: What it holds. Nobody may have changed them since they came.
+        objects: Its objects, unchanged since they arrived.
 
     Returns:
         How many objects there were.
 
     Raises:
-        SnapshotError: if it cannot be written; an old file is still there then.
-        ConfigError: if it is to be compressed and zstandard is not installed.
-        InvalidValueError: if an object was made here and cannot be written as JSON.
+        SnapshotError: If it cannot be written; an old file is still there then.
+        ConfigError: If it is to be compressed and zstandard is not installed.
+        InvalidValueError: If an object was made here and cannot be written as JSON.
     """
     target = Path(path)
     try:
@@ -120,12 +120,12 @@ def read(
 
     Args:
         path: Where it is.
-        expected: What it must be of: all of this but the versions, which it tells.
+        expected: What it must be of: all of this but the versions.
         cls: What the objects are.
 
     Raises:
-        SnapshotError: if it is not there, is of something else, or not whole; also while the objects are read.
-        ConfigError: if it is compressed and zstandard is not installed.
+        SnapshotError: If it is not there, is of something else, or not whole; also while the objects are read.
+        ConfigError: If it is compressed and zstandard is not installed.
     """
     source = Path(path)
     with ExitStack() as stack:

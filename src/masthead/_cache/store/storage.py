@@ -7,7 +7,7 @@
 What is between the two knows nothing of the stored value but that it can be opened.
 
 Every object that is stored has bytes (`masthead._meta.object.Object.wire_bytes`) that say what it says: one that was made
-here is written and read back. So whether somebody changed it can be found out at any time.
+here is written and read back. So changes of it can be detected at any time.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class ObjectStorage(ABC, Generic[T]):
         says.
 
         Raises:
-            DecodeError: if it cannot be read; eager looks at all of it, the others only if it was made here.
-            InvalidValueError: if it was made here and cannot be written as JSON.
+            DecodeError: If it cannot be read; eager looks at all of it, the others only if it was made here.
+            InvalidValueError: If it was made here and cannot be written as JSON.
         """
 
     @abstractmethod
@@ -84,7 +84,7 @@ class ObjectStorage(ABC, Generic[T]):
     def repack(self, items: dict[str, Stored]) -> None:
         """Hold objects anew, in place, as well as can be now that all are there; to be called with a whole list.
 
-        Nobody else may use `items` meanwhile. What was stored before can still be opened.
+        Nothing else may use `items` meanwhile. What was packed before can still be unpacked.
         """
         for _ in self.repack_in_steps(items):
             pass
@@ -143,7 +143,7 @@ class Eager(Lazy[T]):
 
         Raises:
             DecodeError: naming the first field that cannot.
-            InvalidValueError: if it was made here and cannot be written as JSON.
+            InvalidValueError: If it was made here and cannot be written as JSON.
         """
         stored = cast("T", super().pack(obj))
         decode_lazy_fields(stored)
@@ -158,14 +158,14 @@ class Eager(Lazy[T]):
 
 
 def bytes_of(obj: Object) -> bytes:
-    """The text of an object that nobody changed since it came, such that it can be read back from that alone.
+    """The text of an object that is unchanged since it arrived, from which alone it can be read back.
 
     Raises:
-        DecodeError: if it was made here, and something is in a list or map that does not belong there.
-        InvalidValueError: if it was made here and cannot be written as JSON.
+        DecodeError: If it was made here, and something is in a list or map that does not belong there.
+        InvalidValueError: If it was made here and cannot be written as JSON.
     """
     source = obj.wire_bytes
-    # In a list, only the list says what its items are. A class knows that for itself; an object without one was told.
+    # In a list, only the list says what its items are. A class knows that for itself; an object without one has it from its list.
     if source is None or isinstance(obj, Unstructured):
         return obj.to_json()
     return source
@@ -175,8 +175,8 @@ def storage_for(name: Hold, cls: type[T]) -> ObjectStorage[T]:
     """The way of that name to hold objects of a class.
 
     Raises:
-        InvalidValueError: if there is none of that name.
-        ConfigError: if it needs something that is not installed.
+        InvalidValueError: If there is none of that name.
+        ConfigError: If it needs something that is not installed.
     """
     if name == "lazy":
         return Lazy()

@@ -31,7 +31,7 @@ class Store(Indexer[T]):
         hold: How to hold them.
 
     Raises:
-        IndexConflictError: if an indexer has the name of one that is always there.
+        IndexConflictError: If an indexer has the name of one that is always there.
 
     Threads: may be used from any.
     """
@@ -67,4 +67,4 @@ class Store(Indexer[T]):
             self._store.replace({each.key: self._storage.pack(each) for each in objects}, version)
 
     def resync(self) -> None:
-        """Nothing: what is in a store is told by whoever fills it."""
+        """Do nothing: the owner of the store dispatches its objects."""

@@ -60,8 +60,8 @@ def apply(transform: Transform[T], obj: T) -> T:
     """Transform an object for a cache: the result has bytes that say what it says.
 
     Raises:
-        InvalidValueError: if the transform makes something else of it.
-        Exception: whatever the transform raises.
+        InvalidValueError: If the transform makes something else of it.
+        Exception: Whatever the transform raises.
     """
     if isinstance(transform, Rewrite):
         return transform(obj)
@@ -90,14 +90,14 @@ def describe(transform: Transform[Any] | None) -> str:
     Those of this module say all of it, functions where they are defined, and objects what their repr says.
 
     Raises:
-        SnapshotError: if it has none, so that it cannot be told from others.
+        SnapshotError: If it has no name that identifies it.
     """
     name = "" if transform is None else _named(transform)
     if _ADDRESS in name:
         # The name itself may hold anything: that of a partial says what it was given.
         raise SnapshotError(
             f"a transform of type {type(transform).__name__} has no name by which the next process would know it, so that "
-            "its snapshots cannot be told from those of others; define it with def, without variables of a function "
+            "its snapshots cannot be distinguished from those of others; define it with def, without variables of a function "
             "around it, or give its class a __repr__ that says what it does"
         )
     return name
@@ -115,7 +115,7 @@ def keep_fields(*paths: str) -> Rewrite:
             Keys with dots in them cannot be named; keep the whole map.
 
     Raises:
-        InvalidValueError: if one is no path.
+        InvalidValueError: If one is no path.
     """
     return _Keep(paths)
 
@@ -148,7 +148,7 @@ class _Drop(Rewrite):
 
 
 drop_managed_fields: Final = _Drop()
-"""A transform that drops ``metadata.managedFields``: a quarter of a pod, and hardly anybody reads it."""
+"""A transform that drops ``metadata.managedFields``: a quarter of a pod, and hardly ever read."""
 
 
 class _Keep(Rewrite):
@@ -224,14 +224,14 @@ def _tree(paths: Iterable[str]) -> _Tree:
     """Several paths as one tree.
 
     Raises:
-        InvalidValueError: if one is no path.
+        InvalidValueError: If one is no path.
     """
     tree: _Tree = {}
     for path in paths:
         steps = path.split(".") if isinstance(cast("object", path), str) else []
         if not steps or not all(map(_STEP.fullmatch, steps)):
             raise InvalidValueError(
-                f'{path!r} is no path of a field; write it as it is on the wire, such as "spec.nodeName"',
+                f'{path!r} is not a field path; write it as it is on the wire, such as "spec.nodeName"',
                 value=path,
             )
         _plant(tree, steps)
