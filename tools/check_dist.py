@@ -38,7 +38,7 @@ def check(archive: Path) -> None:
 def main(folder: str) -> int:
     """Check the wheel and the sdist of a folder; return the exit code."""
     archives = sorted([*Path(folder).glob("*.whl"), *Path(folder).glob("*.tar.gz")])
-    if [each.suffix for each in archives] != [".gz", ".whl"]:
+    if sorted(each.suffix for each in archives) != [".gz", ".whl"]:
         print(f"{folder} must contain one wheel and one sdist; run `make dist` first", file=sys.stderr)
         return 1
     for archive in archives:

@@ -45,7 +45,7 @@ _SHOWN_LENGTH = 80
 """The longest part of a value that a message repeats; all valid names but long subdomains fit."""
 
 
-class _Format(NamedTuple):
+class _NameFormat(NamedTuple):
     """A pattern, the maximum length, and the pattern in words."""
 
     pattern: re.Pattern[str]
@@ -66,27 +66,27 @@ class _Format(NamedTuple):
 _DNS1123_LABEL_PATTERN = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _NAME_PATTERN = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 
-_DNS1123_LABEL = _Format(
+_DNS1123_LABEL = _NameFormat(
     re.compile(_DNS1123_LABEL_PATTERN),
     max_length=63,
     rule="may hold only a-z, 0-9 and '-', and must begin and end with a letter or digit",
 )
-_DNS1123_SUBDOMAIN = _Format(
+_DNS1123_SUBDOMAIN = _NameFormat(
     re.compile(rf"{_DNS1123_LABEL_PATTERN}(?:\.{_DNS1123_LABEL_PATTERN})*"),
     max_length=253,
     rule="may hold only a-z, 0-9, '-' and '.', and every part between dots must begin and end with a letter or digit",
 )
-_DNS1035_LABEL = _Format(
+_DNS1035_LABEL = _NameFormat(
     re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?"),
     max_length=63,
     rule="may hold only a-z, 0-9 and '-', must begin with a letter and end with a letter or digit",
 )
-_QUALIFIED_NAME = _Format(
+_QUALIFIED_NAME = _NameFormat(
     re.compile(_NAME_PATTERN),
     max_length=63,
     rule="may hold only A-Z, a-z, 0-9, '-', '_' and '.', and must begin and end with a letter or digit",
 )
-_LABEL_VALUE = _Format(
+_LABEL_VALUE = _NameFormat(
     re.compile(rf"(?:{_NAME_PATTERN})?"),
     max_length=63,
     rule=f"{_QUALIFIED_NAME.rule}, or be empty",
