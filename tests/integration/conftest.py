@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.integration.facades import Awaited
+from tests.integration.facades import AsyncView
 from tests.real_server import ASSETS, missing_programs, real_server_in
 
 import masthead
@@ -85,7 +85,7 @@ def connected(config: Config, facade: str, **options: Any) -> Any:
     """A client through one of the façades, to be used as an async one."""
     if facade == "aio":
         return masthead.aio.Client(config, **options)
-    return Awaited(masthead.Client(config, **options))
+    return AsyncView(masthead.Client(config, **options))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _END = object()
 
 
-class Awaited:
+class AsyncView:
     """Something blocking, behind the face of its async twin: what blocks runs in a thread and is awaited.
 
     Which methods those are, the async class of the same name says. So a test that passes here has called the blocking
@@ -70,12 +70,12 @@ def factory_of(client: Any, **options: Any) -> Any:
 
 def is_blocking(thing: Any) -> bool:
     """Whether it is of the blocking façade: then handlers are called in threads of their own."""
-    return isinstance(thing, Awaited)
+    return isinstance(thing, AsyncView)
 
 
 def _made(name: str, given: Any, options: dict[str, Any]) -> Any:
     if any(map(is_blocking, given if isinstance(given, list) else [given])):
-        return Awaited(getattr(masthead, name)(_plain(given), **options))
+        return AsyncView(getattr(masthead, name)(_plain(given), **options))
     return getattr(masthead.aio, name)(given, **options)
 
 
@@ -83,12 +83,12 @@ def _plain(value: Any) -> Any:
     """What is behind the face that was put on."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return value._blocking if isinstance(value, Awaited) else value
+    return value._blocking if isinstance(value, AsyncView) else value
 
 
 def faced(value: Any) -> Any:
     """Wrap what belongs to the blocking façade; leave values alone."""
-    return Awaited(value) if type(value) in _blocking_classes() else value
+    return AsyncView(value) if type(value) in _blocking_classes() else value
 
 
 def async_twin(blocking: type) -> type:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import trustme
 from tests.unit.auth.plugins import V1
 from tests.unit.config.samples import packed, plain, written
-from tests.unit.transport.servers import Seen, answer, receive
+from tests.unit.transport.servers import ReceivedRequest, answer, receive
 
 from masthead.config import load
 
@@ -82,7 +82,7 @@ class Gate:
 
     authority: trustme.CA = field(default_factory=trustme.CA)
     users: list[str] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[ReceivedRequest] = field(default_factory=list)
 
     @property
     def trusted(self) -> str:

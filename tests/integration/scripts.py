@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
-    from tests.unit.transport.servers import Handler, Seen
+    from tests.unit.transport.servers import Handler, ReceivedRequest
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
@@ -66,7 +66,7 @@ def bookmark(version: str, *, ends: bool = False) -> bytes:
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedResponse:
     """What a request is answered with.
 
     Attributes:
@@ -78,13 +78,15 @@ class Said:
     then: str = "close"
 
 
-def stream(*events: bytes, then: str = "hold", ends: bool = False) -> Said:
+def stream(*events: bytes, then: str = "hold", ends: bool = False) -> ScriptedResponse:
     """A watch that tells this, and then ends in order, is silent, or breaks."""
-    return Said(STREAM + b"".join(map(chunk, events)) + (END if ends else b""), "close" if ends else then)
+    return ScriptedResponse(
+        STREAM + b"".join(map(chunk, events)) + (END if ends else b""), "close" if ends else then
+    )
 
 
 @dataclass
-class Script:
+class ScriptedServer:
     """What is said to whom.
 
     Attributes:
@@ -93,9 +95,9 @@ class Script:
         seen: The requests.
     """
 
-    watches: deque[Said] = field(default_factory=deque)
+    watches: deque[ScriptedResponse] = field(default_factory=deque)
     rest: deque[bytes] = field(default_factory=lambda: deque([said(config_map())]))
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[ReceivedRequest] = field(default_factory=list)
 
     @property
     def queries(self) -> list[dict[str, str]]:

@@ -27,32 +27,32 @@ MAPS = GroupVersionResource("", "v1", "configmaps")
 ABSENT = GroupVersionResource("nowhere.example.com", "v1", "widgets")
 
 
-class Heard:
-    """What a handler was told, in whatever thread."""
+class RecordingHandler:
+    """An event handler that records its events, in any thread."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.events: list[str] = []
         self._more = threading.Condition()
 
     def add(self, obj: Object) -> None:
-        self._tell(f"add {obj.metadata.name}")
+        self._record(f"add {obj.metadata.name}")
 
     def update(self, _: Object, new: Object) -> None:
-        self._tell(f"update {new.metadata.name}")
+        self._record(f"update {new.metadata.name}")
 
     def delete(self, obj: Object) -> None:
-        self._tell(f"delete {obj.metadata.name}")
+        self._record(f"delete {obj.metadata.name}")
 
-    def _tell(self, sentence: str) -> None:
+    def _record(self, sentence: str) -> None:
         with self._more:
-            self.told.append(sentence)
+            self.events.append(sentence)
             self._more.notify_all()
 
     async def until(self, sentence: str) -> list[str]:
         def wait() -> list[str]:
             with self._more:
-                assert self._more.wait_for(lambda: sentence in self.told, PATIENCE), self.told
-                return list(self.told)
+                assert self._more.wait_for(lambda: sentence in self.events, PATIENCE), self.events
+                return list(self.events)
 
         return await asyncio.to_thread(wait)
 
@@ -72,7 +72,7 @@ def names(lister: Any) -> list[str]:
 async def test_a_program_shares_what_it_reads(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "a", "b", kind="test")
     factory = factory_of(client, namespace=namespace, label_selector="kind=test")
-    shared, heard = factory.core_v1.config_maps, Heard()
+    shared, heard = factory.core_v1.config_maps, RecordingHandler()
     handle = shared.informer.add_event_handler(
         on_add=heard.add, on_update=heard.update, on_delete=heard.delete
     )
@@ -82,7 +82,7 @@ async def test_a_program_shares_what_it_reads(client: Any, namespace: str) -> No
         assert await factory.wait_for_cache_sync(PATIENCE, handlers=True)
         assert await shared.informer.wait_synced(PATIENCE)
         assert await handle.wait_synced(PATIENCE)
-        assert sorted(heard.told) == ["add a", "add b"]
+        assert sorted(heard.events) == ["add a", "add b"]
         assert names(shared.lister) == ["a", "b"]
 
         changed = await maps.patch("a", Patch.merge({"data": {"colour": "blue"}}))
@@ -212,17 +212,17 @@ async def test_a_transform_is_done_to_every_kind(client: Any, namespace: str) ->
 
 async def test_an_informer_of_ones_own_needs_no_factory(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "web", app="web")
-    informer, heard = informer_of(maps, label_selector="app=web"), Heard()
+    informer, heard = informer_of(maps, label_selector="app=web"), RecordingHandler()
     handle = informer.add_event_handler(on_add=heard.add)
 
     async with informer:
         await handle.wait_synced(PATIENCE)
-        assert heard.told == ["add web"]
+        assert heard.events == ["add web"]
         await handle.remove()
         made = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
         await informer.wait_for(made, PATIENCE)
         assert names(informer.lister) == ["more", "web"]
-    assert heard.told == ["add web"]
+    assert heard.events == ["add web"]
 
 
 async def test_a_resource_is_named_as_for_the_client(client: Any, namespace: str) -> None:

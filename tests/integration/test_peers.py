@@ -12,7 +12,7 @@ import pytest
 from tests.integration.conftest import connected
 from tests.integration.scripts import (
     Plain,
-    Script,
+    ScriptedServer,
     client_of,
     config_map,
     event,
@@ -82,7 +82,9 @@ NEWER: Plain = {
 async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str, how: str) -> None:
     """Typed clients drop what they do not know, so that reading and writing back deletes it on the server."""
     many = listed(NEWER) | {"kind": "PodList"}
-    script = Script(deque([stream(event("ADDED", NEWER))]), deque([said(many if how == "list" else NEWER)]))
+    script = ScriptedServer(
+        deque([stream(event("ADDED", NEWER))]), deque([said(many if how == "list" else NEWER)])
+    )
     async with client_of(script.handle, facade) as client:
         pods = client.core_v1.pods("shop")
         if how == "watch":
@@ -110,7 +112,7 @@ async def test_an_object_that_breaks_the_rules_of_its_kind_can_be_read(facade: s
         "spec": {"containers": None, "restartPolicy": "Sometimes", "tolerations": [{}]},
         "status": {"conditions": None, "phase": "Pondering", "containerStatuses": [{"state": {}}]},
     }
-    script = Script(rest=deque([said(odd)]))
+    script = ScriptedServer(rest=deque([said(odd)]))
     async with client_of(script.handle, facade) as client:
         pod = await client.core_v1.pods("shop").get("odd")
 
@@ -173,7 +175,7 @@ async def test_a_list_that_expires_between_two_pages_is_listed_without_paging(fa
     """The caller was left with half a list, or an error that repeating would have mended."""
     a, b = config_map("a"), config_map("b")
     gone = said(status(410, "Expired", "the token is too old"), "410 Gone")
-    script = Script(rest=deque([said(listed(a, token="more")), gone, said(listed(a, b))]))
+    script = ScriptedServer(rest=deque([said(listed(a, token="more")), gone, said(listed(a, b))]))
     async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(page_size=1)
 
@@ -214,7 +216,7 @@ async def test_every_form_of_a_selector_selects(
 async def test_one_broken_object_spoils_no_list(facade: str) -> None:
     """One object that a model rejects makes all others unreadable."""
     broken = config_map("broken") | {"metadata": {"name": 5}}
-    script = Script(rest=deque([said(listed(config_map("a"), broken, config_map("b")))]))
+    script = ScriptedServer(rest=deque([said(listed(config_map("a"), broken, config_map("b")))]))
     problems: list[DecodeError] = []
     async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(on_error=problems.append)

@@ -17,8 +17,8 @@ import pytest
 from tests.integration.copies import QUICK, copy_of, embedded, put, quick, state
 from tests.integration.facades import informer_of, is_blocking
 from tests.integration.scripts import (
-    Said,
-    Script,
+    ScriptedResponse,
+    ScriptedServer,
     bookmark,
     client_of,
     config_map,
@@ -67,7 +67,7 @@ async def test_kinds_without_a_class_are_mirrored(facade: str) -> None:
     first = stream(
         event("ADDED", box("a", "5", 1)), bookmark("6", ends=True), event("MODIFIED", box("a", "7", 2))
     )
-    script = Script(deque([first]))
+    script = ScriptedServer(deque([first]))
     async with client_of(script.handle, facade) as client:
         boxes = client.dynamic(GroupVersionResource("example.com", "v1", "boxes"), namespace="shop")
         informer = informer_of(boxes, indexers={"size": lambda box: [str(box["spec"]["size"])]})
@@ -81,14 +81,14 @@ NO_PAUSE = {
     "errors": stream(BUSY, ends=True),
     "nothing new": stream(ends=True),
     "drops": stream(then="reset"),
-    "refusals": Said(said(status(500, "InternalError", "no"), "500 No")),
+    "refusals": ScriptedResponse(said(status(500, "InternalError", "no"), "500 No")),
 }
 
 
 @pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: Said) -> None:
+async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: ScriptedResponse) -> None:
     """A thousand requests in three seconds, against a server that fails already, each logged with a traceback."""
-    script = Script(
+    script = ScriptedServer(
         deque([stream(event("ADDED", config_map()), bookmark("6", ends=True), ends=True), answered])
     )
     script.rest = deque([said(listed(config_map(), version="6"))])
@@ -105,10 +105,10 @@ async def test_an_unreachable_server_is_retried_with_backoff(
     facade: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Refused connections were tried again at once, hundreds of times a second."""
-    script = Script()
+    script = ScriptedServer()
     async with client_of(script.handle, facade) as other, client_of(script.handle, facade) as client:
         await other.rest.get("/version")
-        script.watches = deque([Said(then="reset")])
+        script.watches = deque([ScriptedResponse(then="reset")])
         async with informer_of(client.core_v1.config_maps("shop")):
             for _ in range(100):
                 await other.rest.get("/version")
@@ -119,7 +119,7 @@ async def test_an_unreachable_server_is_retried_with_backoff(
 async def test_one_broken_object_spoils_no_informer(facade: str) -> None:
     """One object that the model rejects was met again and again at the same version, and nothing behind it ever came."""
     broken = config_map("broken", "7") | {"metadata": {**_meta("broken", "7"), "generation": "many"}}
-    script = Script(
+    script = ScriptedServer(
         deque(
             [
                 stream(
@@ -319,7 +319,7 @@ async def test_an_informer_can_be_stopped_right_after_its_start(maps: Any) -> No
 
 async def test_long_lists_come_in_pages(facade: str) -> None:
     """Everything was asked for at once; or only the first page was ever read."""
-    script = Script(deque([stream()]))
+    script = ScriptedServer(deque([stream()]))
     script.rest = deque(
         [
             said(listed(config_map("a"), config_map("b"), token="more")),
@@ -408,7 +408,7 @@ async def test_selectors_select(maps: Any) -> None:
 async def test_nothing_is_evicted(facade: str) -> None:
     """Beyond ten thousand, objects vanished from the cache."""
     many = [event("ADDED", config_map(f"map-{number}", str(number + 1))) for number in range(10_050)]
-    script = Script(deque([stream(b"".join(many), bookmark("10051", ends=True))]))
+    script = ScriptedServer(deque([stream(b"".join(many), bookmark("10051", ends=True))]))
     async with (
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
@@ -539,7 +539,7 @@ async def test_an_ordinary_bookmark_is_not_the_end_of_the_first_objects(facade: 
         event("ADDED", config_map("b", "4")),
         bookmark("7", ends=True),
     )
-    script = Script(deque([first]))
+    script = ScriptedServer(deque([first]))
     async with (
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
@@ -558,7 +558,7 @@ async def test_an_error_within_a_watch_ends_nothing(facade: str, code: int) -> N
         bookmark("6", ends=True),
         event("ERROR", status(code, "", "odd")),
     )
-    script = Script(deque([first, failing, failing, stream(event("ADDED", config_map("b", "9")))]))
+    script = ScriptedServer(deque([first, failing, failing, stream(event("ADDED", config_map("b", "9")))]))
     script.rest = deque([said(listed(config_map("a", "5"), version="6"))])
     async with (
         client_of(script.handle, facade) as client,

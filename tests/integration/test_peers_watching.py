@@ -13,8 +13,8 @@ import pytest
 from tests.integration.conftest import connected
 from tests.integration.guarded import running
 from tests.integration.scripts import (
-    Said,
-    Script,
+    ScriptedResponse,
+    ScriptedServer,
     bookmark,
     client_of,
     config_map,
@@ -106,21 +106,23 @@ async def test_a_watch_with_a_timeout_of_the_servers_goes_on(facade: str) -> Non
 
 
 TROUBLE = {
-    "a connection that is reset": Said(then="reset"),
+    "a connection that is reset": ScriptedResponse(then="reset"),
     "a connection that breaks": stream(then="reset"),
     "an error of the server's": stream(BUSY, ends=True),
-    "a gateway in between": Said(answer(b"no upstream", status="502 Bad Gateway")),
-    "a server that is full": Said(said(status(503, "ServiceUnavailable", "wait"), "503 No")),
-    "a login page": Said(answer(b"<html>", "Content-Type: text/html")),
+    "a gateway in between": ScriptedResponse(answer(b"no upstream", status="502 Bad Gateway")),
+    "a server that is full": ScriptedResponse(said(status(503, "ServiceUnavailable", "wait"), "503 No")),
+    "a login page": ScriptedResponse(answer(b"<html>", "Content-Type: text/html")),
 }
 
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE.keys())
-async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: Said) -> None:
+async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: ScriptedResponse) -> None:
     """The first drop was handled, but a failure of the connection after it ended the watch, or the whole program."""
     first = stream(event("ADDED", config_map("a", "7")), ends=True)
-    script = Script(deque([first, trouble, trouble, trouble, stream(event("ADDED", config_map("b", "8")))]))
+    script = ScriptedServer(
+        deque([first, trouble, trouble, trouble, stream(event("ADDED", config_map("b", "8")))])
+    )
     async with (
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,
@@ -133,9 +135,9 @@ async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: Sa
 @pytest.mark.usefixtures("hurried")
 async def test_failures_at_the_very_beginning_are_survived(facade: str) -> None:
     """One error before the first event ended some watches for good, and what waited for them went on with nothing."""
-    refused = Said(said(status(503, "ServiceUnavailable", "starting"), "503 No"))
+    refused = ScriptedResponse(said(status(503, "ServiceUnavailable", "starting"), "503 No"))
     first = stream(event("ADDED", config_map("a", "7")), bookmark("8", ends=True))
-    script = Script(deque([refused, Said(then="reset"), first]))
+    script = ScriptedServer(deque([refused, ScriptedResponse(then="reset"), first]))
     async with (
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch() as events,
@@ -147,14 +149,14 @@ NO_PAUSE = {
     "errors": stream(BUSY, ends=True),
     "nothing new": stream(ends=True),
     "drops": stream(then="reset"),
-    "refusals": Said(answer(b"busy", status="503 Service Unavailable")),
+    "refusals": ScriptedResponse(answer(b"busy", status="503 Service Unavailable")),
 }
 
 
 @pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: Said) -> None:
+async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: ScriptedResponse) -> None:
     """Hundreds of requests a second, against a server that fails already."""
-    script = Script(deque([answered]))
+    script = ScriptedServer(deque([answered]))
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         events = maps.watch(since="5")
@@ -172,8 +174,8 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: S
 async def test_an_expired_version_is_requested_once(facade: str, form: str) -> None:
     """Some retry at the version that the server has just refused, for ever; some drop it, and miss what was deleted."""
     gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
-    refusal = stream(event("ERROR", gone)) if form == "an event" else Said(said(gone, "410 Gone"))
-    script = Script(deque([refusal, stream(event("DELETED", config_map("a", "12")))]))
+    refusal = stream(event("ERROR", gone)) if form == "an event" else ScriptedResponse(said(gone, "410 Gone"))
+    script = ScriptedServer(deque([refusal, stream(event("DELETED", config_map("a", "12")))]))
     script.rest = deque([said(listed(config_map("a"), version="11"))])
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
@@ -192,7 +194,7 @@ async def test_one_broken_object_spoils_no_watch(facade: str) -> None:
     """A watch that fails on an object comes back to the same object, hundreds of times a second, and never past it."""
     broken = config_map("broken", "7") | {"data": ["not", "a", "map"]}
     worse = config_map() | {"metadata": {"name": 5, "resourceVersion": "8"}}
-    script = Script(
+    script = ScriptedServer(
         deque([stream(event("ADDED", broken) + event("ADDED", worse) + event("ADDED", config_map("c", "9")))])
     )
     async with (
@@ -213,7 +215,7 @@ async def test_one_broken_object_spoils_no_watch(facade: str) -> None:
 async def test_a_drop_among_the_first_objects_begins_them_anew(facade: str) -> None:
     """To go on from the version of some first object loses those not told yet; and not every bookmark is their end."""
     a, b = (event("ADDED", config_map(name, "7")) for name in "ab")
-    script = Script(
+    script = ScriptedServer(
         deque(
             [
                 stream(a, bookmark("8"), then="reset"),
@@ -267,8 +269,8 @@ async def test_an_object_that_was_made_anew_is_another_one(client: Any, namespac
 @pytest.mark.parametrize("read_timeout", ["before the answer", "within the stream"])
 async def test_a_half_open_connection_is_detected(facade: str, read_timeout: str) -> None:
     """With no limit for silence, a watch whose other end has vanished stands still for ever, and says nothing."""
-    dead = Said(then="hold") if read_timeout == "before the answer" else stream()
-    script = Script(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
+    dead = ScriptedResponse(then="hold") if read_timeout == "before the answer" else stream()
+    script = ScriptedServer(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
     async with (
         client_of(script.handle, facade, read_timeout=0.2, timeout=0.2) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,

@@ -19,7 +19,16 @@ import pytest
 import trustme
 from tests.integration.captured import leaks
 from tests.unit.auth.plugins import Line
-from tests.unit.transport.servers import Authority, always, answer, chunk, never, once, receive, serving
+from tests.unit.transport.servers import (
+    CertificateAuthority,
+    always,
+    answer,
+    chunk,
+    never,
+    once,
+    receive,
+    serving,
+)
 
 import masthead
 from masthead._auth.oidc import OidcToken
@@ -133,7 +142,7 @@ async def test_a_refused_connection_after_repetitions() -> None:
 
 async def test_a_connection_that_takes_too_long() -> None:
     async with serving(never) as served:
-        transport = HttpTransport(served.secure_url, tls=Authority().client(), connect_timeout=0.1)
+        transport = HttpTransport(served.secure_url, tls=CertificateAuthority().client(), connect_timeout=0.1)
         rest = RestClient(transport, BearerToken(Secret(SECRET)), settings=QUICK)
         assert leaks(await error_of(rest), *MARKS) == []
         await rest.close()
@@ -141,7 +150,7 @@ async def test_a_connection_that_takes_too_long() -> None:
 
 async def test_a_certificate_that_is_not_trusted(who: dict[str, Any]) -> None:
     async with (
-        serving(never, Authority().server()) as served,
+        serving(never, CertificateAuthority().server()) as served,
         client_of(Config(server=served.secure_url, **who)) as rest,
     ):
         assert leaks(await error_of(rest), *MARKS) == []
@@ -211,7 +220,7 @@ async def test_cancellation(secure: bool, who: dict[str, Any]) -> None:
         arrived.set()
         await never(reader, writer)
 
-    authority = Authority()
+    authority = CertificateAuthority()
     async with serving(hang, authority.server() if secure else None) as served:
         config = Config(server=served.secure_url if secure else served.url, insecure=secure, **who)
         async with client_of(config) as rest:

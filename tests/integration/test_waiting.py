@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 LONG = 60.0
 
 
-class Noticed:
-    """A condition, and when it is first asked: from then on, only a watch can tell of changes."""
+class RecordingCondition:
+    """A condition that signals its first call: from then on, only a watch delivers changes."""
 
     def __init__(self, condition: WaitCondition[Any]) -> None:
-        self._asked = threading.Event()
+        self._called = threading.Event()
         self._test = condition
-        self.condition = WaitCondition(self._ask, condition.description, says=condition.says)
+        self.condition = WaitCondition(self._call_test, condition.description, says=condition.says)
 
-    def _ask(self, obj: Any) -> bool:
-        self._asked.set()
+    def _call_test(self, obj: Any) -> bool:
+        self._called.set()
         return self._test(obj)
 
-    async def asked(self) -> None:
-        assert await asyncio.to_thread(self._asked.wait, LONG)
+    async def called(self) -> None:
+        assert await asyncio.to_thread(self._called.wait, LONG)
 
 
 async def waited(
     resource: Any, name: str, condition: WaitCondition[Any], *steps: Callable[[], Awaitable[object]]
 ) -> Any:
     """Wait for an object, and take these steps once the wait has begun."""
-    noticed = Noticed(condition)
+    noticed = RecordingCondition(condition)
     async with asyncio.TaskGroup() as tasks:
         result = tasks.create_task(resource.wait_for(name, noticed.condition, timeout=LONG))
-        await noticed.asked()
+        await noticed.called()
         for step in steps:
             await step()
     return result.result()

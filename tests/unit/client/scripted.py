@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reply:
+class FakeResponse:
     """An answer, as transports give it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SentRequest:
     """A request, taken apart."""
 
     method: str
@@ -65,35 +65,35 @@ class Asked:
 
 
 @dataclass
-class Network:
-    """Hands each request to a function, and keeps it."""
+class FakeTransport:
+    """A transport that passes each request to a function, and records it."""
 
-    answer: Callable[[Asked], Reply]
-    asked: list[Asked] = field(default_factory=list)
+    respond: Callable[[SentRequest], FakeResponse]
+    sent: list[SentRequest] = field(default_factory=list)
 
-    async def send(self, request: TransportRequest) -> Reply:
+    async def send(self, request: TransportRequest) -> FakeResponse:
         parts = urlsplit(request.target)
         body = json.loads(reveal(request.body)) if request.body else None
-        asked = Asked(request.method, parts.path, dict(parse_qsl(parts.query)), body)
-        self.asked.append(asked)
-        return self.answer(asked)
+        sent = SentRequest(request.method, parts.path, dict(parse_qsl(parts.query)), body)
+        self.sent.append(sent)
+        return self.respond(sent)
 
     async def close(self) -> None:
         pass
 
 
-def context_over(network: Network, *, field_manager: str = "") -> ClientContext:
+def context_over(network: FakeTransport, *, field_manager: str = "") -> ClientContext:
     rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(retries=0))
     return ClientContext(rest, Defaults(field_manager=field_manager))
 
 
-def reply(data: object, status: int = 200) -> Reply:
-    return Reply(status, json.dumps(data).encode())
+def reply(data: object, status: int = 200) -> FakeResponse:
+    return FakeResponse(status, json.dumps(data).encode())
 
 
-def stream(*events: object, stays_open: bool = True) -> Reply:
+def stream(*events: object, stays_open: bool = True) -> FakeResponse:
     lines = b"".join(json.dumps(each).encode() + b"\n" for each in events)
-    return Reply(body=lines, stays_open=stays_open)
+    return FakeResponse(body=lines, stays_open=stays_open)
 
 
 def failure(code: int, reason: str) -> dict[str, object]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.client.scripted import Asked, Network, Reply, context_over, failure, reply, stream
+from tests.unit.client.scripted import (
+    FakeResponse,
+    FakeTransport,
+    SentRequest,
+    context_over,
+    failure,
+    reply,
+    stream,
+)
 
 from masthead._client.documents import Source, read_documents
 from masthead._client.dynamic import DynamicResource
@@ -71,7 +79,7 @@ ESTABLISHED = {"conditions": [{"type": kind, "status": "True"} for kind in ("Nam
 
 
 @dataclass(frozen=True)
-class DiscoveryResult(Reply):
+class DiscoveryResult(FakeResponse):
     def header(self, name: str) -> str:
         is_type = name.lower() == "content-type"
         return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" if is_type else ""
@@ -87,12 +95,12 @@ class FakeApi:
         groups: The discovery document.
     """
 
-    failing: dict[str, list[Reply]] = field(default_factory=dict)
+    failing: dict[str, list[FakeResponse]] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     never_established: bool = False
     groups: list[object] = field(default_factory=lambda: list[object](GADGETS["items"]))
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: SentRequest) -> FakeResponse:
         if asked.path in {"/api", "/apis"}:
             items = self.groups if asked.path == "/apis" else []
             return DiscoveryResult(body=json.dumps({**GADGETS, "items": items}).encode())
@@ -120,7 +128,7 @@ class Cluster:
     namespace = "home"
 
     def __init__(self, api: FakeApi) -> None:
-        self.network = Network(api)
+        self.network = FakeTransport(api)
         self._context: ClientContext = context_over(self.network, field_manager="me")
         self.mapper = RestMapper(DiscoveryClient(self._context.rest))
 
@@ -130,11 +138,11 @@ class Cluster:
     @property
     def sent(self) -> list[str]:
         """The paths that were applied or deleted."""
-        return [each.path for each in self.network.asked if each.method in {"PATCH", "DELETE"}]
+        return [each.path for each in self.network.sent if each.method in {"PATCH", "DELETE"}]
 
     @property
     def calls(self) -> list[str]:
-        return ["WATCH" if each.is_watch else each.method for each in self.network.asked]
+        return ["WATCH" if each.is_watch else each.method for each in self.network.sent]
 
 
 def named(kind: str, api_version: str = "v1", **metadata: str) -> dict[str, Any]:
@@ -379,7 +387,7 @@ async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
     assert cluster.calls == ["PATCH", "PATCH"]
     assert all(
         each.query == {"dryRun": "All", "fieldManager": "you", "force": "true"}
-        for each in cluster.network.asked
+        for each in cluster.network.sent
     )
 
 
@@ -497,7 +505,7 @@ async def test_many_unknown_kinds_cost_few_looks() -> None:
     cluster = Cluster(FakeApi())
     teapots = [named(f"Teapot{number}", "kitchen.example.com/v1") for number in range(40)]
     assert await delete_manifests(cluster, teapots) == []
-    assert len(cluster.network.asked) <= 2 * 3
+    assert len(cluster.network.sent) <= 2 * 3
 
 
 async def test_a_failed_deletion_lists_what_was_done() -> None:

@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.client.scripted import Asked, Network, Reply, context_over, failure, reply, stream
+from tests.unit.client.scripted import (
+    FakeResponse,
+    FakeTransport,
+    SentRequest,
+    context_over,
+    failure,
+    reply,
+    stream,
+)
 
 from masthead._auth.tokens import BearerToken
 from masthead._client.base import ClientContext, Defaults
@@ -57,15 +65,15 @@ async def config_maps(
         await rest.close()
 
 
-class Noticed:
-    """A condition that tells when it was first asked, so that a test can act then."""
+class RecordingCondition:
+    """A condition that records its objects and signals the first call, so that a test can act then."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.called = asyncio.Event()
         self.seen: list[str | None] = []
 
     def __call__(self, obj: ConfigMap | None) -> bool:
-        self.asked.set()
+        self.called.set()
         self.seen.append(None if obj is None else obj.data.get("step", ""))
         return obj is not None and obj.data.get("step") == "done"
 
@@ -79,12 +87,12 @@ async def test_what_is_true_already_needs_no_watch(kube_server: Server) -> None:
 
 
 async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server) -> None:
-    noticed = Noticed()
+    noticed = RecordingCondition()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
             maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
         )
-        await noticed.asked.wait()
+        await noticed.called.wait()
         await maps.create(ConfigMap.new("b", data={"step": "done"}))
         await maps.create(ConfigMap.new("a", data={"step": "begun"}))
         await maps.delete("a")
@@ -98,11 +106,11 @@ async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server)
 async def test_waiting_for_a_deletion_distinguishes_a_new_object_by_uid(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         first = await maps.create(ConfigMap.new("a", namespace="default"))
-        noticed = Noticed()
+        noticed = RecordingCondition()
         gone = ~WaitCondition[ConfigMap](noticed, "it is done") & deleted(uid=first.metadata.uid)
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(maps.wait_for("a", gone, timeout=PATIENCE))
-            await noticed.asked.wait()
+            await noticed.called.wait()
             await maps.delete("a")
         assert waiting.result() is None
         await maps.create(ConfigMap.new("a"))
@@ -113,12 +121,12 @@ async def test_waiting_for_a_deletion_distinguishes_a_new_object_by_uid(kube_ser
 
 async def test_an_expired_version_is_listed_again(kube_server: Server) -> None:
     kube_server.faults.expire_watch(after=1, resource="configmaps")
-    noticed = Noticed()
+    noticed = RecordingCondition()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
             maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
         )
-        await noticed.asked.wait()
+        await noticed.called.wait()
         await maps.create(ConfigMap.new("a"))
         await maps.patch("a", Patch.merge({"data": {"step": "done"}}))
     assert waiting.result() is not None
@@ -160,7 +168,7 @@ NOT_READY = {
 }
 
 
-def listed(*items: object, version: str = "7") -> Reply:
+def listed(*items: object, version: str = "7") -> FakeResponse:
     return reply(
         {
             "apiVersion": "v1",
@@ -171,19 +179,19 @@ def listed(*items: object, version: str = "7") -> Reply:
     )
 
 
-def pods(network: Network) -> ResourceClient[Pod]:
+def pods(network: FakeTransport) -> ResourceClient[Pod]:
     return ResourceClient(context_over(network), typed(Pod), "default")
 
 
 async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         if asked.is_watch:
             event = {"type": "MODIFIED", "object": {**POD, "status": NOT_READY}}
             return stream(event)
         return listed()
 
     with pytest.raises(DeadlineError) as caught:
-        await pods(Network(answer)).wait_for("web", pod_ready(), timeout=0.1)
+        await pods(FakeTransport(answer)).wait_for("web", pod_ready(), timeout=0.1)
     assert str(caught.value) == (
         "Pod default/web: waited 0.1 s until the pod is ready; now: Ready is False (ContainersNotReady: containers "
         "with status: [web]). Wait longer, or look at the object's status and events."
@@ -194,8 +202,8 @@ async def test_a_timeout_before_any_response_says_so() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
-    class Silent(Network):
-        async def send(self, request: object) -> Reply:  # noqa: ARG002 - the contract's
+    class Silent(FakeTransport):
+        async def send(self, request: object) -> FakeResponse:  # noqa: ARG002 - the contract's
             await never()
             raise AssertionError
 
@@ -203,26 +211,26 @@ async def test_a_timeout_before_any_response_says_so() -> None:
         DeadlineError,
         match=r"object default/web: .* has not responded\. Wait longer, or check that the server",
     ):
-        await pods(Silent(lambda _: Reply())).wait_for("web", exists(), timeout=0.05)
+        await pods(Silent(lambda _: FakeResponse())).wait_for("web", exists(), timeout=0.05)
 
 
 async def test_a_deadline_for_an_object_that_is_missing_asks_for_its_name() -> None:
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         return stream() if asked.is_watch else listed()
 
     with pytest.raises(DeadlineError, match=r"Wait longer, or check name and namespace\.$"):
-        await pods(Network(answer)).wait_for("web", exists(), timeout=0.05)
+        await pods(FakeTransport(answer)).wait_for("web", exists(), timeout=0.05)
 
 
 async def test_one_object_is_listed_and_watched_from_the_lists_version() -> None:
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         return stream({"type": "ADDED", "object": POD}) if asked.is_watch else listed(version="41")
 
-    network = Network(answer)
+    network = FakeTransport(answer)
     found = await pods(network).wait_for("web", exists(), timeout=math.inf)
     assert found is not None
     assert found.metadata.resource_version == "7"
-    first, second = network.asked
+    first, second = network.sent
     assert first.query["fieldSelector"] == second.query["fieldSelector"] == "metadata.name=web"
     assert second.query["resourceVersion"] == "41"
 
@@ -239,21 +247,23 @@ async def test_a_change_that_cannot_be_read_is_passed_over() -> None:
         {"type": "MODIFIED", "object": {**POD, "status": {"phase": "Running"}}},
     ]
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         return stream(*events) if asked.is_watch else listed()
 
-    found = await pods(Network(answer)).wait_for("web", field_is("status.phase", "Running"), timeout=PATIENCE)
+    found = await pods(FakeTransport(answer)).wait_for(
+        "web", field_is("status.phase", "Running"), timeout=PATIENCE
+    )
     assert found is not None
     assert found.status.phase == "Running"
 
 
 async def test_what_the_server_refuses_is_not_waited_for() -> None:
-    network = Network(lambda _: reply(failure(403, "Forbidden"), 403))
+    network = FakeTransport(lambda _: reply(failure(403, "Forbidden"), 403))
     with pytest.raises(ForbiddenError):
         await pods(network).wait_for("web", condition_is("Ready"), timeout=PATIENCE)
 
 
-PASSING: dict[str, Reply | MastheadError] = {
+PASSING: dict[str, FakeResponse | MastheadError] = {
     "500": reply(failure(500, "InternalError"), 500),
     "429": reply(failure(429, "TooManyRequests"), 429),
     "dropped": ProtocolError("the connection was lost"),
@@ -265,23 +275,23 @@ PASSING: dict[str, Reply | MastheadError] = {
 async def test_a_transient_list_failure_is_retried(why: str, caplog: pytest.LogCaptureFixture) -> None:
     failures = [PASSING[why]]
 
-    def answer(_: Asked) -> Reply:
+    def answer(_: SentRequest) -> FakeResponse:
         if not failures:
             return listed(POD)
         failed = failures.pop()
-        if isinstance(failed, Reply):
+        if isinstance(failed, FakeResponse):
             return failed
         raise failed
 
-    network = Network(answer)
+    network = FakeTransport(answer)
     assert await pods(network).wait_for("web", exists(), timeout=PATIENCE) is not None
-    assert len(network.asked) == 2
+    assert len(network.sent) == 2
     [record] = caplog.records
     assert record.getMessage().startswith("wait for object default/web: retry in 0.")
 
 
 async def test_a_timeout_names_the_last_list_failure() -> None:
-    network = Network(lambda _: reply(failure(500, "InternalError"), 500))
+    network = FakeTransport(lambda _: reply(failure(500, "InternalError"), 500))
     with pytest.raises(
         DeadlineError,
         match=r"has not responded \(the last attempt failed: list pods default: it is InternalError",
@@ -290,16 +300,16 @@ async def test_a_timeout_names_the_last_list_failure() -> None:
 
 
 async def test_without_time_an_object_is_looked_at_once() -> None:
-    network = Network(lambda _: listed(POD))
+    network = FakeTransport(lambda _: listed(POD))
     assert await pods(network).wait_for("web", exists(), timeout=0) is not None
     with pytest.raises(DeadlineError, match="Pod default/web: waited 0 s until"):
         await pods(network).wait_for("web", deleted(), timeout=0)
-    assert [each.is_watch for each in network.asked] == [False, False]
+    assert [each.is_watch for each in network.sent] == [False, False]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", ".."])
 async def test_a_name_that_cannot_be_one_is_refused_before_anything_is_sent(name: str) -> None:
-    network = Network(lambda _: Reply())
+    network = FakeTransport(lambda _: FakeResponse())
     with pytest.raises(NameFormatError):
         await pods(network).wait_for(name, exists(), timeout=PATIENCE)
-    assert network.asked == []
+    assert network.sent == []

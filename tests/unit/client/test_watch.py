@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.client.scripted import Asked, Network, Reply, failure, reply, stream
+from tests.unit.client.scripted import FakeResponse, FakeTransport, SentRequest, failure, reply, stream
 
 from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.base import ClientContext, Defaults
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import WatchEvent
 
 
-def maps_over(network: Network) -> ResourceClient[ConfigMap]:
+def maps_over(network: FakeTransport) -> ResourceClient[ConfigMap]:
     """The config maps behind a client with every default, retries of calls included."""
     return ResourceClient(
         ClientContext(RestClient(network, AnonymousCredentials()), Defaults()), typed(ConfigMap), "default"
@@ -56,19 +56,19 @@ async def test_a_bookmark_that_is_not_delivered_is_resumed_from() -> None:
             stream(event("ADDED", "b", "91")),
         ]
     )
-    network = Network(lambda _: next(streams))
+    network = FakeTransport(lambda _: next(streams))
 
     async with maps_over(network).watch(since="4") as events:
         seen = [(each.type, each.object.key) async for each in _first(2, events)]
 
     assert seen == [("ADDED", "default/a"), ("ADDED", "default/b")]
-    assert [each.query["resourceVersion"] for each in network.asked] == ["4", "90"]
-    assert all(each.query["allowWatchBookmarks"] == "true" for each in network.asked)
+    assert [each.query["resourceVersion"] for each in network.sent] == ["4", "90"]
+    assert all(each.query["allowWatchBookmarks"] == "true" for each in network.sent)
 
 
 @in_virtual_time
 async def test_bookmarks_are_delivered_to_those_who_ask_for_them() -> None:
-    network = Network(lambda _: stream(event("BOOKMARK", "", "90")))
+    network = FakeTransport(lambda _: stream(event("BOOKMARK", "", "90")))
 
     async with maps_over(network).watch(since="4", bookmarks=True) as events:
         found = await anext(events)
@@ -82,7 +82,7 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
 ) -> None:
     moments: list[float] = []
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         if not asked.is_watch:
             return reply({"metadata": {"name": "reached"}})
         moments.append(now())
@@ -90,7 +90,7 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
             raise ConnectError("nobody listens there")
         return stream(event("ADDED", "a", "5"))
 
-    maps = maps_over(Network(answer))
+    maps = maps_over(FakeTransport(answer))
     await maps.get("reached")
     with caplog.at_level(logging.INFO, "masthead"):
         async with maps.watch(since="4") as events:
@@ -105,10 +105,10 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
 
 @in_virtual_time
 async def test_a_watch_of_a_server_that_was_never_reached_fails_soon_as_any_call_does() -> None:
-    def answer(_: Asked) -> Reply:
+    def answer(_: SentRequest) -> FakeResponse:
         raise ConnectError("nobody listens there")
 
-    async with maps_over(Network(answer)).watch() as events:
+    async with maps_over(FakeTransport(answer)).watch() as events:
         with pytest.raises(ConnectError, match="nobody listens there"):
             await anext(events)
         assert now() < 2
@@ -123,7 +123,7 @@ async def test_a_watch_that_has_no_version_yet_is_logged_as_starting_over(
         itertools.repeat(stream(event("ADDED", "a", "5"), END_OF_INITIAL)),
     )
 
-    async with maps_over(Network(lambda _: next(replies))).watch() as events:
+    async with maps_over(FakeTransport(lambda _: next(replies))).watch() as events:
         assert (await anext(events)).object.key == "default/a"
 
     [line] = [record.getMessage() for record in caplog.records]
@@ -133,20 +133,20 @@ async def test_a_watch_that_has_no_version_yet_is_logged_as_starting_over(
 @in_virtual_time
 async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_is_500() -> None:
     said = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
-    network = Network(lambda _: reply({**failure(500, "InternalError"), "message": said}, 500))
+    network = FakeTransport(lambda _: reply({**failure(500, "InternalError"), "message": said}, 500))
 
     async with maps_over(network).watch(since="abc") as events:
         with pytest.raises(InternalError, match="Give a version that this server has returned"):
             await anext(events)
 
-    assert len(network.asked) == 1
+    assert len(network.sent) == 1
 
 
 @in_virtual_time
 async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone() -> None:
     moments: list[float] = []
 
-    def answer(asked: Asked) -> Reply:
+    def answer(asked: SentRequest) -> FakeResponse:
         if asked.is_watch:
             return reply(failure(422, "Invalid"), 422)
         moments.append(now())
@@ -154,7 +154,7 @@ async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone(
             return reply(failure(503, "ServiceUnavailable"), 503)
         return reply({"metadata": {"resourceVersion": "5"}, "items": [{"metadata": {"name": "a"}}]})
 
-    async with maps_over(Network(answer)).watch() as events:
+    async with maps_over(FakeTransport(answer)).watch() as events:
         assert (await anext(events)).object.metadata.name == "a"
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]

@@ -24,7 +24,7 @@ JSON = "application/json"
 
 
 @dataclass
-class Reply:
+class FakeResponse:
     """One answer, and what became of it.
 
     Attributes:
@@ -72,18 +72,20 @@ def status(code: int, reason: str = "", message: str = "", **more: object) -> by
     return json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, **said}).encode()
 
 
-def asking(seconds: int | str, code: int = 429, body: bytes = b"busy") -> Reply:
+def asking(seconds: int | str, code: int = 429, body: bytes = b"busy") -> FakeResponse:
     """A server that asks to be left alone for a while."""
-    return Reply(code, body, [("Retry-After", str(seconds)), ("Content-Type", "text/plain")])
+    return FakeResponse(code, body, [("Retry-After", str(seconds)), ("Content-Type", "text/plain")])
 
 
-def html(code: int, body: bytes = b"<html><head><title>Sign\n in</title></head>secret</html>") -> Reply:
+def html(
+    code: int, body: bytes = b"<html><head><title>Sign\n in</title></head>secret</html>"
+) -> FakeResponse:
     """A page for people."""
-    return Reply(code, body, [("Content-Type", "text/html; charset=utf-8")])
+    return FakeResponse(code, body, [("Content-Type", "text/html; charset=utf-8")])
 
 
 @dataclass
-class Network:
+class FakeTransport:
     """A transport that gives one answer after the other.
 
     Attributes:
@@ -92,13 +94,13 @@ class Network:
         times: When.
     """
 
-    script: list[Reply | Exception]
+    script: list[FakeResponse | Exception]
     requests: list[TransportRequest] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    given: list[Reply] = field(default_factory=list)
+    given: list[FakeResponse] = field(default_factory=list)
     is_closed: bool = False
 
-    async def send(self, request: TransportRequest) -> Reply:
+    async def send(self, request: TransportRequest) -> FakeResponse:
         self.requests.append(request)
         self.times.append(now())
         reply = self.script.pop(0)
@@ -117,13 +119,13 @@ class Network:
         return [reveal(value) for each, value in headers if each.lower() == name.lower()]
 
     @property
-    def leaks(self) -> list[Reply]:
+    def leaks(self) -> list[FakeResponse]:
         """Answers that were neither read nor closed."""
         return [reply for reply in self.given if not reply.is_read and not reply.is_closed]
 
 
 @dataclass
-class Badge:
+class FakeCredentials:
     """Credentials of which there is a row; the next one comes when the server refuses the one before."""
 
     tokens: list[str] = field(default_factory=lambda: ["Bearer one"])
@@ -151,17 +153,22 @@ class Badge:
 
 
 def client(
-    *script: Reply | Exception,
-    badge: Badge | None = None,
+    *script: FakeResponse | Exception,
+    badge: FakeCredentials | None = None,
     settings: RestSettings | None = None,
     headers: Sequence[tuple[str, str]] = (),
     luck: float = 0.0,
     origin: str = "",
-) -> tuple[RestClient, Network]:
+) -> tuple[RestClient, FakeTransport]:
     """A client of such a network, whose waits are lengthened by no chance."""
-    network = Network(list(script))
+    network = FakeTransport(list(script))
     made = RestClient(
-        network, badge or Badge(), settings=settings, headers=headers, random=lambda: luck, origin=origin
+        network,
+        badge or FakeCredentials(),
+        settings=settings,
+        headers=headers,
+        random=lambda: luck,
+        origin=origin,
     )
     return made, network
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.rest.scripted import JSON, Badge, Reply, client, create, get, watch
+from tests.unit.rest.scripted import JSON, FakeCredentials, FakeResponse, client, create, get, watch
 
 from masthead._rest.response import Response
 from masthead._rest.response_stream import ResponseStream
@@ -17,7 +17,7 @@ from masthead.errors import ConnectError, DeadlineError, MastheadError, Protocol
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from tests.unit.rest.scripted import Network
+    from tests.unit.rest.scripted import FakeTransport
 
     from masthead._rest.call import Call
     from masthead._rest.client import RestClient
@@ -35,9 +35,9 @@ _bodies = st.sampled_from(
 
 
 @st.composite
-def replies(draw: st.DrawFn) -> Reply:
+def replies(draw: st.DrawFn) -> FakeResponse:
     heads = [("Retry-After", draw(_retry_after)), ("Content-Type", draw(_kinds)), ("Warning", '299 - "w"')]
-    return Reply(
+    return FakeResponse(
         draw(st.sampled_from([200, 201, 304, 302, 401, 404, 409, 429, 500, 502, 503])),
         draw(_bodies),
         heads,
@@ -49,8 +49,8 @@ def replies(draw: st.DrawFn) -> Reply:
 scripts = st.lists(replies() | _errors, min_size=RETRIES + 2, max_size=RETRIES + 2)
 
 
-def made_of(script: list[Reply | Exception]) -> tuple[RestClient, Network]:
-    return client(*script, badge=Badge(["a", "b", "c"]), settings=SETTINGS, luck=0.5)
+def made_of(script: list[FakeResponse | Exception]) -> tuple[RestClient, FakeTransport]:
+    return client(*script, badge=FakeCredentials(["a", "b", "c"]), settings=SETTINGS, luck=0.5)
 
 
 async def outcome(rest: RestClient, call: Call) -> object:
@@ -66,7 +66,7 @@ async def outcome(rest: RestClient, call: Call) -> object:
 @given(st.sampled_from(CALLS), scripts)
 @in_virtual_time
 async def test_every_call_ends_in_time_with_a_response_or_a_masthead_error(
-    call: Call, script: list[Reply | Exception]
+    call: Call, script: list[FakeResponse | Exception]
 ) -> None:
     rest, network = made_of(script)
     result = await outcome(rest, call)
@@ -82,13 +82,13 @@ async def test_every_call_ends_in_time_with_a_response_or_a_masthead_error(
 @given(scripts)
 @in_virtual_time
 async def test_a_write_the_server_may_have_seen_is_retried_only_with_retry_after(
-    script: list[Reply | Exception],
+    script: list[FakeResponse | Exception],
 ) -> None:
     rest, network = made_of(script)
     await outcome(rest, create())
     for before in script[: len(network.times) - 1]:
         assert not isinstance(before, (ProtocolError, DeadlineError))
-        if isinstance(before, Reply):
+        if isinstance(before, FakeResponse):
             assert before.status in {401, 429, 500, 502, 503}
             assert before.status == 401 or before.header("Retry-After").isdigit()
 
@@ -96,7 +96,7 @@ async def test_a_write_the_server_may_have_seen_is_retried_only_with_retry_after
 @given(st.sampled_from(CALLS), scripts, st.integers(0, 200))
 @in_virtual_time
 async def test_a_call_can_be_cancelled_at_any_moment(
-    call: Call, script: list[Reply | Exception], tenths: int
+    call: Call, script: list[FakeResponse | Exception], tenths: int
 ) -> None:
     rest, network = made_of(script)
     calling = asyncio.get_running_loop().create_task(outcome(rest, call))
@@ -110,7 +110,7 @@ async def test_a_call_can_be_cancelled_at_any_moment(
 
 @in_virtual_time
 async def test_cancelling_a_read_closes_the_response() -> None:
-    class Stalled(Reply):
+    class Stalled(FakeResponse):
         async def read(self) -> bytes:
             await asyncio.sleep(50)
             return b""

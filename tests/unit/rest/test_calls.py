@@ -6,7 +6,7 @@ import logging
 import re
 
 import pytest
-from tests.unit.rest.scripted import Badge, Reply, client, create, get, watch
+from tests.unit.rest.scripted import FakeCredentials, FakeResponse, client, create, get, watch
 
 from masthead._config.model import Impersonation
 from masthead._meta.secret import reveal
@@ -23,7 +23,7 @@ ALICE = Impersonation(
 
 @in_virtual_time
 async def test_every_call_has_user_agent_and_accept() -> None:
-    rest, network = client(Reply())
+    rest, network = client(FakeResponse())
     await rest.call(get(query=[("resourceVersion", "0"), ("a", "b c")]))
     request = network.requests[0]
     assert (request.method, request.target) == (
@@ -44,14 +44,14 @@ def test_the_user_agent_names_us_and_where_we_run() -> None:
 
 @in_virtual_time
 async def test_without_credentials_to_show_there_is_no_such_header() -> None:
-    rest, network = client(Reply(), badge=Badge([""]))
+    rest, network = client(FakeResponse(), badge=FakeCredentials([""]))
     await rest.call(get())
     assert network.sent("authorization") == []
 
 
 @in_virtual_time
 async def test_each_verb_sends_its_method_and_body() -> None:
-    rest, network = client(*(Reply() for _ in range(6)))
+    rest, network = client(*(FakeResponse() for _ in range(6)))
     await rest.get("/a", query={"x": "1"})
     await rest.post("/a", b"1")
     await rest.put("/a", b"2")
@@ -76,14 +76,14 @@ async def test_each_verb_sends_its_method_and_body() -> None:
 
 @in_virtual_time
 async def test_a_raw_path_may_bring_its_query_along() -> None:
-    rest, network = client(Reply())
+    rest, network = client(FakeResponse())
     await rest.get("/openapi/v3/api/v1?hash=A%2FB&empty=", query={"x": "1"})
     assert network.requests[0].target == "/openapi/v3/api/v1?hash=A%2FB&empty=&x=1"
 
 
 @in_virtual_time
 async def test_a_raw_path_cannot_name_another_server() -> None:
-    rest, network = client(Reply())
+    rest, network = client(FakeResponse())
     with pytest.raises(InvalidValueError, match=r"'@evil\.example/' is not a request path"):
         await rest.get("@evil.example/?x")
     assert not network.requests
@@ -92,7 +92,9 @@ async def test_a_raw_path_cannot_name_another_server() -> None:
 @in_virtual_time
 async def test_a_calls_headers_go_before_the_clients() -> None:
     settings = RestSettings(user_agent="ours/1")
-    rest, network = client(Reply(), Reply(), settings=settings, headers=[("X-Team", "a"), ("X-Other", "b")])
+    rest, network = client(
+        FakeResponse(), FakeResponse(), settings=settings, headers=[("X-Team", "a"), ("X-Other", "b")]
+    )
     await rest.call(create())
     assert (network.sent("user-agent"), network.sent("x-team")) == (["ours/1"], ["a"])
     await rest.verb(
@@ -128,7 +130,7 @@ def test_the_keys_of_extras_are_escaped_byte_by_byte() -> None:
 
 @in_virtual_time
 async def test_a_calls_impersonation_replaces_the_clients_as_a_whole() -> None:
-    rest, network = client(Reply(), Reply(), headers=impersonation_headers(ALICE))
+    rest, network = client(FakeResponse(), FakeResponse(), headers=impersonation_headers(ALICE))
     await rest.call(get())
     assert network.sent("impersonate-group") == ["a", "b"]
     await rest.call(get(headers=[("Impersonate-User", "bob")]))
@@ -140,7 +142,7 @@ async def test_a_calls_impersonation_replaces_the_clients_as_a_whole() -> None:
 @in_virtual_time
 async def test_nothing_secret_is_in_a_repr() -> None:
     call = get(query=[("token", "hush")], body=b"hush", headers=[("X", "hush")])
-    rest, network = client(Reply(body=b'"hush"'), badge=Badge(["hush"]))
+    rest, network = client(FakeResponse(body=b'"hush"'), badge=FakeCredentials(["hush"]))
     answer = await rest.call(call)
     for each in (call, rest, answer, network.requests[0]):
         assert "hush" not in repr(each).replace(network.requests[0].target, "")
@@ -148,7 +150,7 @@ async def test_nothing_secret_is_in_a_repr() -> None:
 
 @in_virtual_time
 async def test_each_request_is_a_line_for_those_who_debug(caplog: pytest.LogCaptureFixture) -> None:
-    rest, _ = client(Reply(takes=0.25), Reply(404, b""), Reply())
+    rest, _ = client(FakeResponse(takes=0.25), FakeResponse(404, b""), FakeResponse())
     caplog.set_level(logging.INFO, "masthead.rest")
     await rest.call(get())
     assert not caplog.messages

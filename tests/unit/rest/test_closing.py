@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.rest.scripted import Network, Reply, get, status, watch
+from tests.unit.rest.scripted import FakeResponse, FakeTransport, get, status, watch
 
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
@@ -67,8 +67,8 @@ class Hanging:
         return ""
 
 
-def client(credentials: Hanging, *script: Reply) -> tuple[RestClient, Network]:
-    network = Network(list(script))
+def client(credentials: Hanging, *script: FakeResponse) -> tuple[RestClient, FakeTransport]:
+    network = FakeTransport(list(script))
     return RestClient(network, credentials), network
 
 
@@ -96,7 +96,7 @@ async def test_closing_ends_every_call_that_waits_for_credentials() -> None:
 @in_virtual_time
 async def test_closing_ends_the_wait_for_better_credentials() -> None:
     hanging = Hanging(token="Bearer old")
-    rest, network = client(hanging, Reply(401, status(401, "Unauthorized")))
+    rest, network = client(hanging, FakeResponse(401, status(401, "Unauthorized")))
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await hanging.waiting.wait()
 
@@ -111,7 +111,7 @@ async def test_closing_ends_the_wait_for_better_credentials() -> None:
 @in_virtual_time
 async def test_whoever_begins_to_wait_after_the_client_was_closed_is_sent_away() -> None:
     hanging = Hanging(token="Bearer old")
-    rest, network = client(hanging, Reply(401, status(401, "Unauthorized"), takes=2))
+    rest, network = client(hanging, FakeResponse(401, status(401, "Unauthorized"), takes=2))
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
     await rest.close()
@@ -139,7 +139,7 @@ async def test_cancelling_a_wait_for_credentials_lets_them_tidy_up() -> None:
 
 @in_virtual_time
 async def test_credentials_that_come_despite_a_cancellation_are_used() -> None:
-    rest, network = client(Hanging(answers="Bearer late"), Reply())
+    rest, network = client(Hanging(answers="Bearer late"), FakeResponse())
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
 

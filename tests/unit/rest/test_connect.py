@@ -15,7 +15,7 @@ import pytest
 import trustme
 from tests.unit.auth.plugins import V1, Program
 from tests.unit.auth.test_oidc import jwt
-from tests.unit.transport.servers import Seen, always, answer, join, receive, serving
+from tests.unit.transport.servers import ReceivedRequest, always, answer, join, receive, serving
 
 import masthead.server
 from masthead._auth.exec import ExecPlugin
@@ -202,8 +202,8 @@ async def test_an_oidc_issuer_is_called_over_tls_and_its_tokens_are_written_back
     authority = trustme.CA()
     fresh = jwt("fresh", datetime.now(UTC) + timedelta(hours=1))
     host = "issuer.test" if through_proxy else "127.0.0.1"
-    tunnels: list[Seen] = []
-    seen: list[Seen] = []
+    tunnels: list[ReceivedRequest] = []
+    seen: list[ReceivedRequest] = []
     async with (
         serving(_issuer(host, fresh, seen), _server_context(authority, host)) as issuer,
         serving(_proxy(issuer.port, tunnels)) as proxy,
@@ -235,7 +235,7 @@ def _server_context(authority: trustme.CA, host: str = "127.0.0.1") -> ssl.SSLCo
     return context
 
 
-def _issuer(host: str, token: str, seen: list[Seen]) -> Handler:
+def _issuer(host: str, token: str, seen: list[ReceivedRequest]) -> Handler:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await receive(reader)
         seen.append(request)
@@ -250,7 +250,7 @@ def _issuer(host: str, token: str, seen: list[Seen]) -> Handler:
     return handle
 
 
-def _proxy(port: int, tunnels: list[Seen]) -> Handler:
+def _proxy(port: int, tunnels: list[ReceivedRequest]) -> Handler:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await receive(reader)
         assert request.line == f"CONNECT issuer.test:{port} HTTP/1.1"

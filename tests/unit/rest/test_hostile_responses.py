@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from tests.unit.rest.scripted import JSON, Reply, client, get, status
+from tests.unit.rest.scripted import JSON, FakeResponse, client, get, status
 
 from masthead._client.fields_v1 import read_fields_v1
 from masthead._client.watch_event import read_events
@@ -55,7 +55,7 @@ def test_the_title_of_a_page_is_found(page: bytes, title: str) -> None:
 @in_virtual_time
 async def test_any_retry_after_can_be_read(asked: str) -> None:
     heads = [("Retry-After", asked), ("Date", "Thu, 01 Jan 0001 00:00:00 GMT")]
-    rest, _ = client(Reply(429, b"", heads))
+    rest, _ = client(FakeResponse(429, b"", heads))
     with pytest.raises(StatusError) as caught:
         await rest.call(get(retries=0))
     assert caught.value.retry_after is None or 0 < caught.value.retry_after <= 1e9
@@ -69,7 +69,7 @@ async def test_any_number_can_stand_in_a_status(number: str) -> None:
         f'{{"kind":"Status","status":"Failure","message":"m","reason":"TooManyRequests","code":{number},'
         f'"details":{{"retryAfterSeconds":{number}}}}}'
     )
-    rest, _ = client(Reply(429, body.encode(), [("Content-Type", JSON)]))
+    rest, _ = client(FakeResponse(429, body.encode(), [("Content-Type", JSON)]))
     with pytest.raises(StatusError) as caught:
         await rest.call(get(retries=0))
     assert caught.value.code == 429
@@ -104,7 +104,7 @@ def test_nor_does_any_other_refusal(body: bytes) -> None:
 @in_virtual_time
 async def test_nor_does_a_content_type_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     heads = [("Content-Type", f"text/{TRICKS}"), ("Warning", f'299 - "{TRICKS}"')]
-    rest, _ = client(Reply(200, b"x", heads))
+    rest, _ = client(FakeResponse(200, b"x", heads))
     with pytest.raises(ProtocolError) as caught:
         await rest.call(get(retries=0))
     assert not UNFIT.search(str(caught.value))
@@ -132,7 +132,7 @@ def test_escapes_are_found_in_time() -> None:
 
 @in_virtual_time
 async def test_at_most_a_hundred_warnings_are_read(caplog: pytest.LogCaptureFixture) -> None:
-    rest, _ = client(Reply(headers=[("Warning", ", ".join(f'299 - "{n}"' for n in range(5000)))]))
+    rest, _ = client(FakeResponse(headers=[("Warning", ", ".join(f'299 - "{n}"' for n in range(5000)))]))
     await rest.call(get())
     assert len(caplog.messages) == 100
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import Seen, always, answer, chunk, never, once, receive, serving
+from tests.unit.transport.servers import ReceivedRequest, always, answer, chunk, never, once, receive, serving
 
 import masthead.server
 from masthead._rest.call import Call, Subject
@@ -112,7 +112,7 @@ async def test_a_page_instead_of_an_api_server() -> None:
 
 
 async def test_a_redirect_is_not_followed() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with serving(always(answer(b"", status="200 OK"), seen)) as other:
         moved = answer(b"", f"Location: {other.url}/login?state=hush", status="302 Found")
         async with serving(always(moved)) as served, client_of(served.url, token="t") as rest:
@@ -184,7 +184,7 @@ async def test_an_endless_refusal_is_cut_off_and_the_client_goes_on() -> None:
 
 
 async def test_a_header_that_cannot_be_sent_is_refused_before_anything_is() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with serving(always(answer(), seen)) as served, client_of(served.url) as rest:
         with pytest.raises(InvalidValueError, match="cannot be sent"):
             await rest.get("/version", headers={"X": "a\r\nHost: evil"})
@@ -193,7 +193,7 @@ async def test_a_header_that_cannot_be_sent_is_refused_before_anything_is() -> N
 
 @pytest.mark.parametrize("plain", [True, False])
 async def test_compressed_responses_are_requested_by_default(plain: bool) -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with (
         serving(always(answer(b"{}", JSON), seen)) as served,
         client_of(served.url, disable_compression=plain) as rest,

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.rest.scripted import JSON, Reply, client, create, get, html, status, watch
+from tests.unit.rest.scripted import JSON, FakeResponse, client, create, get, html, status, watch
 
 from masthead._rest.response import Response, failure, is_json
 from masthead._sansio.warnings import ServerWarning
@@ -29,7 +29,7 @@ TEXT = [("Content-Type", "text/plain")]
 @in_virtual_time
 async def test_a_response_has_its_body_and_headers() -> None:
     heads = [("content-type", JSON), ("etag", '"7"'), ("warning", '299 - "old"')]
-    rest, network = client(Reply(201, b'{"a":[1]}', heads))
+    rest, network = client(FakeResponse(201, b'{"a":[1]}', heads))
     answer = await rest.call(create())
     assert (answer.status, answer.content_type, answer.etag) == (201, JSON, '"7"')
     assert answer.warnings == (ServerWarning("old"),)
@@ -49,7 +49,7 @@ async def test_the_repr_of_a_response_hides_its_body() -> None:
 
 @in_virtual_time
 async def test_a_truncated_document_is_an_error_that_names_the_call() -> None:
-    rest, _ = client(Reply(body=b'{"token":"hush'), Reply(body=b'{"token":"\xff"}'))
+    rest, _ = client(FakeResponse(body=b'{"token":"hush'), FakeResponse(body=b'{"token":"\xff"}'))
     for _ in range(2):
         answer = await rest.call(get())
         with pytest.raises(DecodeError, match="the response to get pods ns/web is not JSON") as caught:
@@ -59,7 +59,7 @@ async def test_a_truncated_document_is_an_error_that_names_the_call() -> None:
 
 @in_virtual_time
 async def test_an_empty_response_is_an_error() -> None:
-    rest, _ = client(Reply(body=b""), Reply(204, b" \n"))
+    rest, _ = client(FakeResponse(body=b""), FakeResponse(204, b" \n"))
     for code in (200, 204):
         with pytest.raises(ProtocolError, match=rf"get pods ns/web: the response is empty \(HTTP {code}\)"):
             await rest.call(get())
@@ -78,7 +78,7 @@ async def test_a_login_page_is_rejected() -> None:
 
 @in_virtual_time
 async def test_an_object_in_another_format_is_refused_without_being_repeated() -> None:
-    rest, _ = client(Reply(body=b"token: hush", headers=[("Content-Type", "application/yaml")]))
+    rest, _ = client(FakeResponse(body=b"token: hush", headers=[("Content-Type", "application/yaml")]))
     with pytest.raises(ProtocolError, match="the response is application/yaml instead of JSON") as caught:
         await rest.call(get())
     assert "hush" not in str(caught.value)
@@ -86,7 +86,7 @@ async def test_an_object_in_another_format_is_refused_without_being_repeated() -
 
 @in_virtual_time
 async def test_json_without_a_content_type_is_taken_and_other_things_are_not() -> None:
-    rest, _ = client(Reply(body=b" {}", headers=[]), Reply(body=b"ok", headers=[]))
+    rest, _ = client(FakeResponse(body=b" {}", headers=[]), FakeResponse(body=b"ok", headers=[]))
     assert (await rest.call(get())).json() == {}
     with pytest.raises(ProtocolError, match="of no content type"):
         await rest.call(get())
@@ -94,7 +94,7 @@ async def test_json_without_a_content_type_is_taken_and_other_things_are_not() -
 
 @in_virtual_time
 async def test_text_can_be_requested() -> None:
-    rest, network = client(Reply(body=b"ok", headers=TEXT), Reply(body=b"", headers=TEXT))
+    rest, network = client(FakeResponse(body=b"ok", headers=TEXT), FakeResponse(body=b"", headers=TEXT))
     assert (await rest.get("/healthz", accept="text/plain")).text == "ok"
     assert (await rest.get("/healthz", accept="*/*")).text == ""
     assert network.sent("accept") == ["*/*"]
@@ -102,21 +102,21 @@ async def test_text_can_be_requested() -> None:
 
 @in_virtual_time
 async def test_a_failure_that_calls_itself_a_success_is_a_failure() -> None:
-    rest, _ = client(Reply(200, status(403, "Forbidden", "you may not")))
+    rest, _ = client(FakeResponse(200, status(403, "Forbidden", "you may not")))
     with pytest.raises(ForbiddenError, match="get pods ns/web: you may not"):
         await rest.call(get())
 
 
 @in_virtual_time
 async def test_an_object_that_mentions_failure_is_not_a_status() -> None:
-    rest, _ = client(Reply(body=b'{"kind":"Job","status":"Failure"}'), Reply(body=b'"Failure"'))
+    rest, _ = client(FakeResponse(body=b'{"kind":"Job","status":"Failure"}'), FakeResponse(body=b'"Failure"'))
     assert (await rest.call(get())).status == 200
     assert (await rest.call(get())).json() == "Failure"
 
 
 @in_virtual_time
 async def test_not_modified_is_a_response_only_with_if_none_match() -> None:
-    rest, network = client(Reply(304, b"", [("ETag", '"7"')]), Reply(304, b"", []))
+    rest, network = client(FakeResponse(304, b"", [("ETag", '"7"')]), FakeResponse(304, b"", []))
     answer = await rest.get("/openapi/v3", headers={"If-None-Match": '"7"'})
     assert (answer.status, answer.body, answer.etag) == (304, b"", '"7"')
     with pytest.raises(StatusError) as caught:
@@ -127,7 +127,7 @@ async def test_not_modified_is_a_response_only_with_if_none_match() -> None:
 
 @in_virtual_time
 async def test_a_head_has_no_body() -> None:
-    rest, _ = client(Reply(body=b""))
+    rest, _ = client(FakeResponse(body=b""))
     assert (await rest.verb("head", "/version")).status == 200
 
 
@@ -136,7 +136,7 @@ async def test_a_head_has_no_body() -> None:
 
 @in_virtual_time
 async def test_a_status_becomes_the_error_for_its_reason() -> None:
-    rest, network = client(Reply(404, status(404, "NotFound", 'pods "web" not found')))
+    rest, network = client(FakeResponse(404, status(404, "NotFound", 'pods "web" not found')))
     with pytest.raises(NotFoundError) as caught:
         await rest.call(get())
     error = caught.value
@@ -199,7 +199,7 @@ def test_a_redirect_names_its_target_without_secrets() -> None:
 
 @in_virtual_time
 async def test_an_endless_refusal_is_not_read_to_its_end() -> None:
-    endless = Reply(403, [b"x" * 2**18] * 100, TEXT)
+    endless = FakeResponse(403, [b"x" * 2**18] * 100, TEXT)
     rest, network = client(endless)
     with pytest.raises(ForbiddenError):
         await rest.call(get())
@@ -210,7 +210,7 @@ async def test_an_endless_refusal_is_not_read_to_its_end() -> None:
 
 @in_virtual_time
 async def test_a_truncated_error_response_is_raised_by_its_status_code() -> None:
-    rest, network = client(Reply(403, b'{"kind":"Sta', broken=ProtocolError("cut short")))
+    rest, network = client(FakeResponse(403, b'{"kind":"Sta', broken=ProtocolError("cut short")))
     with pytest.raises(ForbiddenError):
         await rest.call(get())
     assert len(network.requests) == 1

@@ -7,7 +7,17 @@ import logging
 import math
 
 import pytest
-from tests.unit.rest.scripted import Badge, Reply, asking, client, create, get, html, status, watch
+from tests.unit.rest.scripted import (
+    FakeCredentials,
+    FakeResponse,
+    asking,
+    client,
+    create,
+    get,
+    html,
+    status,
+    watch,
+)
 
 from masthead._rest.settings import RestSettings
 from masthead.errors import (
@@ -27,7 +37,7 @@ from masthead.testing.virtual_time import in_virtual_time, now
 
 @in_virtual_time
 async def test_a_call_is_retried_after_retry_after() -> None:
-    rest, network = client(asking(3), asking(5, 503), Reply())
+    rest, network = client(asking(3), asking(5, 503), FakeResponse())
     answer = await rest.call(get())
     assert answer.status == 200
     assert network.times == [0, 3, 8]
@@ -36,7 +46,7 @@ async def test_a_call_is_retried_after_retry_after() -> None:
 
 @in_virtual_time
 async def test_a_repeated_write_carries_the_same_body() -> None:
-    rest, network = client(asking(1), Reply(201))
+    rest, network = client(asking(1), FakeResponse(201))
     await rest.call(create(b'{"a":1}'))
     assert [request.body for request in network.requests] == [b'{"a":1}'] * 2
     assert network.sent("content-type", 0) == network.sent("content-type", 1) == ["application/json"]
@@ -44,8 +54,8 @@ async def test_a_repeated_write_carries_the_same_body() -> None:
 
 @in_virtual_time
 async def test_seconds_in_a_status_count_like_the_header() -> None:
-    busy = Reply(429, status(429, "TooManyRequests", details={"retryAfterSeconds": 7}))
-    rest, network = client(busy, Reply())
+    busy = FakeResponse(429, status(429, "TooManyRequests", details={"retryAfterSeconds": 7}))
+    rest, network = client(busy, FakeResponse())
     await rest.call(create())
     assert network.times == [0, 7]
 
@@ -70,7 +80,7 @@ async def test_with_no_retries_the_first_refusal_is_the_last() -> None:
 
 @in_virtual_time
 async def test_a_read_is_retried_without_retry_after() -> None:
-    rest, network = client(html(502), html(503), html(504), Reply())
+    rest, network = client(html(502), html(503), html(504), FakeResponse())
     assert (await rest.call(get())).status == 200
     assert len(network.requests) == 4
 
@@ -85,14 +95,14 @@ async def test_a_write_does_not() -> None:
 
 @in_virtual_time
 async def test_a_plain_500_is_final() -> None:
-    rest, _ = client(Reply(500, status(500, "InternalError", "it broke")))
+    rest, _ = client(FakeResponse(500, status(500, "InternalError", "it broke")))
     with pytest.raises(InternalError, match=r"get pods ns/web: it broke \(500 InternalError\)"):
         await rest.call(get())
 
 
 @in_virtual_time
 async def test_what_was_never_sent_is_sent_again_whatever_it_is() -> None:
-    rest, network = client(Reply(), ConnectError("refused"), Reply(201))
+    rest, network = client(FakeResponse(), ConnectError("refused"), FakeResponse(201))
     await rest.call(get())
     await rest.call(create())
     assert network.times == [0, 0, 1]
@@ -113,7 +123,7 @@ async def test_a_server_that_was_never_reached_is_given_up_within_a_second() -> 
 
 @in_virtual_time
 async def test_a_server_that_was_reached_before_is_waited_for() -> None:
-    rest, network = client(Reply(), *[ConnectError("refused")] * 4, origin="~/.kube/config")
+    rest, network = client(FakeResponse(), *[ConnectError("refused")] * 4, origin="~/.kube/config")
     await rest.call(get())
     with pytest.raises(ConnectError) as caught:
         await rest.call(get())
@@ -123,7 +133,7 @@ async def test_a_server_that_was_reached_before_is_waited_for() -> None:
 
 @in_virtual_time
 async def test_a_lost_read_is_repeated_and_a_lost_write_is_not() -> None:
-    rest, network = client(ProtocolError("lost"), Reply(), ProtocolError("lost"))
+    rest, network = client(ProtocolError("lost"), FakeResponse(), ProtocolError("lost"))
     assert (await rest.call(get())).status == 200
     with pytest.raises(ProtocolError, match="create pods ns: lost"):
         await rest.call(create())
@@ -132,7 +142,7 @@ async def test_a_lost_read_is_repeated_and_a_lost_write_is_not() -> None:
 
 @in_virtual_time
 async def test_a_body_that_breaks_off_is_read_again_and_its_connection_dropped() -> None:
-    rest, network = client(Reply(body=b'{"half', broken=ProtocolError("cut short")), Reply())
+    rest, network = client(FakeResponse(body=b'{"half', broken=ProtocolError("cut short")), FakeResponse())
     assert (await rest.call(get())).body == b"{}"
     assert not network.leaks
 
@@ -154,7 +164,7 @@ async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
 
 @in_virtual_time
 async def test_the_last_error_speaks_of_another_one_before_it() -> None:
-    rest, _ = client(asking(1, 503, b"starting"), Reply(404, status(404, "NotFound", "no such pod")))
+    rest, _ = client(asking(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod")))
     with pytest.raises(NotFoundError) as caught:
         await rest.call(get())
     [attempt, before] = caught.value.__notes__
@@ -165,7 +175,7 @@ async def test_the_last_error_speaks_of_another_one_before_it() -> None:
 @in_virtual_time
 async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masthead.rest")
-    rest, _ = client(asking(2), Reply())
+    rest, _ = client(asking(2), FakeResponse())
     await rest.call(get())
     assert caplog.messages == [
         "the API server: get pods ns/web: the server asked to retry later; retrying in 2.0 s"
@@ -177,14 +187,14 @@ async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureF
 
 @in_virtual_time
 async def test_the_timeout_is_for_all_attempts_together() -> None:
-    rest, network = client(Reply(503, b"", takes=4), Reply(), settings=RestSettings(timeout=10))
+    rest, network = client(FakeResponse(503, b"", takes=4), FakeResponse(), settings=RestSettings(timeout=10))
     await rest.call(get())
     assert [request.timeout for request in network.requests] == [10, 5.9]
 
 
 @in_virtual_time
 async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
-    rest, _ = client(asking(10), Reply(), settings=RestSettings(timeout=5))
+    rest, _ = client(asking(10), FakeResponse(), settings=RestSettings(timeout=5))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
     assert now() == 0
@@ -192,7 +202,7 @@ async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
 
 @in_virtual_time
 async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
-    rest, network = client(Reply(), Reply(), Reply())
+    rest, network = client(FakeResponse(), FakeResponse(), FakeResponse())
     for timeout in (None, 1.5, math.inf):
         await rest.call(get(timeout=timeout))
     assert [request.timeout for request in network.requests] == [60, 1.5, None]
@@ -200,7 +210,9 @@ async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
 
 @in_virtual_time
 async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
-    rest, network = client(Reply(), badge=Badge(takes=500), settings=RestSettings(timeout=10))
+    rest, network = client(
+        FakeResponse(), badge=FakeCredentials(takes=500), settings=RestSettings(timeout=10)
+    )
     await rest.call(get())
     assert network.requests[0].timeout == 10
 
@@ -208,7 +220,7 @@ async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
 @in_virtual_time
 async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
     rest, network = client(
-        Reply(takes=9), Reply(takes=11), settings=RestSettings(timeout=10, read_timeout=30)
+        FakeResponse(takes=9), FakeResponse(takes=11), settings=RestSettings(timeout=10, read_timeout=30)
     )
     (await rest.open(watch())).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, 30)
@@ -218,14 +230,14 @@ async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
 
 @in_virtual_time
 async def test_a_stream_without_read_timeout_has_no_limit() -> None:
-    rest, network = client(Reply(takes=10**6))
+    rest, network = client(FakeResponse(takes=10**6))
     (await rest.open(watch(read_timeout=math.inf, timeout=math.inf))).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, None)
 
 
 @in_virtual_time
 async def test_a_refused_stream_is_opened_again_only_if_the_server_asks_for_it() -> None:
-    rest, network = client(asking(1), Reply(), Reply(503, b"no"))
+    rest, network = client(asking(1), FakeResponse(), FakeResponse(503, b"no"))
     (await rest.open(watch())).close()
     assert network.times == [0, 1]
     with pytest.raises(ServiceUnavailableError):
@@ -237,8 +249,8 @@ async def test_a_refused_stream_is_opened_again_only_if_the_server_asks_for_it()
 
 @in_virtual_time
 async def test_refused_credentials_are_renewed_and_shown_once_more() -> None:
-    badge = Badge(["Bearer old", "Bearer new"])
-    rest, network = client(Reply(401, status(401, "Unauthorized")), Reply(201), badge=badge)
+    badge = FakeCredentials(["Bearer old", "Bearer new"])
+    rest, network = client(FakeResponse(401, status(401, "Unauthorized")), FakeResponse(201), badge=badge)
     await rest.call(create(b"body"))
     assert badge.refused == ["Bearer old"]
     assert [network.sent("authorization", i) for i in (0, 1)] == [["Bearer old"], ["Bearer new"]]
@@ -248,8 +260,8 @@ async def test_refused_credentials_are_renewed_and_shown_once_more() -> None:
 
 @in_virtual_time
 async def test_credentials_are_renewed_once_and_no_more() -> None:
-    badge = Badge(["a", "b", "c", "d"])
-    rest, network = client(Reply(401, b""), asking(1), Reply(401, b""), badge=badge)
+    badge = FakeCredentials(["a", "b", "c", "d"])
+    rest, network = client(FakeResponse(401, b""), asking(1), FakeResponse(401, b""), badge=badge)
     with pytest.raises(UnauthorizedError):
         await rest.call(get())
     assert badge.refused == ["a"]
@@ -258,7 +270,7 @@ async def test_credentials_are_renewed_once_and_no_more() -> None:
 
 @in_virtual_time
 async def test_credentials_that_cannot_be_renewed_are_not_shown_again() -> None:
-    rest, network = client(Reply(401, b""))
+    rest, network = client(FakeResponse(401, b""))
     with pytest.raises(UnauthorizedError):
         await rest.call(get())
     assert len(network.requests) == 1
@@ -267,9 +279,9 @@ async def test_credentials_that_cannot_be_renewed_are_not_shown_again() -> None:
 @in_virtual_time
 async def test_renewing_is_no_repetition() -> None:
     rest, _ = client(
-        Reply(401, b""),
-        Reply(),
-        badge=Badge(["a", "b"], takes=100),
+        FakeResponse(401, b""),
+        FakeResponse(),
+        badge=FakeCredentials(["a", "b"], takes=100),
         settings=RestSettings(retries=0, timeout=5),
     )
     assert (await rest.call(get())).status == 200
@@ -277,14 +289,14 @@ async def test_renewing_is_no_repetition() -> None:
 
 @in_virtual_time
 async def test_a_stream_renews_credentials_too() -> None:
-    rest, network = client(Reply(401, b""), Reply(), badge=Badge(["a", "b"]))
+    rest, network = client(FakeResponse(401, b""), FakeResponse(), badge=FakeCredentials(["a", "b"]))
     (await rest.open(watch())).close()
     assert network.sent("authorization") == ["b"]
 
 
 @in_virtual_time
 async def test_without_credentials_nothing_is_sent() -> None:
-    rest, network = client(Reply(), badge=Badge(problem="the plugin failed"))
+    rest, network = client(FakeResponse(), badge=FakeCredentials(problem="the plugin failed"))
     with pytest.raises(AuthError, match="the plugin failed"):
         await rest.call(get())
     with pytest.raises(AuthError, match="the plugin failed"):
@@ -294,8 +306,8 @@ async def test_without_credentials_nothing_is_sent() -> None:
 
 @in_virtual_time
 async def test_a_call_with_its_own_authorization_needs_no_credentials() -> None:
-    badge = Badge(problem="the plugin failed")
-    rest, network = client(Reply(), Reply(401, b""), badge=badge)
+    badge = FakeCredentials(problem="the plugin failed")
+    rest, network = client(FakeResponse(), FakeResponse(401, b""), badge=badge)
     own = get(headers=[("authorization", "Bearer mine")])
     await rest.call(own)
     assert network.sent("authorization") == ["Bearer mine"]
@@ -309,7 +321,7 @@ async def test_a_call_with_its_own_authorization_needs_no_credentials() -> None:
 
 @in_virtual_time
 async def test_calls_go_at_the_clients_own_rate_in_the_order_in_which_they_came() -> None:
-    rest, network = client(*(Reply() for _ in range(6)), settings=RestSettings(rate=2, burst=3))
+    rest, network = client(*(FakeResponse() for _ in range(6)), settings=RestSettings(rate=2, burst=3))
     async with asyncio.TaskGroup() as group:
         for i in range(6):
             group.create_task(rest.get(f"/{i}"))
@@ -319,7 +331,7 @@ async def test_calls_go_at_the_clients_own_rate_in_the_order_in_which_they_came(
 
 @in_virtual_time
 async def test_who_is_cancelled_in_the_row_gives_the_place_back() -> None:
-    rest, network = client(*(Reply() for _ in range(3)), settings=RestSettings(rate=1, burst=1))
+    rest, network = client(*(FakeResponse() for _ in range(3)), settings=RestSettings(rate=1, burst=1))
     await rest.get("/first")
     waiting = asyncio.get_running_loop().create_task(rest.get("/second"))
     await asyncio.sleep(0.5)
@@ -333,7 +345,7 @@ async def test_who_is_cancelled_in_the_row_gives_the_place_back() -> None:
 
 @in_virtual_time
 async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
-    rest, network = client(Reply(), settings=RestSettings(rate=0.1, burst=1, timeout=5))
+    rest, network = client(FakeResponse(), settings=RestSettings(rate=0.1, burst=1, timeout=5))
     await rest.get("/first")
     with pytest.raises(
         DeadlineError, match=r"get /second: not sent: the client-side rate limit of 0\.1 calls per second"
@@ -346,7 +358,7 @@ async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
 @in_virtual_time
 async def test_a_long_wait_for_the_rate_limit_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masthead.rest")
-    rest, _ = client(Reply(), Reply(), settings=RestSettings(rate=0.1, burst=1))
+    rest, _ = client(FakeResponse(), FakeResponse(), settings=RestSettings(rate=0.1, burst=1))
     await rest.get("/first")
     await rest.get("/second")
     assert caplog.messages == [
@@ -359,7 +371,7 @@ async def test_a_long_wait_for_the_rate_limit_is_logged(caplog: pytest.LogCaptur
 
 @in_virtual_time
 async def test_cancelling_ends_the_wait_for_another_attempt() -> None:
-    rest, network = client(asking(30), Reply())
+    rest, network = client(asking(30), FakeResponse())
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
     calling.cancel()
@@ -372,7 +384,7 @@ async def test_cancelling_ends_the_wait_for_another_attempt() -> None:
 
 @in_virtual_time
 async def test_closing_ends_the_wait_for_another_attempt() -> None:
-    rest, network = client(asking(30), Reply())
+    rest, network = client(asking(30), FakeResponse())
     async with asyncio.TaskGroup() as group:
         calling = group.create_task(_outcome(rest.call(get())))
         await asyncio.sleep(1)
@@ -384,7 +396,7 @@ async def test_closing_ends_the_wait_for_another_attempt() -> None:
 
 @in_virtual_time
 async def test_a_closed_client_sends_nothing() -> None:
-    rest, network = client(Reply())
+    rest, network = client(FakeResponse())
     await rest.close()
     await rest.close()
     with pytest.raises(ClosedError, match="get pods ns/web: the client is closed"):

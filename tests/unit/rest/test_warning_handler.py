@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from tests.unit.rest.scripted import JSON, Reply, client, get, watch
+from tests.unit.rest.scripted import JSON, FakeResponse, client, get, watch
 
 from masthead._rest.settings import RestSettings
 from masthead._sansio.warnings import ServerWarning
@@ -13,9 +13,9 @@ from masthead.errors import ForbiddenError
 from masthead.testing.virtual_time import in_virtual_time
 
 
-def warning(status: int = 200, *texts: str) -> Reply:
+def warning(status: int = 200, *texts: str) -> FakeResponse:
     heads = [("Warning", f'299 - "{text}"') for text in texts]
-    return Reply(status, b"{}", [("Content-Type", JSON), *heads])
+    return FakeResponse(status, b"{}", [("Content-Type", JSON), *heads])
 
 
 @in_virtual_time
@@ -67,6 +67,6 @@ async def test_what_is_remembered_of_texts_has_an_end(caplog: pytest.LogCaptureF
 
 @in_virtual_time
 async def test_an_invalid_warning_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
-    rest, _ = client(Reply(headers=[("Content-Type", JSON), ("Warning", "199"), ("Warning", '"')]))
+    rest, _ = client(FakeResponse(headers=[("Content-Type", JSON), ("Warning", "199"), ("Warning", '"')]))
     assert (await rest.call(get())).warnings == ()
     assert not caplog.messages

@@ -19,7 +19,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 @dataclass
-class Seen:
+class ReceivedRequest:
     """A request as it came over the wire."""
 
     line: str
@@ -32,7 +32,7 @@ class Seen:
 
 
 @dataclass
-class Served:
+class RunningServer:
     """A running server."""
 
     port: int
@@ -49,9 +49,9 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> AsyncIterator[Served]:
+async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> AsyncIterator[RunningServer]:
     """Run a handler for every connection, until the block ends."""
-    served = Served(0)
+    served = RunningServer(0)
     tasks: set[asyncio.Task[None]] = set()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,17 +84,17 @@ async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> As
                 await writer.wait_closed()
 
 
-async def receive(reader: asyncio.StreamReader) -> Seen:
+async def receive(reader: asyncio.StreamReader) -> ReceivedRequest:
     """Read one request."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     line, *rest = head.rstrip("\r\n").split("\r\n")
     pairs = [(name.lower(), value.strip()) for name, _, value in (each.partition(":") for each in rest)]
     headers = dict(pairs)
     assert "transfer-encoding" not in headers  # all lengths are known
-    return Seen(line, pairs, await reader.readexactly(int(headers.get("content-length", "0"))))
+    return ReceivedRequest(line, pairs, await reader.readexactly(int(headers.get("content-length", "0"))))
 
 
-def always(answer: bytes, seen: list[Seen] | None = None) -> Handler:
+def always(answer: bytes, seen: list[ReceivedRequest] | None = None) -> Handler:
     """Give every request the same answer."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -136,7 +136,7 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-class Authority:
+class CertificateAuthority:
     """Issues certificates, and says whom to trust."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, Tls, always, never, once, serving
+from tests.unit.transport.servers import OK, CertificateAuthority, Tls, always, never, once, serving
 from tests.unit.transport.test_proxies import SocksProxy
 
 from masthead._transport.address import ServerAddress
@@ -27,8 +27,8 @@ GET = TransportRequest("GET", "/api?x=y", [("Authorization", "Bearer s3cret")])
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_an_invalid_host_name(server: str) -> None:
     assert "check the address" in str(error)
 
 
-async def test_an_invalid_tls_server_name(authority: Authority) -> None:
+async def test_an_invalid_tls_server_name(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server()) as server:
         error = await refusal(
             HttpTransport(server.secure_url, tls=authority.client(), server_name=".example")
@@ -100,7 +100,7 @@ async def test_a_server_is_found_whichever_of_its_addresses_it_listens_on() -> N
         await transport.close()
 
 
-async def test_the_authority_is_not_trusted(authority: Authority) -> None:
+async def test_the_authority_is_not_trusted(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server()) as server:
         tls = Tls(ssl.create_default_context())
         error = await refusal(HttpTransport(server.secure_url, tls=tls))
@@ -110,7 +110,7 @@ async def test_the_authority_is_not_trusted(authority: Authority) -> None:
 
 
 @pytest.mark.parametrize("name", ["kubernetes.example", "10.0.0.1"])
-async def test_the_certificate_is_for_another_name(authority: Authority, name: str) -> None:
+async def test_the_certificate_is_for_another_name(authority: CertificateAuthority, name: str) -> None:
     async with serving(always(OK), authority.server(name)) as server:
         error = await refusal(HttpTransport(server.secure_url, tls=authority.client()))
 
@@ -118,7 +118,7 @@ async def test_the_certificate_is_for_another_name(authority: Authority, name: s
     assert "set tls-server-name" in str(error)
 
 
-async def test_the_name_to_expect_can_be_set(authority: Authority) -> None:
+async def test_the_name_to_expect_can_be_set(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server("kubernetes.example")) as server:
         transport = HttpTransport(server.secure_url, tls=authority.client(), server_name="kubernetes.example")
 
@@ -126,7 +126,7 @@ async def test_the_name_to_expect_can_be_set(authority: Authority) -> None:
         await transport.close()
 
 
-async def test_the_server_speaks_no_tls(authority: Authority) -> None:
+async def test_the_server_speaks_no_tls(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -139,7 +139,7 @@ async def test_the_server_speaks_no_tls(authority: Authority) -> None:
     )
 
 
-async def test_the_server_hangs_up_during_the_handshake(authority: Authority) -> None:
+async def test_the_server_hangs_up_during_the_handshake(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.transport.abort()
@@ -150,7 +150,7 @@ async def test_the_server_hangs_up_during_the_handshake(authority: Authority) ->
     assert "closed the connection during the handshake" in str(error)
 
 
-async def test_the_handshake_does_not_end(authority: Authority) -> None:
+async def test_the_handshake_does_not_end(authority: CertificateAuthority) -> None:
     async with serving(never) as server:
         transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=0.05)
         error = await refusal(transport)
@@ -158,7 +158,7 @@ async def test_the_handshake_does_not_end(authority: Authority) -> None:
     assert f"no connection to 127.0.0.1:{server.port} within 0.05 s" in str(error)
 
 
-async def test_the_server_wants_a_certificate_of_ours(authority: Authority) -> None:
+async def test_the_server_wants_a_certificate_of_ours(authority: CertificateAuthority) -> None:
     context = authority.require_certificates(authority.server())
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -246,7 +246,7 @@ async def test_errors_of_the_tls_source_propagate() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_proxy_that_hangs_up_after_its_yes(authority: Authority, scheme: str) -> None:
+async def test_a_proxy_that_hangs_up_after_its_yes(authority: CertificateAuthority, scheme: str) -> None:
     context = authority.server() if scheme == "https" else None
     async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), context) as through:
         transport = HttpTransport(

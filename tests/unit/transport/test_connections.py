@@ -7,7 +7,15 @@ import socket
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, Seen, always, never, receive, serving
+from tests.unit.transport.servers import (
+    OK,
+    CertificateAuthority,
+    ReceivedRequest,
+    always,
+    never,
+    receive,
+    serving,
+)
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
@@ -25,15 +33,15 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 async def fetch(transport: HttpTransport, request: TransportRequest = GET) -> bytes:
     return await (await transport.send(request)).read()
 
 
-async def test_requests_one_after_the_other_share_a_connection(authority: Authority) -> None:
+async def test_requests_one_after_the_other_share_a_connection(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server()) as server:
         transport = HttpTransport(server.secure_url, tls=authority.client())
         for _ in range(5):
@@ -51,7 +59,7 @@ async def test_no_connection_is_made_before_the_first_request() -> None:
         assert server.connections == 0
 
 
-async def test_other_tls_settings_mean_another_connection(authority: Authority) -> None:
+async def test_other_tls_settings_mean_another_connection(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server()) as server:
         tls = authority.client()
         transport = HttpTransport(server.secure_url, tls=tls)
@@ -64,7 +72,9 @@ async def test_other_tls_settings_mean_another_connection(authority: Authority) 
         assert server.connections == 2
 
 
-async def test_a_stream_goes_on_under_the_settings_that_it_began_with(authority: Authority) -> None:
+async def test_a_stream_goes_on_under_the_settings_that_it_began_with(
+    authority: CertificateAuthority,
+) -> None:
     writers: list[asyncio.StreamWriter] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,7 +96,9 @@ async def test_a_stream_goes_on_under_the_settings_that_it_began_with(authority:
         await transport.close()
 
 
-async def test_an_idle_connection_with_old_tls_settings_is_closed_at_once(authority: Authority) -> None:
+async def test_an_idle_connection_with_old_tls_settings_is_closed_at_once(
+    authority: CertificateAuthority,
+) -> None:
     gone = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,7 +118,7 @@ async def test_an_idle_connection_with_old_tls_settings_is_closed_at_once(author
 
 
 async def test_a_connection_with_old_tls_settings_is_not_kept_when_its_stream_ends(
-    authority: Authority,
+    authority: CertificateAuthority,
 ) -> None:
     writers: list[asyncio.StreamWriter] = []
     gone = asyncio.Event()
@@ -131,7 +143,9 @@ async def test_a_connection_with_old_tls_settings_is_not_kept_when_its_stream_en
         await transport.close()
 
 
-async def test_old_connections_are_closed_when_they_were_idle_for_long(authority: Authority) -> None:
+async def test_old_connections_are_closed_when_they_were_idle_for_long(
+    authority: CertificateAuthority,
+) -> None:
     gone = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -147,7 +161,7 @@ async def test_old_connections_are_closed_when_they_were_idle_for_long(authority
         await transport.close()
 
 
-def hang_up_on_the_second(seen: list[Seen]) -> Handler:
+def hang_up_on_the_second(seen: list[ReceivedRequest]) -> Handler:
     """Answer a connection's first request, read its second, and hang up instead of answering."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -159,7 +173,7 @@ def hang_up_on_the_second(seen: list[Seen]) -> Handler:
 
 
 async def test_a_get_that_meets_a_dying_connection_is_sent_again() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with serving(hang_up_on_the_second(seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
@@ -171,7 +185,7 @@ async def test_a_get_that_meets_a_dying_connection_is_sent_again() -> None:
 
 
 async def test_a_get_is_sent_again_once_only() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await receive(reader))
@@ -190,7 +204,7 @@ async def test_a_get_is_sent_again_once_only() -> None:
 
 
 async def test_a_get_is_not_sent_again_on_a_new_connection() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         del writer
@@ -206,7 +220,7 @@ async def test_a_get_is_not_sent_again_on_a_new_connection() -> None:
 
 
 async def test_a_get_is_not_sent_again_once_a_response_has_begun() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await receive(reader))
@@ -268,7 +282,7 @@ async def test_a_response_before_the_end_of_the_request_is_read_and_ends_the_con
 
 
 async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(server.url, tls=None, connections=1)
         async with asyncio.TaskGroup() as group:
@@ -307,7 +321,7 @@ def test_another_event_loop_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 async def test_a_change_that_meets_a_dying_connection_is_not_sent_again(method: str) -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     async with serving(hang_up_on_the_second(seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         await fetch(transport)
@@ -356,7 +370,7 @@ async def test_a_closed_transport_sends_nothing() -> None:
 
 
 @pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
-async def test_closing_wakes_streams_and_requests(authority: Authority, *, secure: bool) -> None:
+async def test_closing_wakes_streams_and_requests(authority: CertificateAuthority, *, secure: bool) -> None:
     """One reads a stream, one waits for the head of an answer, one for a free connection."""
     waiting = asyncio.Event()
 
@@ -390,7 +404,9 @@ async def test_closing_wakes_streams_and_requests(authority: Authority, *, secur
     assert server.connections == 2
 
 
-async def test_closing_while_a_connection_is_made_leaves_nothing_behind(authority: Authority) -> None:
+async def test_closing_while_a_connection_is_made_leaves_nothing_behind(
+    authority: CertificateAuthority,
+) -> None:
     connected = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -407,7 +423,9 @@ async def test_closing_while_a_connection_is_made_leaves_nothing_behind(authorit
     assert isinstance(end.result(), ClosedError)
 
 
-async def test_closing_while_tls_settings_are_waited_for_opens_nothing(authority: Authority) -> None:
+async def test_closing_while_tls_settings_are_waited_for_opens_nothing(
+    authority: CertificateAuthority,
+) -> None:
     asked, go = asyncio.Event(), asyncio.Event()
 
     class Slow:
@@ -427,7 +445,7 @@ async def test_closing_while_tls_settings_are_waited_for_opens_nothing(authority
 
 
 async def test_nothing_lingers_after_closing_although_the_server_never_closes(
-    authority: Authority,
+    authority: CertificateAuthority,
 ) -> None:
     """A TLS connection that was given up waits for the other side's last word, which does not come here."""
     received = asyncio.Event()
@@ -463,7 +481,7 @@ async def test_being_cancelled_stays_being_cancelled() -> None:
 
 @pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
 async def test_whenever_a_request_is_cancelled_its_place_is_free_again(
-    authority: Authority, *, secure: bool
+    authority: CertificateAuthority, *, secure: bool
 ) -> None:
     async with serving(always(OK), authority.server() if secure else None) as server:
         transport = HttpTransport(

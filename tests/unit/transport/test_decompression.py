@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.transport.servers import Seen, always, answer, serving
+from tests.unit.transport.servers import ReceivedRequest, always, answer, serving
 
 from masthead._rest.connect import connect
 from masthead._rest.response import read_bounded
@@ -158,7 +158,7 @@ async def test_what_unpacks_to_too_much_is_given_up_at_the_limit() -> None:
     ids=["packed", "plain", "just above"],
 )
 async def test_a_response_that_is_too_large_is_an_error_that_names_the_option(body: bytes) -> None:
-    seen: list[Seen] = []
+    seen: list[ReceivedRequest] = []
     settings = RestSettings(max_response_bytes=MIB)
     async with serving(always(body, seen)) as served, client_of(served.url, settings) as rest:
         with pytest.raises(

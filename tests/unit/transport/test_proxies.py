@@ -9,7 +9,17 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, Seen, always, join, never, once, receive, serving
+from tests.unit.transport.servers import (
+    OK,
+    CertificateAuthority,
+    ReceivedRequest,
+    always,
+    join,
+    never,
+    once,
+    receive,
+    serving,
+)
 
 from masthead._meta.secret import reveal
 from masthead._transport.contract import TransportRequest
@@ -20,7 +30,7 @@ from masthead.errors import ClosedError, ConfigError, ConnectError, MastheadErro
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tests.unit.transport.servers import Served
+    from tests.unit.transport.servers import RunningServer
 
 USER, PASSWORD = "m:e@x", "s3cret/%"
 SHOWN = "m%3Ae%40x:s3cret%2F%25@"
@@ -28,15 +38,15 @@ GET = TransportRequest("GET", "/api")
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 class HttpProxy:
     """Forwards plain requests, tunnels the others, and may want a password."""
 
     def __init__(self, refuse: str = "", *, locked: bool = False) -> None:
-        self.seen: list[Seen] = []
+        self.seen: list[ReceivedRequest] = []
         self.refuse = refuse
         self.locked = locked
 
@@ -102,8 +112,8 @@ class SocksProxy:
 
 @asynccontextmanager
 async def a_server(
-    authority: Authority, *, secure: bool, names: tuple[str, ...] = ()
-) -> AsyncIterator[Served]:
+    authority: CertificateAuthority, *, secure: bool, names: tuple[str, ...] = ()
+) -> AsyncIterator[RunningServer]:
     async with serving(always(OK), authority.server(*names) if secure else None) as server:
         yield server
 
@@ -127,7 +137,7 @@ async def refusal(transport: HttpTransport) -> str:
 @pytest.mark.parametrize("locked", [False, True], ids=["open", "locked"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_an_https_server_is_reached_through_a_tunnel(
-    authority: Authority, scheme: str, *, locked: bool
+    authority: CertificateAuthority, scheme: str, *, locked: bool
 ) -> None:
     proxy = HttpProxy(locked=locked)
     async with (
@@ -146,7 +156,7 @@ async def test_an_https_server_is_reached_through_a_tunnel(
         assert server.connections == 1
 
 
-async def test_credentials_for_the_server_do_not_reach_the_proxy(authority: Authority) -> None:
+async def test_credentials_for_the_server_do_not_reach_the_proxy(authority: CertificateAuthority) -> None:
     proxy = HttpProxy()
     async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
         transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
@@ -168,8 +178,8 @@ async def test_plain_http_is_forwarded_by_the_proxy(*, locked: bool) -> None:
     assert proxy.seen[0].line == "GET http://cluster.invalid/api HTTP/1.1"
 
 
-async def test_the_password_for_a_proxy_does_not_reach_the_server(authority: Authority) -> None:
-    seen: list[Seen] = []
+async def test_the_password_for_a_proxy_does_not_reach_the_server(authority: CertificateAuthority) -> None:
+    seen: list[ReceivedRequest] = []
     proxy = HttpProxy(locked=True)
     async with serving(always(OK, seen), authority.server()) as server, serving(proxy.handle) as through:
         transport = HttpTransport(
@@ -182,7 +192,7 @@ async def test_the_password_for_a_proxy_does_not_reach_the_server(authority: Aut
     assert "proxy-authorization" not in seen[0].headers
 
 
-async def test_the_name_to_expect_counts_behind_a_tunnel(authority: Authority) -> None:
+async def test_the_name_to_expect_counts_behind_a_tunnel(authority: CertificateAuthority) -> None:
     async with (
         a_server(authority, secure=True, names=("kubernetes.example",)) as server,
         serving(HttpProxy().handle, authority.server()) as through,
@@ -198,7 +208,7 @@ async def test_the_name_to_expect_counts_behind_a_tunnel(authority: Authority) -
 
 
 @pytest.mark.parametrize("user", ["", "me:s3cret@"])
-async def test_a_proxy_that_wants_another_password(authority: Authority, user: str) -> None:
+async def test_a_proxy_that_wants_another_password(authority: CertificateAuthority, user: str) -> None:
     async with serving(HttpProxy(locked=True).handle) as through:
         said = await refusal(
             HttpTransport(
@@ -212,7 +222,7 @@ async def test_a_proxy_that_wants_another_password(authority: Authority, user: s
     assert "write proxy-url as http://user:password@host:port" in said
 
 
-async def test_a_proxy_that_refuses(authority: Authority) -> None:
+async def test_a_proxy_that_refuses(authority: CertificateAuthority) -> None:
     async with serving(HttpProxy("403 Forbidden").handle) as through:
         said = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
@@ -232,7 +242,9 @@ async def test_a_proxy_that_refuses(authority: Authority) -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n<html>", "does not speak HTTP"),
     ],
 )
-async def test_something_that_is_not_a_proxy(authority: Authority, said: bytes, problem: str) -> None:
+async def test_something_that_is_not_a_proxy(
+    authority: CertificateAuthority, said: bytes, problem: str
+) -> None:
     async with serving(once(said)) as through:
         told = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
@@ -242,7 +254,9 @@ async def test_something_that_is_not_a_proxy(authority: Authority, said: bytes, 
 
 
 @pytest.mark.parametrize("agent", ["", "me/1"])
-async def test_a_proxy_hears_who_we_are_as_the_server_does(authority: Authority, agent: str) -> None:
+async def test_a_proxy_hears_who_we_are_as_the_server_does(
+    authority: CertificateAuthority, agent: str
+) -> None:
     proxy = HttpProxy()
     async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
         transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
@@ -256,7 +270,7 @@ async def test_a_proxy_hears_who_we_are_as_the_server_does(authority: Authority,
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_proxy_that_is_not_there(authority: Authority, scheme: str) -> None:
+async def test_a_proxy_that_is_not_there(authority: CertificateAuthority, scheme: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
@@ -270,15 +284,22 @@ async def test_a_proxy_that_is_not_there(authority: Authority, scheme: str) -> N
     assert "check proxy-url" in said
 
 
-async def test_a_certificate_that_is_not_trusted_behind_a_tunnel_is_the_servers(authority: Authority) -> None:
-    async with a_server(Authority(), secure=True) as server, serving(HttpProxy().handle) as through:
+async def test_a_certificate_that_is_not_trusted_behind_a_tunnel_is_the_servers(
+    authority: CertificateAuthority,
+) -> None:
+    async with (
+        a_server(CertificateAuthority(), secure=True) as server,
+        serving(HttpProxy().handle) as through,
+    ):
         said = await refusal(HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url))
 
     assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in said
 
 
-async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(authority: Authority) -> None:
-    async with serving(HttpProxy().handle, Authority().server()) as through:
+async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(
+    authority: CertificateAuthority,
+) -> None:
+    async with serving(HttpProxy().handle, CertificateAuthority().server()) as through:
         said = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.secure_url)
         )
@@ -292,7 +313,7 @@ async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(auth
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
 async def test_a_server_is_reached_through_socks(
-    authority: Authority, scheme: str, *, secure: bool, locked: bool
+    authority: CertificateAuthority, scheme: str, *, secure: bool, locked: bool
 ) -> None:
     proxy = SocksProxy(locked=locked)
     async with a_server(authority, secure=secure) as server, serving(proxy.handle) as through:
@@ -307,7 +328,7 @@ async def test_a_server_is_reached_through_socks(
         assert proxy.asked == [f"127.0.0.1:{server.port}"]
 
 
-async def test_a_socks_proxy_resolves_the_name(authority: Authority) -> None:
+async def test_a_socks_proxy_resolves_the_name(authority: CertificateAuthority) -> None:
     proxy = SocksProxy(target="127.0.0.1")
     async with (
         a_server(authority, secure=True, names=("cluster.invalid",)) as server,
@@ -323,7 +344,7 @@ async def test_a_socks_proxy_resolves_the_name(authority: Authority) -> None:
         assert proxy.asked == [f"cluster.invalid:{server.port}"]
 
 
-async def test_the_name_to_expect_counts_behind_socks(authority: Authority) -> None:
+async def test_the_name_to_expect_counts_behind_socks(authority: CertificateAuthority) -> None:
     async with (
         a_server(authority, secure=True, names=("kubernetes.example",)) as server,
         serving(SocksProxy().handle) as through,
@@ -338,8 +359,11 @@ async def test_the_name_to_expect_counts_behind_socks(authority: Authority) -> N
         assert await fetch(transport) == b"ok"
 
 
-async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Authority) -> None:
-    async with a_server(Authority(), secure=True) as server, serving(SocksProxy().handle) as through:
+async def test_a_certificate_that_is_not_trusted_behind_socks(authority: CertificateAuthority) -> None:
+    async with (
+        a_server(CertificateAuthority(), secure=True) as server,
+        serving(SocksProxy().handle) as through,
+    ):
         said = await refusal(
             HttpTransport(
                 server.secure_url,
@@ -351,7 +375,7 @@ async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Authori
     assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in said
 
 
-async def test_a_server_that_speaks_no_tls_behind_socks(authority: Authority) -> None:
+async def test_a_server_that_speaks_no_tls_behind_socks(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -423,7 +447,7 @@ async def test_a_socks_proxy_that_hangs_up() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_silent_proxy(authority: Authority, scheme: str) -> None:
+async def test_a_silent_proxy(authority: CertificateAuthority, scheme: str) -> None:
     async with serving(never) as through:
         transport = HttpTransport(
             "https://cluster.invalid",
@@ -437,7 +461,9 @@ async def test_a_silent_proxy(authority: Authority, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_closing_during_the_talk_with_a_proxy_ends_it(authority: Authority, scheme: str) -> None:
+async def test_closing_during_the_talk_with_a_proxy_ends_it(
+    authority: CertificateAuthority, scheme: str
+) -> None:
     connected = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Seen, always, answer, serving
+from tests.unit.transport.servers import OK, ReceivedRequest, always, answer, serving
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def seen() -> list[Seen]:
+def seen() -> list[ReceivedRequest]:
     return []
 
 
 @pytest.fixture
-async def transport(seen: list[Seen]) -> AsyncIterator[HttpTransport]:
+async def transport(seen: list[ReceivedRequest]) -> AsyncIterator[HttpTransport]:
     async with serving(always(OK, seen)) as server:
         made = HttpTransport(server.url, tls=None)
         yield made
@@ -45,7 +45,7 @@ async def test_a_response_has_a_status_headers_and_a_body() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "PATCH", "DELETE"])
 async def test_method_body_and_headers_are_sent_as_given(
-    transport: HttpTransport, seen: list[Seen], method: str
+    transport: HttpTransport, seen: list[ReceivedRequest], method: str
 ) -> None:
     headers = {"Content-Type": "application/json", "Authorization": "Bearer t", "User-Agent": "me/1"}
     response = await transport.send(TransportRequest(method, "/x", tuple(headers.items()), b'{"a":1}'))
@@ -56,21 +56,25 @@ async def test_method_body_and_headers_are_sent_as_given(
     assert seen[0].headers.items() >= {name.lower(): value for name, value in headers.items()}.items()
 
 
-async def test_a_header_may_be_sent_more_than_once(transport: HttpTransport, seen: list[Seen]) -> None:
+async def test_a_header_may_be_sent_more_than_once(
+    transport: HttpTransport, seen: list[ReceivedRequest]
+) -> None:
     groups = [("Impersonate-Group", "a"), ("Impersonate-Group", "b")]
     await (await transport.send(TransportRequest("GET", "/", groups))).read()
 
     assert [value for name, value in seen[0].pairs if name == "impersonate-group"] == ["a", "b"]
 
 
-async def test_the_target_is_sent_byte_for_byte(transport: HttpTransport, seen: list[Seen]) -> None:
+async def test_the_target_is_sent_byte_for_byte(
+    transport: HttpTransport, seen: list[ReceivedRequest]
+) -> None:
     target = "/api/v1/pods/a%2Fb%20c/proxy/%7e~?labelSelector=a%3D%C3%BC+b,c&&x=%2f"
     await (await transport.send(TransportRequest("GET", target))).read()
 
     assert seen[0].line == f"GET {target} HTTP/1.1"
 
 
-async def test_the_path_of_the_server_goes_before_every_target(seen: list[Seen]) -> None:
+async def test_the_path_of_the_server_goes_before_every_target(seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"{server.url}/k8s/clusters/c-1/", tls=None)
         await (await transport.send(TransportRequest("GET", "/version"))).read()
@@ -79,14 +83,14 @@ async def test_the_path_of_the_server_goes_before_every_target(seen: list[Seen])
     assert seen[0].line == "GET /k8s/clusters/c-1/version HTTP/1.1"
 
 
-async def test_a_delete_without_a_body_says_so(transport: HttpTransport, seen: list[Seen]) -> None:
+async def test_a_delete_without_a_body_says_so(transport: HttpTransport, seen: list[ReceivedRequest]) -> None:
     await (await transport.send(TransportRequest("DELETE", "/x"))).read()
 
     assert seen[0].headers["content-length"] == "0"
 
 
 async def test_a_large_body_is_sent_whole_and_without_a_warning(
-    transport: HttpTransport, seen: list[Seen]
+    transport: HttpTransport, seen: list[ReceivedRequest]
 ) -> None:
     body = bytes(range(256)) * 2**13
     await (await transport.send(TransportRequest("POST", "/x", body=body))).read()
@@ -106,7 +110,9 @@ async def test_the_response_to_head_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(("compression", "expected"), [(True, "gzip"), (False, "identity")])
-async def test_compression_is_a_switch(*, compression: bool, expected: str, seen: list[Seen]) -> None:
+async def test_compression_is_a_switch(
+    *, compression: bool, expected: str, seen: list[ReceivedRequest]
+) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(server.url, tls=None, compression=compression)
         await (await transport.send(TransportRequest("GET", "/"))).read()
@@ -118,7 +124,7 @@ async def test_compression_is_a_switch(*, compression: bool, expected: str, seen
 @pytest.mark.parametrize(
     "status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
 )
-async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[Seen]) -> None:
+async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as elsewhere:
         said = answer(b"", f"Location: {elsewhere.url}/stolen", status=status)
         async with serving(always(said)) as server:
@@ -131,7 +137,7 @@ async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[S
     assert not seen
 
 
-async def test_cookies_are_not_kept(seen: list[Seen]) -> None:
+async def test_cookies_are_not_kept(seen: list[ReceivedRequest]) -> None:
     async with serving(always(answer(b"", "Set-Cookie: a=b"), seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
@@ -142,7 +148,7 @@ async def test_cookies_are_not_kept(seen: list[Seen]) -> None:
 
 
 async def test_the_environment_names_no_proxy(
-    transport: HttpTransport, seen: list[Seen], monkeypatch: pytest.MonkeyPatch
+    transport: HttpTransport, seen: list[ReceivedRequest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
@@ -161,7 +167,7 @@ async def test_a_header_with_a_line_break_is_refused_without_being_shown(transpo
 
 @pytest.mark.parametrize(("total", "read_timeout"), [(0.0, None), (-1.0, None), (None, 0.0)])
 async def test_nothing_is_sent_when_no_time_is_left(
-    transport: HttpTransport, seen: list[Seen], total: float | None, read_timeout: float | None
+    transport: HttpTransport, seen: list[ReceivedRequest], total: float | None, read_timeout: float | None
 ) -> None:
     with pytest.raises(DeadlineError, match="not sent"):
         await transport.send(TransportRequest("GET", "/", timeout=total, read_timeout=read_timeout))
@@ -177,7 +183,7 @@ def test_an_address_that_is_not_one_is_a_config_error(server: str) -> None:
         HttpTransport(server, tls=None)
 
 
-async def test_a_password_in_the_address_is_neither_sent_nor_shown(seen: list[Seen]) -> None:
+async def test_a_password_in_the_address_is_neither_sent_nor_shown(seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"http://user:s3cret@127.0.0.1:{server.port}", tls=None)
         await (await transport.send(TransportRequest("GET", "/"))).read()

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, answer
+from tests.unit.transport.servers import OK, CertificateAuthority, answer
 
 from masthead._meta.secret import SecretValue
 from masthead._transport.connection import Connection
@@ -30,8 +30,8 @@ UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 @contextmanager
@@ -71,7 +71,7 @@ with suppress(ImportError):
 
 @pytest.mark.parametrize("make_loop", LOOPS.values(), ids=LOOPS.keys())
 def test_a_response_before_an_immediate_close_is_read_to_the_end(
-    authority: Authority, make_loop: Callable[[], asyncio.AbstractEventLoop]
+    authority: CertificateAuthority, make_loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     """More than fits in one read waits inside TLS when the end of the connection comes."""
     context, body = authority.server(), b"x" * 300_000
@@ -167,7 +167,7 @@ async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
     assert answer.fault is TransportFault.LATE
 
 
-async def test_what_is_cut_short_is_an_error_for_whoever_reads(authority: Authority) -> None:
+async def test_what_is_cut_short_is_an_error_for_whoever_reads(authority: CertificateAuthority) -> None:
     context = authority.server()
 
     def handle(accepted: socket.socket) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.transport.servers import OK, Authority, always, chunk, once, receive, serving
+from tests.unit.transport.servers import OK, CertificateAuthority, always, chunk, once, receive, serving
 from tests.unit.transport.test_proxies import HttpProxy, SocksProxy
 
 from masthead._transport.contract import TransportRequest
@@ -17,8 +17,8 @@ GET = TransportRequest("GET", "/", timeout=30.0, read_timeout=10.0)
 
 
 @pytest.fixture(scope="module")
-def authority() -> Authority:
-    return Authority()
+def authority() -> CertificateAuthority:
+    return CertificateAuthority()
 
 
 def run(work: object) -> None:
@@ -29,7 +29,7 @@ def run(work: object) -> None:
 
 @pytest.mark.parametrize("proxy", ["", "http", "https", "socks5"])
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-def test_every_way_leads_to_the_server(authority: Authority, proxy: str, *, secure: bool) -> None:
+def test_every_way_leads_to_the_server(authority: CertificateAuthority, proxy: str, *, secure: bool) -> None:
     async def work() -> None:
         handler = SocksProxy().handle if proxy == "socks5" else HttpProxy().handle
         context = authority.server() if proxy == "https" else None
@@ -50,7 +50,7 @@ def test_every_way_leads_to_the_server(authority: Authority, proxy: str, *, secu
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 def test_a_stream_is_read_as_it_comes_and_closing_wakes_its_reader(
-    authority: Authority, *, secure: bool
+    authority: CertificateAuthority, *, secure: bool
 ) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
@@ -71,9 +71,9 @@ def test_a_stream_is_read_as_it_comes_and_closing_wakes_its_reader(
     run(work())
 
 
-def test_an_untrusted_certificate_is_an_error(authority: Authority) -> None:
+def test_an_untrusted_certificate_is_an_error(authority: CertificateAuthority) -> None:
     async def work() -> None:
-        async with serving(always(OK), Authority().server()) as server:
+        async with serving(always(OK), CertificateAuthority().server()) as server:
             transport = HttpTransport(server.secure_url, tls=authority.client())
             with pytest.raises(ConnectError, match="signed by an authority that is not trusted"):
                 await transport.send(GET)
@@ -82,7 +82,7 @@ def test_an_untrusted_certificate_is_an_error(authority: Authority) -> None:
     run(work())
 
 
-def test_a_proxy_that_closes_after_accepting_is_an_error(authority: Authority) -> None:
+def test_a_proxy_that_closes_after_accepting_is_an_error(authority: CertificateAuthority) -> None:
     async def work() -> None:
         async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), authority.server()) as through:
             transport = HttpTransport(
