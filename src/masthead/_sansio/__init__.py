@@ -1,21 +1,20 @@
 """Decisions without I/O: nothing here waits, reads, starts tasks or looks at a clock.
 
-| module | what it decides |
+| module | contents |
 |---|---|
-| `framing` | where one line of a stream ends and the next begins |
-| `backoff` | how long to wait after a failure |
-| `tokens` | when a request may go, if only so many may go in a second |
-| `retry` | whether a request is tried again |
-| `warnings` | what the server's ``Warning`` headers say |
-| `watching` | from where a watch goes on after a drop |
-| `listwatch` | how a copy of a collection is kept: listed, followed, listed again |
-| `versions` | which of two resource versions came first |
-| `changes`, `deltafifo` | in which order changes wait, and what a relist is; two queues with one contract |
-| `store` | what a cache holds, by key and by index |
-| `buffer` | what a handler has yet to hear, and what it need not hear any more |
-| `resync` | when which handler is told everything again |
+| `framing` | splits a byte stream into lines |
+| `backoff` | exponential backoff, and retry schedules |
+| `token_bucket` | rate limiting |
+| `retry` | the retry policy of requests |
+| `warnings` | parses ``Warning`` headers |
+| `listwatch` | the list-watch state machine: list, watch, resume, relist |
+| `versions` | compares resource versions |
+| `changes`, `deltafifo` | the queues of deltas, with one interface |
+| `store` | the indexed store of a cache |
+| `buffer` | the notifications that a handler has not processed yet |
+| `resync` | the resync schedule of handlers |
 
-Time and chance are arguments: ``now`` in seconds of any clock that never goes back, and ``random``, a function whose
-results lie in [0, 1). So each decision can be tested by saying what the world is like, and whoever performs it, with
-an event loop or a thread, adds nothing to it.
+Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns
+numbers in [0, 1). So each decision can be tested with plain values, and its driver, on an event loop or a thread, adds
+only the I/O.
 """
