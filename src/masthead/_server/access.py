@@ -1,4 +1,4 @@
-"""Authentication: bearer tokens, and the hosts that clients without one may use. Bodies are not read before it."""
+"""Authentication, before the body is read: bearer tokens, and the hosts for clients without one."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class AccessControl:
     ) -> bool:
         """Authenticate a request; returns whether its body may be read.
 
-        No browser sends a bearer token by itself. So hosts and origins are checked only of requests without one, because
-        none is needed, or because a browser may have remembered the token as a password.
+        No browser sends a bearer token by itself. So hosts and origins are checked only of requests without
+        one, because none is needed, or because a browser may have remembered the token as a password.
 
         Args:
             request: The request without its body.

@@ -59,7 +59,8 @@ class BodyReader:
         """Read all of it.
 
         Raises:
-            StatusFailure: If it is too long, if all bodies together are, if it takes too long, or if the client went away.
+            StatusFailure: If it is too long, if all bodies together are, if it takes too long, or if the
+                client went away.
         """
         incoming = self._incoming
         if (incoming.content_length or 0) > BODY_LIMIT:

@@ -1,7 +1,8 @@
 """The server's clock: the system's, or a virtual one that a test advances.
 
-All timestamps and timers of the server use it: bookmarks, the timeouts of watches, grace periods, compaction. With a
-`VirtualClock` no timer fires until `advance` is called, and then all that are due fire at once and in order.
+All timestamps and timers of the server use it: bookmarks, the timeouts of watches, grace periods, compaction.
+With a `VirtualClock` no timer fires until `advance` is called, and then all that are due fire at once and in
+order.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ class SystemClock:
 class VirtualClock:
     """A clock that stands still until it is advanced.
 
-    It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server, ``clock=VirtualClock(start)``
-    uses this one. Advance it through `Server.advance`, which does so in the server's thread.
+    It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server,
+    ``clock=VirtualClock(start)`` uses this one. Advance it through `Server.advance`, which does so in the
+    server's thread.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:

@@ -1,9 +1,9 @@
 """Client connections: aiohttp's, with a limit to the memory that one client can make the server use.
 
-aiohttp limits the length of each header, but not of all headers together. So bytes are counted on their way to the
-parser. Bytes that belong neither to a body nor to a request that has been handled count as head: request lines and
-headers of requests that are incomplete or queued (pipelining), and the framing of chunked bodies, extensions and
-trailers included.
+aiohttp limits the length of each header, but not of all headers together. So bytes are counted on their way
+to the parser. Bytes that belong neither to a body nor to a request that has been handled count as head:
+request lines and headers of requests that are incomplete or queued (pipelining), and the framing of chunked
+bodies, extensions and trailers included.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class ClientConnection(RequestHandler):
         self._check()
 
     def _fail_bodies(self, *bodies: StreamReader | None) -> None:
-        """Fail bodies that have not ended when the next message begins, and so never will: the framing is malformed."""
+        """Fail bodies that have not ended when the next message begins: the framing is malformed."""
         for body in bodies:
             if body is not None and not body.is_eof():
                 body.set_exception(RequestPayloadError("the body is malformed"))
@@ -233,7 +233,7 @@ class ClientConnection(RequestHandler):
             abort_connection(self.transport)
 
     def _refuse(self) -> None:
-        """Respond with 431 and read no more; while another request is in flight, just abort the connection."""
+        """Respond with 431 and read no more; abort the connection while another request is in flight."""
         self.is_refused = True
         self._stop_timer()
         transport = self.transport

@@ -2,17 +2,18 @@
 
 ::
 
-    server.faults.fail(503, verb="list", resource="pods")            # the next list of pods fails
-    server.faults.conflict(resource="deployments", times=2)          # two updates of deployments get a conflict
-    server.faults.drop_watch(after=3, resource="pods")               # the next watch of pods breaks after three events
-    late = server.faults.hold_bookmarks(resource="pods")             # no bookmarks for now ...
-    late.remove()                                                    # ... and now they are sent
-    print(late.hits)                                                 # how many requests it hit
+    server.faults.fail(503, verb="list", resource="pods")    # the next list of pods fails
+    server.faults.conflict(resource="deployments", times=2)  # two updates of deployments get a conflict
+    server.faults.drop_watch(after=3, resource="pods")       # a watch of pods breaks after three events
+    late = server.faults.hold_bookmarks(resource="pods")     # no bookmarks for now ...
+    late.remove()                                            # ... and now they are sent
+    print(late.hits)                                         # how many requests it hit
 
-Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, and `Fault.remove` removes it. A
-fault hits the next ``times`` requests that match its filters, or all of them if that is None; where several match, the
-oldest hits. See `RequestFilter` for the filters; those that are left out match everything. All methods are thread-safe,
-and may be called before a request or in the middle of a watch; a watch gets the faults of streams when it begins.
+Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, and `Fault.remove`
+removes it. A fault hits the next ``times`` requests that match its filters, or all of them if that is None;
+where several match, the oldest hits. See `RequestFilter` for the filters; those that are left out match
+everything. All methods are thread-safe, and may be called before a request or in the middle of a watch; a
+watch gets the faults of streams when it begins.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ class RequestFilter(TypedDict, total=False):
             name no resource.
         subresource: Only this subresource; empty for the resource itself.
         namespace: Only paths in this namespace.
-        name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty for paths
-            without a name.
+        name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty
+            for paths without a name.
     """
 
     verb: str | Collection[str]
@@ -144,7 +145,8 @@ class Fault:
 class Faults:
     """The pending faults of a server.
 
-    The methods that add one raise ValueError if it could never hit a request, and TypeError for an unknown filter.
+    The methods that add one raise ValueError if it could never hit a request, and TypeError for an unknown
+    filter.
 
     Args:
         catalog: The resources that faults may name.
@@ -189,21 +191,22 @@ class Faults:
     def throttle(
         self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[RequestFilter]
     ) -> Fault:
-        """Respond with 429, a Retry-After header and a line of text, as kube-apiserver's limit of requests in flight does.
+        """Respond with 429, Retry-After and a line of text, as kube-apiserver's in-flight limit does.
 
         (That is no Status. For a 429 that is one, use ``fail(429, retry_after=...)``.)
         """
         return self._add(Effect.REFUSE, where, times, respond=throttle_responder(retry_after))
 
     def conflict(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Fail writes as if another client had written first: updates and patches, unless ``verb`` says otherwise.
+        """Fail writes as if another client had written first; updates and patches by default.
 
-        An update gets "the object has been modified", and a create, if ``verb`` includes it, "already exists".
+        An update gets "the object has been modified", and a create, if ``verb`` includes it, "already
+        exists".
         """
         return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response)
 
     def too_large_version(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Fail reads with 504, as a server does that has not seen the version yet; a watch gets it as an event."""
+        """Fail reads with 504, as for a version that does not exist yet; a watch gets it as an event."""
         return self._add(
             Effect.REFUSE,
             {"verb": "read", **where},
@@ -217,7 +220,7 @@ class Faults:
         return self._add(Effect.REFUSE, {"verb": "list", **where}, times, respond=expired_response)
 
     def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """End a watch with 410 after so many events, by an event within the stream, as kube-apiserver does."""
+        """End a watch with 410 after so many events, by an error event in the stream."""
         return self._add(Effect.EXPIRE, _for_verb("watch", where), times, after=after)
 
     def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
@@ -255,9 +258,10 @@ class Faults:
         return self._add(Effect.REPEAT_BOOKMARKS, _for_verb("watch", where), times, amount=count)
 
     def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
-        """Respond to lists of any version with the state of so many revisions ago, as a stale watch cache would.
+        """Respond to lists of any version with the state of so many revisions ago, as a stale cache would.
 
-        A list without a resourceVersion still gets the newest state, and one with a version nothing older than that.
+        A list without a resourceVersion still gets the newest state, and one with a version nothing older
+        than that.
         """
         if by < 1:
             raise ValueError(f"a stale list is at least one revision behind, not {by}")
@@ -285,7 +289,7 @@ class Faults:
         return any(fault.effect is effect and fault.matches(info) for fault in self)
 
     def trigger(self, info: RequestInfo, *effects: Effect, body: bytes = b"") -> Fault | None:
-        """Return the oldest fault that matches a request, and count the hit; the body may have the object's name."""
+        """Return the oldest fault that matches a request, and count the hit; the body may have the name."""
         with self._lock:
             for fault in self._pending:
                 if fault.effect in effects and fault.matches(info, body):

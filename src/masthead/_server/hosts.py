@@ -1,8 +1,8 @@
 """The host names that browsers may use for the server.
 
-A web page can send requests to the machine of its visitor. Two headers show that. ``Host`` is the name that the browser
-has resolved: a foreign name means that its DNS points at this machine (DNS rebinding). ``Origin`` is the page that sent
-the request.
+A web page can send requests to the machine of its visitor. Two headers show that. ``Host`` is the name that
+the browser has resolved: a foreign name means that its DNS points at this machine (DNS rebinding). ``Origin``
+is the page that sent the request.
 """
 
 from __future__ import annotations

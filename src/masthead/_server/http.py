@@ -64,7 +64,8 @@ class HttpHandler:
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
-        """Requests that have been read and not responded to; a watch is responded to when its stream begins."""
+        """Requests that have been read and not responded to; a watch is responded to when its stream
+        begins."""
         self.watchers: dict[Watcher, RequestInfo] = {}
         """The open watches, and what they are about."""
         self._rest = rest

@@ -15,8 +15,8 @@ _NAME = "masthead"
 def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
     """Write a kubeconfig with one cluster, one user and one context, all of one name.
 
-    Go's clients send no token without TLS, but they do send a user in the address, as HTTP's basic authentication. So
-    without TLS the token is there, too, as a password, and the server accepts it as one.
+    Go's clients send no token without TLS, but they do send a user in the address, as HTTP's basic
+    authentication. So without TLS the token is there, too, as a password, and the server accepts it as one.
 
     Args:
         url: The server's URL.

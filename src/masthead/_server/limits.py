@@ -1,7 +1,7 @@
 """Limits of requests: their size, the time they take, and the memory of all of them together.
 
-The figures are kube-apiserver's where it has one: Go's server limits a request's head to 1 MB and 32 seconds. The others
-bound the memory that all clients together can make the server use before they are authenticated.
+The figures are kube-apiserver's where it has one: Go's server limits a request's head to 1 MB and 32 seconds.
+The others bound the memory that all clients together can make the server use before they are authenticated.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ class RecordedRequest:
         query: As the client wrote it.
         info: The verb and the resource.
         headers: By lower-case name; the token is left out.
-        body: The body; empty if the request was refused without reading it, and once later requests have brought
-            8 MiB.
+        body: The body; empty if the request was refused without reading it, and once later requests have
+            brought 8 MiB.
         code: The status code of the response; 0 until it is sent, and if the client left before.
     """
 

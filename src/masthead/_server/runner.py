@@ -46,40 +46,45 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
 ) -> ServerRunner:
     """Run a server in a context.
 
-    ``async with run() as server`` runs it in the running event loop; ``with run() as server`` runs it in a thread of its
-    own, for blocking code. At the end of the block it stops, and its objects are gone, unless ``data`` names a file.
-    Any number of servers can run side by side; each needs a `run` of its own.
+    ``async with run() as server`` runs it in the running event loop; ``with run() as server`` runs it in a
+    thread of its own, for blocking code. At the end of the block it stops, and its objects are gone, unless
+    ``data`` names a file. Any number of servers can run side by side; each needs a `run` of its own.
 
     Args:
         host: The address to listen on.
         port: The port; 0 for any that is free.
         data: A file to store objects in, created if it does not exist. Without one they are in memory.
         token: The bearer token of clients; a random one by default, None to accept every request.
-        tls: Serve TLS, with a certificate authority for this run; `Server.ca` and the kubeconfig have its certificate.
-        controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what terminating
-            namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace period is over,
-            ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes deletions that a full
-            disk interrupted. Without, the server behaves like kube-apiserver alone. (The garbage collector also deletes
-            objects whose owners do not exist, as the real one does; owners of kinds that this server does not serve
-            count as existing.)
-        clock: The clock, or a class to make one of for this server alone; the system's by default. See `VirtualClock`.
+        tls: Serve TLS, with a certificate authority for this run; `Server.ca` and the kubeconfig have its
+            certificate.
+        controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
+            terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
+            period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
+            deletions that a full disk interrupted. Without, the server behaves like kube-apiserver alone.
+            (The garbage collector also deletes objects whose owners do not exist, as the real one does;
+            owners of kinds that this server does not serve count as existing.)
+        clock: The clock, or a class to make one of for this server alone; the system's by default. See
+            `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
         watch_timeout: Seconds until a watch ends, unless its request says otherwise.
         watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
-        history: How many revisions of history to keep; those older than ten minutes are compacted in any case.
-        history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches and continue
-            tokens expire, as they do when there are too many revisions.
-        backlog: How many changes may be pending for a watch whose client does not read; after that it is closed.
+        history: How many revisions of history to keep; those older than ten minutes are compacted in any
+            case.
+        history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches
+            and continue tokens expire, as they do when there are too many revisions.
+        backlog: How many changes may be pending for a watch whose client does not read; after that it is
+            closed.
         seed: Makes uids and generated names the same in every run.
         allow_remote: Allow a host that other machines can reach.
-        allowed_hosts: Further host names of the server, such as ``host.docker.internal``; ``"*"`` for any. Requests
-            without a bearer token must use a name of this machine (``localhost``, ``127.0.0.1``, ``::1``), `host` or
-            one of these, and so must the origin of web pages: otherwise any web page could send requests to a server
-            without a token. With `allow_remote`, numeric addresses are allowed, too.
+        allowed_hosts: Further host names of the server, such as ``host.docker.internal``; ``"*"`` for any.
+            Requests without a bearer token must use a name of this machine (``localhost``, ``127.0.0.1``,
+            ``::1``), `host` or one of these, and so must the origin of web pages: otherwise any web page
+            could send requests to a server without a token. With `allow_remote`, numeric addresses are
+            allowed, too.
 
     Raises:
-        ConfigError: On entering the context: If the address or the file is not available, a value is invalid, another
-            server uses the same virtual clock, or the context was entered before.
+        ConfigError: On entering the context: If the address or the file is not available, a value is invalid,
+            another server uses the same virtual clock, or the context was entered before.
     """
     chosen = {} if isinstance(token, Token) else {"token": token}
     return ServerRunner(

@@ -1,7 +1,8 @@
 """The scheme: the group-versions that Kubernetes 1.36 serves, and the generated class of every kind in them.
 
-It is a constant of the server, like the types that are compiled into kube-apiserver. Neither the registry of the
-clients nor custom resources change it; `masthead._server.resources.catalog.Catalog` is what a server serves.
+It is a constant of the server, like the types that are compiled into kube-apiserver. Neither the registry of
+the clients nor custom resources change it; `masthead._server.resources.catalog.Catalog` is what a server
+serves.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "internal.apiserver.k8s.io": ("v1alpha1",),
     "storagemigration.k8s.io": ("v1beta1",),
 }
-"""The groups in the order in which discovery lists them, and the versions of each, the preferred one first."""
+"""The groups in the order in which discovery lists them, and the versions of each, the preferred one
+first."""
 
 
 def kinds_in(group: str, version: str) -> Mapping[str, str]:
-    """Return the kinds of a group-version, list kinds included, each with its resource; empty if it has none."""
+    """Return the kinds and list kinds of a group-version, each with its resource; empty if it has none."""
     if version not in VERSIONS.get(group, ()):
         return {}
     return _index()[f"{group}/{version}" if group else version][1]

@@ -45,7 +45,8 @@ __all__ = ["Change", "Server"]
 ResultT = TypeVar("ResultT")
 ObjectT = TypeVar("ObjectT", bound="Object")
 _COMPACT_EVERY: Final = 300.0
-"""Seconds between compactions; a continue token or version lives at least as long, and at most twice as long."""
+"""Seconds between compactions; a continue token or version lives at least as long, and at most twice as
+long."""
 _STOP_WITHIN: Final = 0.5
 """Seconds for responses to be sent when the server stops."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
@@ -60,7 +61,7 @@ _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def _is_about_the_server(record: logging.LogRecord) -> bool:
-    """Whether a log record is about the server: tracebacks about malformed requests and closed connections are not."""
+    """Whether a log record is about the server, not about a malformed request or a closed connection."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
 
 
@@ -87,9 +88,9 @@ class Change(Generic[ObjectT]):
 class Server:
     """A running server. `masthead.server.run` makes one.
 
-    All methods are thread-safe, but for `start` and `stop`, which `run` calls in the server's own event loop. Once the
-    server has stopped, `requests`, `history` and `revision` still work; `compact`, `advance`, `quiesce` and
-    `wait_until_quiet` raise `ClosedError`.
+    All methods are thread-safe, but for `start` and `stop`, which `run` calls in the server's own event loop.
+    Once the server has stopped, `requests`, `history` and `revision` still work; `compact`, `advance`,
+    `quiesce` and `wait_until_quiet` raise `ClosedError`.
 
     Attributes:
         url: Its base URL.
@@ -163,8 +164,8 @@ class Server:
         if self._has_stopped:
             return
         self._has_stopped = True
-        # A connection that is half accepted when the listener closes would leak: so accept no more of them, and let
-        # those finish that are being accepted.
+        # A connection that is half accepted when the listener closes would leak: so accept no more of them,
+        # and let those finish that are being accepted.
         for listener in self._listeners:
             for each in listener.sockets:
                 self._loop.remove_reader(each.fileno())
@@ -230,10 +231,10 @@ class Server:
     def requests(self) -> list[RecordedRequest]:
         """The last 10,000 requests, oldest first, with the bodies of the last of them, 8 MiB in all.
 
-        A request is recorded when all of it has been read, before the response. One that was refused before its body
-        was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000 of those are kept
-        apart from the others. Paths, queries and headers take 16 MiB at most, those of refused requests 2 MiB: the
-        oldest requests are dropped first.
+        A request is recorded when all of it has been read, before the response. One that was refused before
+        its body was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000
+        of those are kept apart from the others. Paths, queries and headers take 16 MiB at most, those of
+        refused requests 2 MiB: the oldest requests are dropped first.
         """
         return self._read(lambda: list(self._handler.recorder))
 
@@ -263,8 +264,8 @@ class Server:
     def compact(self, revision: int | None = None) -> int:
         """Compact the history up to a revision, the present one by default; returns that revision.
 
-        Older versions and continue tokens expire. Open watches that have been sent everything continue; a watch that
-        lags behind is closed.
+        Older versions and continue tokens expire. Open watches that have been sent everything continue; a
+        watch that lags behind is closed.
 
         Raises:
             ClosedError: If the server has stopped.
@@ -274,8 +275,8 @@ class Server:
     def advance(self, seconds: float) -> None:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
 
-        Controllers reconcile on the way, too, so that many small steps have the same effect as a large one. What goes
-        to clients, such as bookmarks, has been sent once `quiesce` returns.
+        Controllers reconcile on the way, too, so that many small steps have the same effect as a large one.
+        What goes to clients, such as bookmarks, has been sent once `quiesce` returns.
 
         Raises:
             ConfigError: If the server uses the system's clock.
@@ -293,9 +294,10 @@ class Server:
         """Wait until the server is idle: nothing happens any more without a request or a timer.
 
         That is so when every request that has been read is responded to, the controllers have nothing left to
-        reconcile, and every watch has been sent all its events: handed to the network, that is, not necessarily read
-        by the client. A watch that a fault has silenced, or that was closed because its client did not read, has
-        nothing left to send. One whose client does not read, and is not closed yet, is waited for.
+        reconcile, and every watch has been sent all its events: handed to the network, that is, not
+        necessarily read by the client. A watch that a fault has silenced, or that was closed because its
+        client did not read, has nothing left to send. One whose client does not read, and is not closed yet,
+        is waited for.
 
         Args:
             within: Seconds of real time, whatever the clock.
@@ -377,7 +379,7 @@ class Server:
             raise ClosedError("the server has stopped: this is only for the block that it runs in")
 
     def _read(self, act: Callable[[], ResultT]) -> ResultT:
-        """Call in the event loop's thread; once the server has stopped, in any thread, as nothing changes any more."""
+        """Call in the event loop's thread; once the server has stopped, in this thread."""
         return act() if self._has_stopped else self._call(act)
 
     def _call(self, act: Callable[[], ResultT]) -> ResultT:
@@ -399,8 +401,8 @@ class Server:
 def _listening_sockets(host: str, port: int) -> list[socket.socket]:
     """Listen on every address of a host that this machine has, on one port.
 
-    The host is not resolved by the event loop: uvloop does that in threads of libuv, which the process joins when it
-    exits; in a forked process, where they do not exist, that is a crash.
+    The host is not resolved by the event loop: uvloop does that in threads of libuv, which the process joins
+    when it exits; in a forked process, where they do not exist, that is a crash.
 
     Args:
         host: An address or a name.

@@ -69,7 +69,8 @@ class Settings:
         """Validate the settings.
 
         Raises:
-            ConfigError: If a value is invalid, or if other machines could reach the server and that is not allowed.
+            ConfigError: If a value is invalid, or if other machines could reach the server and that is not
+                allowed.
         """
         for name, (kind, said) in _TYPES.items():
             value = getattr(self, name)

@@ -1,8 +1,8 @@
 """The journal in an SQLite file, from which a server loads its objects.
 
 Write-ahead logging, one transaction a record: what was acknowledged survives the death of the process at any
-moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a consistent file, perhaps without the
-last writes.) The file belongs to one server at a time.
+moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a consistent file, perhaps without
+the last writes.) The file belongs to one server at a time.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ class SqliteJournal:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            # Done by hand, as SQLite's message for a file that is not writable is no help, and as the file has secrets
-            # in it. Files that SQLite creates beside it have the same mode; those that exist may have another.
+            # Done by hand, as SQLite's message for a file that is not writable is no help, and as the file
+            # has secrets in it. Files that SQLite creates beside it have the same mode; those that exist may
+            # have another.
             make_private(path)
             for beside in _BESIDE:
                 if os.path.lexists(f"{path}{beside}"):
@@ -95,7 +96,7 @@ class SqliteJournal:
             raise
 
     def read(self) -> Iterator[tuple[str, str, int, bool, bytes]]:
-        """Return every stored record in the order of revisions, as table, key, revision, is deleted, and value.
+        """Return all records by revision, each as table, key, revision, is deleted, and value.
 
         Raises:
             DataFileError: If the file is damaged.

@@ -1,12 +1,12 @@
 """The storage: every state of every object since the last compaction, each with its revision.
 
 One counter, the revision, numbers all writes. A write makes a `Record`, which knows the one before it; so the
-present is the newest record of each key, and the past, down to the last compaction, is found by walking back. Pages
-of a list read one past revision, and a watch reads the records of its table in order, from its own position: there is
-no queue for it.
+present is the newest record of each key, and the past, down to the last compaction, is found by walking back.
+Pages of a list read one past revision, and a watch reads the records of its table in order, from its own
+position: there is no queue for it.
 
-Values are opaque bytes. Nothing blocks, and all calls come from one thread. With a `Journal`, a record is written
-there before it is visible.
+Values are opaque bytes. Nothing blocks, and all calls come from one thread. With a `Journal`, a record is
+written there before it is visible.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CompactedError(Exception):
 
 
 class JournalError(StatusFailure):
-    """A record could not be stored: the disk is full, say. The response is kube-apiserver's for a failure of etcd."""
+    """A record could not be stored: the disk is full, say. The response is that of a failure of etcd."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(500, "", problem)
@@ -85,7 +85,7 @@ class Journal(Protocol):
     """Stores records beyond the life of the process."""
 
     def read(self) -> Iterable[tuple[str, str, int, bool, bytes]]:
-        """Return every stored record in the order of revisions, as table, key, revision, is deleted, and value."""
+        """Return all records by revision, each as table, key, revision, is deleted, and value."""
         ...
 
     def read_compacted(self) -> int:
@@ -226,7 +226,8 @@ class Storage:
     Args:
         journal: Stores records beyond the life of the process; its records are loaded at once.
         window: How many revisions of history to keep at least; older ones are compacted on writes.
-        most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and deletions.
+        most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and
+            deletions.
     """
 
     def __init__(
@@ -272,7 +273,8 @@ class Storage:
         for wake in tuple(table.listeners):
             wake()
         if upto := self._due():
-            # The write is done, whatever the outcome; a compaction that fails is tried again after the next write.
+            # The write is done, whatever the outcome; a compaction that fails is tried again after the next
+            # write.
             with suppress(JournalError):
                 self.compact(upto)
         return record

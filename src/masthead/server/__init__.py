@@ -8,10 +8,10 @@
         print(server.url, server.token)
         server.write_kubeconfig("kubeconfig.yaml")   # kubectl --kubeconfig kubeconfig.yaml get namespaces
 
-`run` starts a server, in a thread of its own or in the running event loop. `Server` has its address and controls:
-`Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests, `Server.quiesce` waits
-until the server is idle, and with a `VirtualClock`, `Server.advance` moves time. ``python -m masthead.server`` runs one from
-the command line.
+`run` starts a server, in a thread of its own or in the running event loop. `Server` has its address and
+controls: `Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests,
+`Server.quiesce` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time.
+``python -m masthead.server`` runs one from the command line.
 """
 
 from __future__ import annotations

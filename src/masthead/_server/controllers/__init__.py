@@ -1,1 +1,1 @@
-"""The controllers of kube-controller-manager and the kubelet that an API server alone lacks, one module each."""
+"""The controllers of kube-controller-manager and the kubelet that API clients rely on, one module each."""

@@ -25,8 +25,8 @@ class ObservedWrite(NamedTuple):
 class Controller(Protocol):
     """Brings objects to the state that their spec and metadata call for.
 
-    Everything runs in the server's own thread. The `ControllerManager` calls `observe` for each write, and `reconcile`
-    for each object that `observe` returned: once, however often it was returned in the meantime.
+    Everything runs in the server's own thread. The `ControllerManager` calls `observe` for each write, and
+    `reconcile` for each object that `observe` returned: once, however often it was returned in the meantime.
     """
 
     @property

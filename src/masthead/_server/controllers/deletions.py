@@ -21,8 +21,8 @@ _NAMESPACES: Final = "namespaces"
 class DeletionController:
     """Removes objects that are marked for deletion and that nothing holds back.
 
-    A deletion stores its mark and removes the object in two writes. If the second could not be stored, the object stays
-    behind: kube-apiserver has its storage's transactions for that.
+    A deletion stores its mark and removes the object in two writes. If the second could not be stored, the
+    object stays behind: kube-apiserver has its storage's transactions for that.
     """
 
     observes = None
@@ -31,7 +31,7 @@ class DeletionController:
         self._client = client
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile every object that is marked for deletion, but for namespaces, which wait for their contents."""
+        """Reconcile objects that are marked for deletion, but for namespaces, which have a controller."""
         is_due = not write.record.is_deleted and is_marked(write.record) and write.ref.table != _NAMESPACES
         return (write.ref,) if is_due else ()
 

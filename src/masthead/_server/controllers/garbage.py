@@ -1,9 +1,10 @@
 """The garbage collector: deletes objects whose owners are gone.
 
-It decides as kube-controller-manager's does. An owner is *solid* if it is there and does not itself wait for its
-dependents; *absent* if nothing of its kind, name and uid is there; *waiting* if it is being deleted in the foreground.
-An object with a solid owner stays, and loses its references to the others. One without is deleted, in the foreground
-if an owner waits for it. Owners of kinds that the server does not serve count as solid.
+It decides as kube-controller-manager's does. An owner is *solid* if it is there and does not itself wait for
+its dependents; *absent* if nothing of its kind, name and uid is there; *waiting* if it is being deleted in
+the foreground. An object with a solid owner stays, and loses its references to the others. One without is
+deleted, in the foreground if an owner waits for it. Owners of kinds that the server does not serve count as
+solid.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class GarbageCollector:
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Update the graph.
 
-        To be reconciled are owners that an object no longer names, the dependents of an object that is gone, and objects
-        that have owners, or finalizers and a mark of deletion.
+        To be reconciled are owners that an object no longer names, the dependents of an object that is gone,
+        and objects that have owners, or finalizers and a mark of deletion.
         """
         served, ref, record = write
         due = self._update_references(write)
@@ -103,7 +104,7 @@ class GarbageCollector:
         return sorted(self._dependents_of(uid).every)
 
     def _collect(self, ref: ObjectRef) -> None:
-        """Delete an object if none of its owners keeps it; otherwise remove its references to owners that do not.
+        """Delete an object if none of its owners is solid; otherwise remove its references to the others.
 
         Raises:
             JournalError: A change could not be stored.
@@ -158,7 +159,7 @@ class GarbageCollector:
         return _WAITING if is_waiting else _SOLID
 
     def _break_circle(self, ref: ObjectRef, found: Plain) -> None:
-        """Stop an object from blocking its owners if one of its own dependents is being deleted in the foreground."""
+        """Stop an object from blocking its owners if a dependent of its own is in foreground deletion."""
         for dependent in self.dependents(uid_of(found)):
             below = self._client.load(dependent)
             if below is not None and FOREGROUND in (metadata(below).get("finalizers") or ()):

@@ -1,8 +1,8 @@
 """The controller manager: runs the controllers that a server is to have, as kube-controller-manager does.
 
-What a write calls for happens right after it, in the server's own thread, and counts as work until it is done. What has
-to wait, waits for another write or for the clock: nothing is polled. What could not be stored, because the disk is
-full, is tried again after a backoff, and is no work until then.
+What a write calls for happens right after it, in the server's own thread, and counts as work until it is
+done. What has to wait, waits for another write or for the clock: nothing is polled. What could not be stored,
+because the disk is full, is tried again after a backoff, and is no work until then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The namespace controller: deletes what a terminating namespace contains, and then lets go of the namespace."""
+"""The namespace controller: deletes the contents of a terminating namespace, and then finalizes it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ObjectClient:
         self.cluster = cluster
 
     def served(self, table: str) -> ServedResource | None:
-        """Return the resource of a storage table, in a version that has the stored shape; None if there is none."""
+        """Return the resource of a table, in a version that has the stored shape; None if there is none."""
         return self.cluster.catalog.stored_in(table)
 
     def load(self, ref: ObjectRef) -> Plain | None:
@@ -70,7 +70,7 @@ class ObjectClient:
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
     def update(self, ref: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
-        """Update an object with what `change` makes of it; nothing happens if it is gone, or if the update is refused.
+        """Update an object with `change`; nothing happens if it is gone, or if the update is refused.
 
         Raises:
             JournalError: The change could not be stored.
@@ -139,7 +139,7 @@ def set_or_drop(owner: Plain, name: str, value: list[object] | list[Plain]) -> N
 
 
 def is_marked(record: Record) -> bool:
-    """Whether an object may be marked for deletion; the text tells without a parse, and hardly any object is."""
+    """Whether an object may be marked for deletion, as far as the text shows without a parse."""
     return b'"deletionTimestamp"' in record.value
 
 

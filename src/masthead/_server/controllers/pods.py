@@ -1,4 +1,4 @@
-"""The pod controller: ends pods when their grace period is over, which is the kubelet's part of a deletion."""
+"""The pod controller: removes pods when their grace period is over, as the kubelet does."""
 
 from __future__ import annotations
 

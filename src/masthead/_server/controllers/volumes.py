@@ -1,4 +1,4 @@
-"""The volume protection controllers: claims and volumes that are being deleted stay until nothing uses them."""
+"""The volume protection controller: claims and volumes stay until nothing uses them."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _made_for(pod: Plain) -> set[str]:
 def _uses(pod: Plain, claim: Plain) -> bool:
     """Whether a claim must wait for a pod.
 
-    A pod without a node is not waited for: it will not start any more. The claim of an ephemeral volume need not wait
-    once all that is left of its pod are finalizers.
+    A pod without a node is not waited for: it will not start any more. The claim of an ephemeral volume need
+    not wait once all that is left of its pod are finalizers.
     """
     if not part(pod, "spec").get("nodeName"):
         return False

@@ -1,1 +1,1 @@
-"""What requests do: one module for each way of reading or changing objects, and `rest`, which chooses among them."""
+"""The verbs of the API, and `rest`, which dispatches requests to them."""

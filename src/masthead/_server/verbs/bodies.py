@@ -49,7 +49,8 @@ def decode(
         older: Further versions of the same shape that are accepted.
 
     Raises:
-        StatusFailure: If it cannot be read, is of another kind, or has unknown fields and the client is strict.
+        StatusFailure: If it cannot be read, is of another kind, or has unknown fields and the client is
+            strict.
     """
     gvk = cls.GVK
     body = _read(request, gvk.kind, gvk.api_version, older)
@@ -106,7 +107,7 @@ def read_options(request: ApiRequest) -> Plain | None:
 
 
 def is_slow(request: ApiRequest) -> bool:
-    """Whether a body takes so long to decode that other requests should not wait for it: YAML of some length."""
+    """Whether a body takes too long to decode in the event loop: YAML of some length."""
     return len(request.body) > _QUICK_YAML and media_type(request) == YAML_TYPE
 
 

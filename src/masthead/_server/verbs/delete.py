@@ -184,7 +184,7 @@ def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
 
 
 def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -> list[str]:
-    """The finalizers of an object that is being deleted, with those that say what becomes of its dependents."""
+    """The finalizers of an object that is being deleted, with those of its propagation policy."""
     present: list[str] = list(meta.get("finalizers") or ())
     if served.strategy.dependents == "ignore":
         return present

@@ -43,7 +43,8 @@ PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
     JSON_PATCH_TYPE: PatchFormat(json_patch.apply_json_patch, json_patch.json_patch_errors),
     MERGE_PATCH_TYPE: PatchFormat(patches.apply_merge_patch, patches.merge_patch_errors),
 }
-"""The formats by media type. Which of them a resource accepts, it says itself: see `ServedResource.patch_types`."""
+"""The formats by media type. Which of them a resource accepts, it says itself: see
+`ServedResource.patch_types`."""
 
 
 class RequestPatch:

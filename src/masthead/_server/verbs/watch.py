@@ -1,8 +1,8 @@
 """Watch: a cursor in the history of a table.
 
-A watch has no queue. It remembers the revision of the last event, and reads on from there when there was a write and its
-client has taken what was sent. So a slow client costs little and does not slow down others; one that falls too far
-behind is cut off, and can watch again from the last version that it has seen.
+A watch has no queue. It remembers the revision of the last event, and reads on from there when there was a
+write and its client has taken what was sent. So a slow client costs little and does not slow down others; one
+that falls too far behind is cut off, and can watch again from the last version that it has seen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Watcher", "WatchLimits", "too_old"]
 
 _CHUNK: Final = 65_536
-"""Bytes after which a chunk of the stream is sent, so that long initial events do not block other requests."""
+"""Bytes after which a chunk of the stream is sent, so that long initial events do not block other
+requests."""
 _END_TIMEOUT: Final = 5.0
 """Seconds for a client to read the end of its stream."""
 _LAST_BOOKMARK: Final = 2.0

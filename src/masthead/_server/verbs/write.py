@@ -2,15 +2,15 @@
 
 Every write takes the same steps, each a function of its own in `write_steps`:
 
-==================  =================================================================================================
+==================  ====================================================================================
 decode              read the body and drop unknown fields (`bodies.decode`), or apply a patch (`patch`)
 default, convert    set what the client left out; turn the client's version into the stored one
 field managers      none are tracked: drop what clients send of them
 admit               the namespace must take new objects, and the kind's admission must agree
-prepare             set or keep what the server decides: metadata, status, generation, what the kind's strategy says
-validate            refuse an invalid object, with all that is wrong with it
+prepare             set or keep what the server decides: metadata, status, generation, the kind's strategy
+validate            refuse an invalid object, with all its errors
 store               write or remove the record, unless it is a dry run or changes nothing
-==================  =================================================================================================
+==================  ====================================================================================
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def dedup_owners(context: WriteContext, found: Plain, *, is_patch: bool = False)
 
 
 def check_version_unset(context: WriteContext, found: Plain) -> None:
-    """Refuse a new object that names a version; kube-apiserver's storage does, which a dry run does not reach."""
+    """Refuse a new object with a version; kube-apiserver's storage does, which a dry run does not reach."""
     version = text(metadata(found), "resourceVersion")
     if not context.options.is_dry_run and version.isascii() and version.isdigit() and version.strip("0"):
         raise StatusFailure(500, "", "resourceVersion should not be set on objects to be created")

@@ -1,1 +1,1 @@
-"""The wire formats, without knowledge of any kind: requests, responses, failures, patches, JSON, YAML, protobuf."""
+"""The wire formats, independent of kinds: requests, responses, failures, patches, JSON, YAML, protobuf."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["COMPACT_JSON", "Encoder", "encoder_for"]
 
 _MAX_REENCODED: Final = 64 * 1024
-"""Bytes of JSON that are indented, or written as YAML: where it nests deeply, either makes hundreds of each."""
+"""Bytes of JSON that are indented, or written as YAML: where it nests deeply, either makes hundreds of
+each."""
 _BROWSERS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -58,7 +59,7 @@ def _indent(body: bytes) -> bytes:
 
 
 def _to_yaml(body: bytes) -> bytes:
-    """Write YAML in the order of the keys, as kube-apiserver does; what is long or deep stays JSON, which is YAML too."""
+    """Encode YAML with sorted keys, as kube-apiserver does; long or deep JSON stays as it is."""
     if len(body) > _MAX_REENCODED:
         return body
     from masthead._meta import yaml

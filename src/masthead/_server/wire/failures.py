@@ -1,7 +1,7 @@
 """Failures: every one a Status, with the message of kube-apiserver.
 
-`StatusFailure` is raised anywhere below the HTTP layer and becomes the response. `FieldError` is one error of a
-validation; all of them make one ``Invalid`` failure.
+`StatusFailure` is raised anywhere below the HTTP layer and becomes the response. `FieldError` is one error of
+a validation; all of them make one ``Invalid`` failure.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def quoted(value: str) -> str:
     ):  # nearly every one, and long ones at once
         return f'"{value}"'
     if len(value) > _LONG:
-        # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each character
-        # takes too long.
+        # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each
+        # character takes too long.
         escaped = value.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     strange = {each for each in set(value) if each in _ESCAPES or not each.isprintable()}
@@ -260,7 +260,8 @@ def too_far_ahead(wanted: int, newest: int) -> StatusFailure:
 
 
 MOST_FINDINGS: Final = 1_000
-"""The most errors that are listed; kube-apiserver lists all, and its response can be a thousand times the request."""
+"""The most errors that are listed; kube-apiserver lists all, and its response can be a thousand times the
+request."""
 _MOST_TEXT: Final = 1024 * 1024
 """The most characters of all errors together; the first is listed whatever its length."""
 
@@ -289,8 +290,8 @@ _gathering: Final[ContextVar[_Gathering | None]] = ContextVar("_gathering", defa
 def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
     """Validate an object, and stop when there are more errors than are listed.
 
-    An object of a few megabytes can have a million errors. A validation that has found too many is not finished; the
-    response has the first of them.
+    An object of a few megabytes can have a million errors. A validation that has found too many is not
+    finished; the response has the first of them.
 
     Args:
         find: Finds all errors.

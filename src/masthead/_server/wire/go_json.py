@@ -1,7 +1,7 @@
 """JSON as Go decodes it, and kube-apiserver's messages about a body that it cannot decode.
 
-msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not, duplicate
-keys, and the exact messages for what is no object of the expected kind.
+msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not,
+duplicate keys, and the exact messages for what is no object of the expected kind.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ MAX_DUPLICATES: Final = 100
 def decode(data: bytes) -> object:
     """Decode a document that Go would decode.
 
-    Unlike msgspec it accepts, as Go does, bytes that are not UTF-8 and halves of surrogate pairs, and replaces them
-    with U+FFFD.
+    Unlike msgspec it accepts, as Go does, bytes that are not UTF-8 and halves of surrogate pairs, and
+    replaces them with U+FFFD.
 
     Raises:
         JsonError: If it is not JSON.
@@ -147,8 +147,8 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
 
     Args:
         data: A document.
-        decoded: The decoded document, which makes the check cheap: a document that is the same when it is encoded again
-            has no duplicate keys, and clients hardly ever send others.
+        decoded: The decoded document, which makes the check cheap: a document that is the same when it is
+            encoded again has no duplicate keys, and clients hardly ever send others.
     """
     try:
         if _normal(data) == msgspec.json.encode(decoded):
@@ -170,8 +170,8 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
 def _normal(data: bytes) -> bytes:
     """Bring a document to the form in which msgspec encodes it, but for unusual spellings.
 
-    Go's clients escape three characters that need it in HTML only. One that follows a backslash becomes invalid JSON,
-    which is equal to nothing.
+    Go's clients escape three characters that need it in HTML only. One that follows a backslash becomes
+    invalid JSON, which is equal to nothing.
     """
     normal = msgspec.json.format(data, indent=-1)
     if b"\\u00" in normal:
@@ -231,8 +231,8 @@ def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:
 def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> StatusFailure | None:
     """The failure of a document that is no object of a kind; None if it can be one.
 
-    A kind or apiVersion that is missing, null or empty is taken as the expected one; but a custom resource must have
-    both. A document that is null counts as an empty object.
+    A kind or apiVersion that is missing, null or empty is taken as the expected one; but a custom resource
+    must have both. A document that is null counts as an empty object.
 
     Args:
         document: The decoded document.

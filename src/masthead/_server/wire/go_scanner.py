@@ -88,7 +88,7 @@ _OPENED: Final = {b"{": (_KEY_OR_END, _AFTER_PAIR), b"[": (_VALUE_OR_END, _AFTER
 
 @functools.cache
 def _skipped() -> dict[_State, re.Pattern[bytes]]:
-    """What may be skipped where it repeats, since all of it is valid: few documents have their error early."""
+    """The valid values that may be skipped where they repeat: few documents have their error early."""
     if sys.version_info < (3, 11, 5):  # whose possessive quantifiers are wrong in nested groups
         return {}
     value = _whole_values()

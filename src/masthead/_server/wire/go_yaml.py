@@ -71,7 +71,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
 
 
 def _aliases_too_much(measured: AliasExpansion) -> bool:
-    """Tell whether Go's parser refuses a document for its aliases: the larger it is, the smaller their share may be."""
+    """Tell whether Go's parser refuses a document for its aliases; their share shrinks with its size."""
     fewest, most = 400_000, 4_000_000
     share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)
     allowed = 0.99 - 0.89 * share

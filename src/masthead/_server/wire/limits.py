@@ -1,8 +1,8 @@
 """Limits of one request's body, whatever its format.
 
-A body is limited in bytes, as kube-apiserver's is. The number of its values is limited, too: three megabytes of JSON can
-be a million objects, which take hundreds of times their text in memory and seconds to process. No object that
-kube-apiserver could store, whose limit is a megabyte and a half, comes near to these limits.
+A body is limited in bytes, as kube-apiserver's is. The number of its values is limited, too: three megabytes
+of JSON can be a million objects, which take hundreds of times their text in memory and seconds to process. No
+object that kube-apiserver could store, whose limit is a megabyte and a half, comes near to these limits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Merge patches, applied as kube-apiserver applies them, and what all patches share.
 
-Its library for merge patches departs from RFC 7386 in one place: the objects within lists lose their nulls, too. Bodies
-come as bytes, since the message about a malformed one depends on them.
+Its library for merge patches departs from RFC 7386 in one place: the objects within lists lose their nulls,
+too. Bodies come as bytes, since the message about a malformed one depends on them.
 """
 
 from __future__ import annotations

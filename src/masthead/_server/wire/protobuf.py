@@ -1,11 +1,12 @@
 """Protobuf bodies, as Go's clients send them: decoded to the object's JSON.
 
-kubectl sends them for ``create`` and some others, and does not fall back to JSON. A body is a prefix of four bytes, and a
-message with the kind and the object. The fields of every message are in a generated table, which is loaded with the
-first body and parsed message by message.
+kubectl sends them for ``create`` and some others, and does not fall back to JSON. A body is a prefix of four
+bytes, and a message with the kind and the object. The fields of every message are in a generated table, which
+is loaded with the first body and parsed message by message.
 
-What Go's JSON would write as null is left out, which means the same. Fields that are not in the table are skipped, as Go
-does. If a field occurs twice, the last one counts, where Go would merge objects; no client sends that.
+What Go's JSON would write as null is left out, which means the same. Fields that are not in the table are
+skipped, as Go does. If a field occurs twice, the last one counts, where Go would merge objects; no client
+sends that.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def _message_of(api_version: str, kind: str) -> str:
 
 
 def _parts(data: _Held) -> Iterator[tuple[int, int | _Held]]:
-    """Iterate over the fields of a message: the tag of each, which is its number and wire type, and its content.
+    """Iterate over the fields of a message: the tag of each (number and wire type), and its content.
 
     Raises:
         ProtobufError: If the data is truncated or malformed.

@@ -47,7 +47,8 @@ class ApiRequest:
         query: Every value of every parameter, in order.
         headers: By lower-case name.
         body: The body; empty before it has been read.
-        document: Returns the document of a body that was parsed ahead, or raises its error; None if it was not.
+        document: Returns the document of a body that was parsed ahead, or raises its error; None if it was
+            not.
     """
 
     method: str

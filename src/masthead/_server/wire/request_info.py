@@ -22,7 +22,8 @@ _OBJECT_VERBS: Final = {
 }
 _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
-"""After ``/namespaces/NAME/``, these are subresources of the namespace; anything else is a resource within it."""
+"""After ``/namespaces/NAME/``, these are subresources of the namespace; anything else is a resource within
+it."""
 _MOST_SEGMENTS: Final = 16
 """More than the path of any resource has; the rest stays in one piece."""
 
@@ -53,8 +54,8 @@ class RequestInfo:
     """What a request is about, as kube-apiserver's own RequestInfo says it.
 
     Attributes:
-        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for a
-            path that names no resource, the method in lower case.
+        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``,
+            ``deletecollection``; for a path that names no resource, the method in lower case.
         group: The resource's group; empty for the core group.
         resource: Its plural; empty for a path that names no resource.
         namespace: The path's; empty for all namespaces, or for a cluster-scoped resource.

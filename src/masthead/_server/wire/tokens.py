@@ -76,7 +76,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
 
 
 def expired(token: ContinueToken | None) -> StatusFailure:
-    """The failure of a list whose version has expired; with a token, it has one that continues at the newest version."""
+    """The failure of a list whose version has expired; that of a token has one for the newest version."""
     if token is None:
         return StatusFailure(410, "Expired", "The resourceVersion for the provided list is too old.")
     return StatusFailure(
