@@ -13,7 +13,7 @@ _PROGRAM: Final = """
 import masthead, masthead.server
 from masthead.api.core.v1 import ConfigMap
 
-with masthead.server.run() as server, masthead.Client(server.kubeconfig()) as client:
+with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
     maps = client.core_v1.config_maps("default")
     maps.create(ConfigMap.new("smoke", data={"a": "b"}))
     assert maps.get("smoke").data == {"a": "b"}
