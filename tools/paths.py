@@ -23,7 +23,7 @@ import masthead.aio
 import masthead.server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from types import FrameType
 
 _PACKAGE = str(Path(masthead.__file__).parent)
@@ -54,7 +54,7 @@ class Calls:
         sys.setprofile(self._profile)
 
     @contextlib.contextmanager
-    def counting(self) -> Iterator[None]:
+    def counting(self) -> Generator[None]:
         """Count from here to the end of the block."""
         self.files.clear()
         self.is_counting = True

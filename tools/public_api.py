@@ -86,7 +86,7 @@ def describe(modules: Sequence[str]) -> Iterator[str]:
             if isinstance(value, types.ModuleType):
                 continue
             known = homes.setdefault(id(value), f"{module}.{name}")
-            if known != f"{module}.{name}" and not isinstance(value, str | int | tuple | frozenset):
+            if known != f"{module}.{name}" and type(value) not in {str, int, tuple, frozenset}:
                 yield f"    {name} = {known}"
             else:
                 yield from (f"    {line}" for line in _described(name, value))
@@ -111,9 +111,10 @@ def _described(name: str, value: object) -> Iterator[str]:
 
 
 def _kind(value: object) -> str:
-    if isinstance(value, str | int | tuple):
-        return f"{type(value).__name__} = {value!r}"
-    return repr(value) if type(value).__module__ in {"typing", "types"} else type(value).__name__
+    kind = type(value)
+    if kind in {str, int, tuple}:
+        return f"{kind.__name__} = {value!r}"
+    return repr(value) if kind.__module__ in {"typing", "types"} else kind.__name__
 
 
 def _class(name: str, cls: type) -> Iterator[str]:
@@ -164,9 +165,8 @@ def _members(cls: type) -> Iterator[tuple[str, str]]:
         if isinstance(value, property | functools.cached_property):
             getter = value.fget if isinstance(value, property) else value.func
             yield name, f"property {name}{_returns(inspect.signature(cast('types.FunctionType', getter)))}"
-        elif isinstance(value, classmethod | staticmethod):
-            kind = type(value).__name__
-            yield name, f"{kind} {_function(name, value.__func__, is_method=isinstance(value, classmethod))}"
+        elif (kind := type(cast("object", value)).__name__) in {"classmethod", "staticmethod"}:
+            yield name, f"{kind} {_function(name, inspect.unwrap(value), is_method=kind == 'classmethod')}"
         elif inspect.isfunction(value):
             yield name, _function(name, value, is_method=True)
 

@@ -63,8 +63,8 @@ class StatusError(MastheadError):
         self.resource = resource
         self.namespace = namespace
         self.name = name
-        self.code = code or self.usual_code
-        self.reason = reason or self.reason_name
+        self.code: int = code or self.usual_code
+        self.reason: str = reason or self.reason_name
         self.details = details
 
     @property

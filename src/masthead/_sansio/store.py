@@ -370,9 +370,9 @@ class Replacement(Generic[V, T]):
     __slots__ = ("gone", "items", "moved", "rest", "scope", "state")
 
     def __init__(self, items: dict[str, V], scope: str, state: _State[V, T]) -> None:
-        self.items = items
-        self.scope = scope
-        self.state = state
+        self.items: dict[str, V] = items
+        self.scope: str = scope
+        self.state: _State[V, T] = state
         self.moved: list[str] = []
         """Keys that belonged to another scope."""
         self.gone: AbstractSet[str] = frozenset()
@@ -398,8 +398,8 @@ class _State(Generic[V, T]):
     __slots__ = ("indices", "items")
 
     def __init__(self, items: dict[str, V], indices: dict[str, _Index[V, T]]) -> None:
-        self.items = items
-        self.indices = indices
+        self.items: dict[str, V] = items
+        self.indices: dict[str, _Index[V, T]] = indices
 
     def index(self, name: str) -> _Index[V, T]:
         index = self.indices.get(name)
@@ -439,7 +439,7 @@ class _Index(Generic[V, T]):
     __slots__ = ("_hook", "_name", "buckets", "function", "of_key", "values")
 
     def __init__(self, name: str, function: IndexFunc[T], hook: IndexErrorHook) -> None:
-        self.function = function
+        self.function: IndexFunc[T] = function
         self.of_key: Callable[[str], Iterable[str]] | None = getattr(function, "of_key", None)
         self.buckets: dict[str, dict[str, V]] = {}
         self._name = name
