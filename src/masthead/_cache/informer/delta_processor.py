@@ -109,7 +109,7 @@ class DeltaProcessor(Generic[T]):
 
     def replace(
         self, change: ReplacedAll[Stored], *, is_initial: bool
-    ) -> Generator[None, None, tuple[Replacement[Stored, T], Sequence[Notification[Stored]]]]:
+    ) -> Generator[None, None, tuple[Replacement[Stored, T], list[Notification[Stored]]]]:
         """Prepare to put a whole state in place of another; stops after each slice.
 
         Returns:
@@ -126,19 +126,22 @@ class DeltaProcessor(Generic[T]):
                 if key not in items and key not in change.kept
             ]
             yield
-        after: dict[str, Stored] = {key: before[key] for key in change.kept if key in before}
         for part in in_slices(items.items()):
             for key, new in part:
                 old = before.get(key)
-                after[key] = new
                 if old is None:
                     others.append(Notification(_ADD, key, None, new, is_initial))
                     continue
                 heard = list(self._difference(key, old, new))
                 if not heard:
-                    after[key] = old  # what was read of it need not be read again
+                    # What was read of it need not be read again. In place, so that the new one is freed now: freeing
+                    # all of them at once takes as long as a slice may not.
+                    items[key] = old
                 for each in heard:
                     (deletes if each.type is _DELETE else others).append(each)
             yield
+        after = items
+        if change.kept:
+            after = {key: before[key] for key in change.kept if key in before} | items
         replacement = yield from self._store.prepare(after, scope=change.scope)
-        return replacement, [*deletes, *others]
+        return replacement, deletes + others

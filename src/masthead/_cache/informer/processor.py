@@ -122,7 +122,10 @@ class SharedProcessor(Generic[T]):
             self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
             # A handler that joins from here on begins with the new state.
             listeners = list(self._listeners.values())
-        for part in in_slices(notifications, _PUSHED):
+        notifications.reverse()
+        while notifications:  # from its end, so that what was pushed is freed slice by slice
+            part = notifications[: -_PUSHED - 1 : -1]
+            del notifications[-_PUSHED:]
             for listener in listeners:
                 listener.push(part)
             if self._detects_mutations:
