@@ -60,10 +60,11 @@ class NotificationType(Enum):
     """No event: everything that was pushed before, such as the initial adds, has been processed."""
 
 
-class Notification(msgspec.Struct, Generic[V], frozen=True):
+class Notification(msgspec.Struct, Generic[V], frozen=True, gc=False):
     """One event for a handler.
 
-    Its repr leaves the values out, which may be Secrets.
+    The garbage collector does not track it: nothing that it holds leads back to it, and a collection that looks at 200,000
+    of them takes 40 ms. Its repr leaves the values out, which may be Secrets.
 
     Attributes:
         type: What it is.

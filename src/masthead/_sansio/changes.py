@@ -65,7 +65,7 @@ class DeltaType(Enum):
 
 
 @set_module("masthead.cache")
-class Delta(msgspec.Struct, Generic[V], frozen=True):
+class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):
     """One change of one object.
 
     Its repr leaves the value out, which may be a Secret.
