@@ -156,9 +156,9 @@ class InformerCore(Generic[T]):
             _log.warning("handler %s: %s", name, self.schedule.adjustment)
         self._registrations[made] = None
         if loop is None:
-            self.processor.join_before_start(made, listener)
+            self.processor.add_listener_before_start(made, listener)
         else:
-            self.processor.join(made, listener)
+            self.processor.add_listener(made, listener)
             made.start(loop)
         return made
 
@@ -170,7 +170,7 @@ class InformerCore(Generic[T]):
         """Deliver nothing more to the handlers."""
         with self.processor.gate:
             for each in self._registrations:
-                self.processor.leave(each)
+                self.processor.remove_listener(each)
 
     async def end_handlers(self, grace: float) -> None:
         """Detach the handlers, and wait until they are not being called any more."""
@@ -184,7 +184,7 @@ class InformerCore(Generic[T]):
             self._registrations.pop(registration, None)
             self._leaving = {each: None for each in (*self._leaving, registration) if each.is_alive}
             self.schedule.leave(registration)
-            self.processor.leave(registration)
+            self.processor.remove_listener(registration)
 
     # The pipeline
 

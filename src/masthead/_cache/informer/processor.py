@@ -99,10 +99,10 @@ class SharedProcessor(Generic[T]):
         resyncs: list[Notification[Stored]] = []
         with self.gate:
             for change in changes:
-                heard, again = self._delta_processor.apply(
+                added, again = self._delta_processor.apply(
                     cast("Delta[Stored] | Bookmark", change), is_initial=is_initial
                 )
-                notifications += heard
+                notifications += added
                 resyncs += again
             if notifications:
                 self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
@@ -151,24 +151,24 @@ class SharedProcessor(Generic[T]):
             for listener in self._listeners.values():
                 listener.push(_SYNC_MARKER)
 
-    def join(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
-        """Have a handler told of everything that is there, and from now on of every change."""
+    def add_listener(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
+        """Add a handler: it receives every object of the store, and from now on every change."""
         with self.gate:
             listener.begin_with(self.store.copy_items())
             if self.is_synced:
                 listener.push(_SYNC_MARKER)
             self._listeners[handler] = listener
 
-    def join_before_start(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
-        """Have a handler told of every change.
+    def add_listener_before_start(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
+        """Add a handler before the start: it receives every change.
 
-        What a snapshot had is not told: only what has changed since is news to those who were there before the start.
+        The objects of a snapshot are not delivered to it, only what has changed since.
         """
         with self.gate:
             self._listeners[handler] = listener
 
-    def leave(self, handler: Hashable) -> None:
-        """Tell a handler nothing more."""
+    def remove_listener(self, handler: Hashable) -> None:
+        """Remove a handler."""
         with self.gate:
             listener = self._listeners.pop(handler, None)
             self.due -= {handler}
@@ -176,7 +176,7 @@ class SharedProcessor(Generic[T]):
             listener.close()
 
     def listeners(self) -> Sequence[ProcessorListener[T]]:
-        """All that are told."""
+        """The listeners of all handlers."""
         return list(self._listeners.values())
 
     def objects(self) -> Iterator[tuple[str, T]]:

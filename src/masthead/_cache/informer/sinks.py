@@ -82,8 +82,9 @@ class DirectSink(Generic[V]):
         async with self._lock:
             scopes = {each.scope for each in changes if isinstance(each, ReplacedAll)}
             try:
-                steps = self._process(changes, not scopes.isdisjoint(self._pending_scopes))
-                if isinstance(steps, Iterator):
+                result = self._process(changes, not scopes.isdisjoint(self._pending_scopes))
+                if isinstance(result, Iterator):
+                    steps: Iterator[object] = result
                     for _ in steps:
                         await asyncio.sleep(0)
             # The caller's code: what it has not done is lost, but nothing else is.

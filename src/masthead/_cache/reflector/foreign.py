@@ -138,7 +138,7 @@ class ForeignStream(Generic[T]):
 
 
 def _broken(event: WatchEvent[T]) -> WatchEvent[T]:
-    """An event of an unknown type: nobody knows what happened to its object."""
+    """An event of an unknown type, of which the meaning is unknown."""
     error = DecodeError(f"the type of the event is {event.type!r}", subject=event.object.key)
     return WatchEvent("BROKEN", None, error=error, data=event.data or event.object.to_json())
 

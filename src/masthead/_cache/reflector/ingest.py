@@ -30,7 +30,7 @@ class UndecodableError(InvalidValueError):
     """An object cannot be cached.
 
     Attributes:
-        key: Which; empty if that cannot be told.
+        key: Its key; empty if it has none.
     """
 
     def __init__(self, message: str, *, key: str) -> None:

@@ -426,7 +426,7 @@ class Reflector(Generic[T]):
     def _take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
         """Take in events that came together, up to the one that completes a new state; returns its version.
 
-        The machine has not been told of that one yet.
+        That one has not been reported to the machine yet.
         """
         machine = self._machine
         for event in batch:

@@ -176,7 +176,7 @@ def _decompressing(source: Path, file: IO[bytes]) -> Generator[IO[bytes]]:
 
 
 class _Lines:
-    """The lines of a file; what goes wrong with it, told in our words."""
+    """The lines of a file; its errors are raised as `SnapshotError`."""
 
     __slots__ = ("_file", "_source")
 
