@@ -132,12 +132,12 @@ class DeltaProcessor(Generic[T]):
                 if old is None:
                     others.append(Notification(_ADD, key, None, new, is_initial))
                     continue
-                heard = list(self._difference(key, old, new))
-                if not heard:
+                changes = list(self._difference(key, old, new))
+                if not changes:
                     # What was read of it need not be read again. In place, so that the new one is freed now: freeing
                     # all of them at once takes as long as a slice may not.
                     items[key] = old
-                for each in heard:
+                for each in changes:
                     (deletes if each.type is _DELETE else others).append(each)
             yield
         after = items

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, SyncAll
 from masthead.errors import InvalidValueError
@@ -84,8 +84,7 @@ class DirectSink(Generic[V]):
             try:
                 result = self._process(changes, not scopes.isdisjoint(self._pending_scopes))
                 if isinstance(result, Iterator):
-                    steps: Iterator[object] = result
-                    for _ in steps:
+                    for _ in cast("Iterator[object]", result):
                         await asyncio.sleep(0)
             # The caller's code: what it has not done is lost, but nothing else is.
             except Exception:  # noqa: BLE001
