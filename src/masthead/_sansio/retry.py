@@ -49,7 +49,7 @@ __all__ = [
 LONGEST_WAIT: Final = 300.0
 """The longest ``Retry-After`` that is respected, in seconds.
 
-API servers ask for 1 to 30. A caller told to come back in an hour should get the error at once instead of
+API servers ask for 1 to 30. A caller that is asked to retry in an hour should get the error at once instead of
 seeming to hang; and retrying earlier would disregard the server.
 """
 

@@ -386,7 +386,7 @@ SLICE: Final = 250
 
 
 def in_slices(items: Iterable[S], size: int = SLICE) -> Iterator[list[S]]:
-    """Cut what there is into lists of so many."""
+    """Split the items into lists of at most this length."""
     rest = iter(items)
     while part := list(islice(rest, size)):
         yield part

@@ -66,7 +66,7 @@ class ClusterState:
         """Return the stored object of a name.
 
         Raises:
-            StatusFailure: If there is none.
+            StatusFailure: If it does not exist.
         """
         record = self.storage.table(served.table).get(served.place(namespace, name))
         if record is None:
@@ -130,7 +130,7 @@ class ClusterState:
         record = self.storage.table("namespaces").get(namespace)
         if record is None:
             raise not_found("", "namespaces", namespace)
-        # The text tells without a parse: hardly any namespace is terminating.
+        # Search the text first: hardly any namespace is terminating, and a parse is expensive.
         if b'"deletionTimestamp"' not in record.value:
             return
         cause = {

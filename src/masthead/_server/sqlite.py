@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DataFileError", "SqliteJournal"]
 
 _FORMAT: Final = 1
-_APPLICATION: Final = 0x6D617374  # "mast": tells our files from other databases
+_APPLICATION: Final = 0x6D617374  # "mast": marks our files among other databases
 _SCHEMA: Final = f"""
     CREATE TABLE IF NOT EXISTS record (
         revision INTEGER PRIMARY KEY,

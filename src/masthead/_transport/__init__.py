@@ -14,7 +14,7 @@
 | `sockets` | sockets with keepalive |
 | `failures` | faults and their errors |
 
-Parsing is llhttp's (`httptools`). The rest is our own, because no library tells what a caller must know:
+Parsing is llhttp's (`httptools`). The rest is our own, because no library exposes what a caller must know:
 whether a byte of a response had arrived when a connection broke, and so whether a request may be retried;
 whether a timeout expired in the pool, while connecting, or while reading. And because it is most of what a
 small request costs: 31 microseconds of CPU for a ``GET`` on asyncio, 15 of them the loop's own, where

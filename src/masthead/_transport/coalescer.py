@@ -2,7 +2,7 @@
 
 A server that writes one event at a time fills the socket in pieces of a few kilobytes. A client that is
 faster than the server then wakes up for each of them: 13,800 reads for 20,000 pods, and twice the CPU time of
-reading the same bytes in 1,500 reads. So while a stream is busy, the kernel is told to report the socket
+reading the same bytes in 1,500 reads. So while a stream is busy, the kernel is configured to report the socket
 readable only once there is enough (``SO_RCVLOWAT``), and a timer takes that back as soon as less arrives::
 
              several busy windows in a row

@@ -31,7 +31,7 @@ def sources_of(
     """The sources of an informer, by scope: by namespace, or under the empty name if there is only one.
 
     Raises:
-        InvalidValueError: If there is none, one can be neither listed nor watched, two have one namespace, or a selector
+        InvalidValueError: If the sequence is empty, one can be neither listed nor watched, two have one namespace, or a selector
             is given for a source that is not a resource of a client.
         SelectorError: If a selector is invalid.
     """

@@ -172,10 +172,10 @@ def bytes_of(obj: Object) -> bytes:
 
 
 def storage_for(name: Hold, cls: type[T]) -> ObjectStorage[T]:
-    """The way of that name to hold objects of a class.
+    """The storage mode of a name, for objects of a class.
 
     Raises:
-        InvalidValueError: If there is none of that name.
+        InvalidValueError: If the name is unknown.
         ConfigError: If it needs something that is not installed.
     """
     if name == "lazy":

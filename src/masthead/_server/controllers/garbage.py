@@ -81,7 +81,7 @@ class GarbageCollector:
         served, ref, record = write
         before = self._references.pop(ref, None)
         found: Plain = {}
-        # The text tells without a parse what most objects do not have.
+        # Search the text first: most objects do not have it, and a parse is expensive.
         if not record.is_deleted and b'"ownerReferences"' in record.value:
             found = served.load(record)
         elif before is None:

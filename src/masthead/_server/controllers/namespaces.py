@@ -137,7 +137,7 @@ class _Contents:
         self._forget(ref)
         if record.is_deleted:
             return
-        # The text tells without a parse what most objects do not have.
+        # Search the text first: most objects do not have it, and a parse is expensive.
         is_plain = not any(each in record.value for each in _WORTH_READING)
         found: Plain = {} if is_plain else served.load(record)
         finalizers = self._finalizers[ref] = list(metadata(found).get("finalizers") or ())

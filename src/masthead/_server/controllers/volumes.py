@@ -40,7 +40,7 @@ class VolumeProtectionController:
         served, ref, record = write
         if ref.table != _PODS:
             return (ref,) if not record.is_deleted and is_marked(record) else ()
-        # The text tells without a parse what most pods do not have.
+        # Search the text first: most pods do not have it, and a parse is expensive.
         if not any(each in record.value for each in _NAMES_CLAIMS):
             return ()
         claims = _claims_of(served.load(record))

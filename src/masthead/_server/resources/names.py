@@ -81,7 +81,7 @@ _KEY_PATTERN: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _ENDS: Final = "must start and end with an alphanumeric character"
 _KEY_WORDS: Final = f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
 
-# The same sets of texts, told in one pass: however long a text is, no character is looked at twice.
+# The same sets of strings, matched in one pass: no character is looked at twice, however long the string is.
 _QUICK_LABEL: Final = "[a-z0-9][-a-z0-9]*+(?<!-)"
 _QUICK_KEY: Final = "[A-Za-z0-9][-A-Za-z0-9_.]*+(?<![-_.])"
 _QUICK: Final = {
@@ -252,7 +252,7 @@ def as_anything(_name: str, _is_prefix: bool, _: Plain) -> list[str]:
 
 
 def as_long_name(name: str, _is_prefix: bool, _: Plain) -> list[str]:
-    """Kinds that are checked by generated rules: a DNS subdomain, whose length is told in bytes."""
+    """Kinds that are checked by generated rules: a DNS subdomain, whose length is counted in bytes."""
     return LONG_NAME(name)
 
 
@@ -267,7 +267,7 @@ def as_ip_address(name: str, _is_prefix: bool, _: Plain) -> list[str]:
 
 
 def as_cron_job(name: str, is_prefix: bool, _: Plain) -> list[str]:
-    """CronJobs leave room for what is appended to the names of their Jobs."""
+    """CronJobs reserve characters for the suffix that is appended to the names of their Jobs."""
     found = as_subdomain(name, is_prefix, _)
     if not is_prefix and len(name.encode()) > 52:
         found.append("must be no more than 52 characters")

@@ -1,4 +1,4 @@
-"""What the generated types do not tell of Go's structs: what is written when nobody set it, and what is not.
+"""Facts about Go's structs that the generated types lack: which unset fields are encoded, and which are not.
 
 `zeros_left_out` reads the rest from the table of protobuf messages, where it stands for the same reason.
 """

@@ -43,7 +43,7 @@ def delete(
     """Delete an object, or mark it for deletion.
 
     Raises:
-        StatusFailure: If there is none, a precondition is not met, or it may not be deleted.
+        StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
     """
     record = cluster.find(served, namespace, name)
     found = served.load(record)

@@ -52,7 +52,7 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
         is_watch: Whether the response is a stream.
 
     Raises:
-        StatusFailure: If there is none.
+        StatusFailure: If no accepted media type can be served.
     """
     if not accept or accept == JSON_TYPE:
         return _DEFAULT

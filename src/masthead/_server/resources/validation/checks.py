@@ -72,7 +72,7 @@ def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]
 
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
-    """Return the error about a text that is none of some."""
+    """Return the error about a value that is not among the supported ones."""
     listed = ", ".join(quoted(each) for each in known)
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
 

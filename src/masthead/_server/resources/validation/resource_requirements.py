@@ -54,7 +54,7 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether somebody else defines a resource, properly."""
+    """Return whether a name is a valid extended resource."""
     return (
         not is_native(name)
         and not name.startswith("requests.")

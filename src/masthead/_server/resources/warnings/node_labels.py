@@ -35,7 +35,7 @@ def expression_warnings(path: str, selector: Plain, *, with_values: bool = False
     Args:
         path: The selector's.
         selector: What has ``matchExpressions``.
-        with_values: Whether values that no label can have are told; where they are refused they need not be.
+        with_values: Whether invalid label values are reported; not needed where they are rejected.
     """
     found: list[str] = []
     for index, expression in enumerate(items(selector, "matchExpressions")):

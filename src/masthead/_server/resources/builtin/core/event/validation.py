@@ -17,7 +17,7 @@ CONTROLLER: Final = "reportingComponent"
 
 
 def event_errors(event: Plain, controller: str = CONTROLLER) -> Errors:
-    """Validate that an event is where the object is that it tells of.
+    """Validate that an event is in the namespace of its involved object.
 
     Args:
         event: The event, in the words of the core group, in which it is stored.

@@ -135,7 +135,7 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
 
 
 def _misplaced(address: str, allocate: Allocator) -> str:
-    """Return why an address is none that a service may have; nothing if it is one."""
+    """Return why a service may not have an address; empty if it may."""
     network = allocate.network
     if not allocate.holds(address):
         return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
